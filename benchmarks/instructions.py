@@ -25,7 +25,7 @@ from nginxopt.bench.callgrind import ANSWER_SECONDS, START_SECONDS
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, uri, whole
 from nginxopt.errors import NginxoptError, RunError
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 
 _LOCATION = b'location / { return 200 "ok"; }'
 
@@ -55,7 +55,7 @@ def per_request(binary: nginx.Binary, case: Case) -> int:
             _instance(binary, case, wrapper, (written,)) as instance,
             instance.client(timeout=ANSWER_SECONDS) as client,
         ):
-            request = Request(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % case.target)
+            request = RequestBytes(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % case.target)
             for _ in range(requests):  # one after the other: each is read from the socket by itself
                 (answer,) = client.ask([request])
                 if not answer:

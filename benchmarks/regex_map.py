@@ -29,7 +29,7 @@ from benchmarks.speed import CROSSPLANE, NGINXOPT
 from nginxopt.bench.rewrite_rules import Parts
 from nginxopt.errors import NginxoptError, RunError
 from nginxopt.system import nginx
-from nginxopt.system.http import Client, Request
+from nginxopt.system.http import Client, RequestBytes
 
 MOST_INSTRUCTIONS, MOST_MAPS = 40_000, 2_000
 MOST_RATIO = 2.6  # to crossplane alone: 2 s where that takes 0.31 s for 10,000 literals (`speed`), and 0.76 s here
@@ -169,8 +169,8 @@ def _instance(binary: nginx.Binary, parts: Parts) -> nginx.Instance:
     )
 
 
-def _request(probe: Probe) -> Request:
-    return Request(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % probe.target)
+def _request(probe: Probe) -> RequestBytes:
+    return RequestBytes(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % probe.target)
 
 
 def table(result: Result) -> Iterator[str]:

@@ -68,7 +68,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.config import Directive
-from nginxopt.lint import FOREIGN, Answer, Finding, Model, Related, Severity, rule
+from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Related, Severity, rule
 from nginxopt.lint.queries import access, reaching
 from nginxopt.semantics import Level
 
@@ -108,14 +108,14 @@ def _answering(level: Level) -> Iterator[tuple[Level, Directive]]:
                 yield inner, directive
 
 
-def _is_worth_something(answer: Answer, directive: Directive) -> bool:
+def _is_worth_something(answer: ModelAnswer, directive: Directive) -> bool:
     """Return whether a stranger gets a text, or is led somewhere else than to the same host."""
     if answer.outcome["status"] in _REDIRECTS:
         return not _SAME_HOST.match(directive.args[1] if len(directive.args) > 1 else directive.args[0])
     return answer.is_at == "return" and bool(answer.outcome["body"])
 
 
-def _finding(directive: Directive, restriction: Directive, answer: Answer) -> Finding:
+def _finding(directive: Directive, restriction: Directive, answer: ModelAnswer) -> Finding:
     status = answer.outcome["status"]
     return Finding(
         directive.source,

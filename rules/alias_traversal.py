@@ -77,7 +77,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Answer, Asked, Finding, Model, Safety, Severity, rule
+from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import traversal
 from nginxopt.semantics import Level, locations
 
@@ -89,18 +89,18 @@ def check(model: Model) -> Iterator[Finding]:
         if level.kind != "location" or not alias.args:
             continue
         for target in traversal.targets(level, alias.args[0]):
-            answer = model.requests.first(level, Asked(target))
+            answer = model.requests.first(level, AskedRequest(target))
             if answer is not None and _leaves(answer, alias):
                 yield _finding(level, alias, answer)
 
 
-def _leaves(answer: Answer, alias: Directive) -> bool:
+def _leaves(answer: ModelAnswer, alias: Directive) -> bool:
     """Return whether the file of an answer is outside of the folder of an alias."""
     is_sent = answer.file is not None and answer.is_at in ("static", "unknown")
     return is_sent and traversal.leaves(answer.file or "", alias.args[0])
 
 
-def _finding(level: Level, alias: Directive, answer: Answer) -> Finding:
+def _finding(level: Level, alias: Directive, answer: ModelAnswer) -> Finding:
     fix = traversal.fix(level)
     return Finding(
         alias.source,

@@ -103,7 +103,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.config import layout
-from nginxopt.lint import FOREIGN, Answer, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import FOREIGN, Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import access, reaching
 from nginxopt.semantics import Level
 
@@ -125,7 +125,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield _finding(level, answer)
 
 
-def _answer(model: Model, level: Level) -> Answer | None:
+def _answer(model: Model, level: Level) -> ModelAnswer | None:
     """Return an answer to a stranger that the list of a level lets in."""
     inner = [other for other in level.walk() if other.kind in ("server", "location", "limit_except")]
     for other in inner:
@@ -139,7 +139,7 @@ def _answer(model: Model, level: Level) -> Answer | None:
     return None
 
 
-def _is_open(answer: Answer) -> bool:
+def _is_open(answer: ModelAnswer) -> bool:
     """Return whether it is not known what becomes of the request, apart from whether a file exists."""
     return not answer.is_known and answer.file is None
 
@@ -154,12 +154,12 @@ def _may_return(level: Level) -> bool:
     return False
 
 
-def _is_answered(answer: Answer) -> bool:
+def _is_answered(answer: ModelAnswer) -> bool:
     """Return whether nginx asked the list, and let the client pass."""
     return answer.is_at not in ("return", "redirect", "closed") and answer.outcome["status"] != _FORBIDDEN
 
 
-def _finding(level: Level, answer: Answer) -> Finding:
+def _finding(level: Level, answer: ModelAnswer) -> Finding:
     last = level.own("allow")[-1]
     return Finding(
         last.source,

@@ -72,7 +72,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Asked, Finding, Model, Related, Severity, rule
+from nginxopt.lint import AskedRequest, Finding, Model, Related, Severity, rule
 from nginxopt.semantics import FRAGMENT, Endpoint, Level
 
 _FOREIGN = "host.invalid"
@@ -103,7 +103,7 @@ def _is_accidental(endpoint: Endpoint) -> bool:
 
 def _finding(model: Model, endpoint: Endpoint, server: Level) -> Iterator[Finding]:
     """Yield a finding with a request for a foreign host that the server takes."""
-    for answer in model.requests.ask(server, Asked(b"/", headers=(f"Host: {_FOREIGN}",))):
+    for answer in model.requests.ask(server, AskedRequest(b"/", headers=(f"Host: {_FOREIGN}",))):
         other = next(second for second in endpoint.servers if second is not server)
         if server.source is None or other.source is None or answer.is_at in ("redirect", "closed"):
             continue

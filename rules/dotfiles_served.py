@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Answer, Asked, Finding, Model, Severity, rule
+from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, rule
 from nginxopt.semantics import Level, locations
 
 _TARGETS = (b"/.git/config", b"/.env")
@@ -67,7 +67,7 @@ def check(model: Model) -> Iterator[Finding]:
             )
 
 
-def _help(answer: Answer) -> str:
+def _help(answer: ModelAnswer) -> str:
     """Return where a location has to be added for nginx to choose it: before other patterns, and inside a `^~`."""
     location = answer.level.around("location") if answer.level else None
     modifier = locations.modifier(location) if location else ""
@@ -75,10 +75,10 @@ def _help(answer: Answer) -> str:
     return f"add location ~ /\\.(?!well-known/) {{ deny all; }}{place}, before other patterns"
 
 
-def _answer(model: Model, server: Level) -> Answer | None:
+def _answer(model: Model, server: Level) -> ModelAnswer | None:
     """Return an answer with a file of the root, where it is stated."""
     for target in _TARGETS:
-        for answer in model.requests.ask(server, Asked(target)):
+        for answer in model.requests.ask(server, AskedRequest(target)):
             file, level = answer.file, answer.level
             if level is None or file is None or answer.is_at not in ("static", "unknown"):
                 continue

@@ -91,7 +91,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Answer, Finding, Model, Safety, Severity, Sign, rule
+from nginxopt.lint import Finding, Model, ModelAnswer, Safety, Severity, Sign, rule
 from nginxopt.lint.queries import inheritance, reaching, static
 from nginxopt.semantics import Level
 
@@ -134,7 +134,7 @@ def _protects(name: str, stated: Directive, level: Level) -> bool:
     return name in _PROTECTING or any(word in stated.args[1].lower() for word in _PRIVATE.get(name, ()))
 
 
-def _loses(answer: Answer, settled: Level, level: Level) -> bool:
+def _loses(answer: ModelAnswer, settled: Level, level: Level) -> bool:
     """Return whether a response has the headers of a level, and a content that they are about."""
     has_own = settled.setting("add_header").level is level
     return has_own and answer.is_at not in ("return", "redirect", "closed", "error")

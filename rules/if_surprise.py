@@ -62,7 +62,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Answer, Finding, Model, Related, Severity, rule
+from nginxopt.lint import Finding, Model, ModelAnswer, Related, Severity, rule
 from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Level
 
@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield _finding(level, level.opener, tried[0], answer)
 
 
-def _answer(model: Model, level: Level) -> Answer | None:
+def _answer(model: Model, level: Level) -> ModelAnswer | None:
     """Return an answer with the settings of an `if` that a missing file decides."""
     for asked in (asked for asked in reaching.reaching(level) if not asked.target.partition(b"?")[0].endswith(b"/")):
         for answer in model.requests.all(level, asked):
@@ -105,7 +105,7 @@ def _help(level: Level) -> str:
     return f"let the if rewrite to a location of its own that has {others[0]}"
 
 
-def _finding(level: Level, condition: Directive, tried: Directive, answer: Answer) -> Finding:
+def _finding(level: Level, condition: Directive, tried: Directive, answer: ModelAnswer) -> Finding:
     return Finding(
         condition.source,
         condition.name.span,

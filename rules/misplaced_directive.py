@@ -60,7 +60,7 @@ from nginxopt.semantics import commands
 def check(model: Model) -> Iterator[Finding]:
     """Find directives that nginx does not allow where they stand."""
     for directive, scope, fault in model.faults:
-        if fault.kind is not commands.Kind.PLACE:
+        if fault.kind is not commands.FaultKind.PLACE:
             continue
         places = [_words(place) for place in commands.allowed(directive.name, model.target)]
         yield Finding(

@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _directives(model: Model) -> Iterator[Finding]:
     for directive, _, fault in model.faults:
         first = commands.came_after(directive.name, model.target)
-        if fault.kind is commands.Kind.UNKNOWN and first:
+        if fault.kind is commands.FaultKind.UNKNOWN and first:
             message = f'"{directive.name}" came with nginx {first}; nginx {model.target} does not start with it'
             yield Finding(directive.source, directive.name.span, message, help=_HELP)
 

@@ -92,7 +92,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from nginxopt.config import Directive
-from nginxopt.lint import Asked, Finding, Model, Severity, Witness, rule
+from nginxopt.lint import AskedRequest, Finding, Model, Severity, Witness, rule
 from nginxopt.lint.queries import origins, reaching
 from nginxopt.semantics import FRAGMENT, Level
 
@@ -225,7 +225,7 @@ def _repeated(model: Model) -> Iterator[Finding]:
 
 def _repeats(model: Model, directive: Directive, level: Level) -> Finding | None:
     for asked in reaching.reaching(level):
-        own = Asked(asked.target, asked.method, (*asked.headers, f"Origin: {EVIL}"))
+        own = AskedRequest(asked.target, asked.method, (*asked.headers, f"Origin: {EVIL}"))
         for answer in model.requests.all(level, own):
             if EVIL in answer.headers(_ALLOW_ORIGIN):
                 has_credentials = "true" in answer.headers(_ALLOW_CREDENTIALS)

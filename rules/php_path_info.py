@@ -70,7 +70,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Answer, Asked, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import AskedRequest, Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Level, Pass, locations
 
@@ -98,10 +98,10 @@ def _names_files(pass_: Pass) -> bool:
     return bool(names) and bool(_OF_URI.search(names[-1])) and not is_limited
 
 
-def _answers(model: Model, pass_: Pass) -> Iterator[Answer]:
+def _answers(model: Model, pass_: Pass) -> Iterator[ModelAnswer]:
     """Yield answers of PHP to requests for files that do not exist."""
     for target in _targets(pass_.level):
-        for answer in model.requests.all(pass_.level, Asked(target)):
+        for answer in model.requests.all(pass_.level, AskedRequest(target)):
             if answer.directive is pass_.directive and not answer.asked.existing:
                 yield answer
 
@@ -112,7 +112,7 @@ def _targets(level: Level) -> Iterator[bytes]:
         yield from reaching.also(level, rb"^/[a-z/]*avatar\.png/x\.php$")
 
 
-def _finding(pass_: Pass, answer: Answer) -> Finding:
+def _finding(pass_: Pass, answer: ModelAnswer) -> Finding:
     stated = pass_.level.own("try_files") or pass_.level.own("fastcgi_split_path_info")
     line = "try_files $fastcgi_script_name =404;"
     fix = None

@@ -65,7 +65,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from nginxopt.config import Directive
-from nginxopt.lint import Asked, Finding, Model, Safety, Severity, Sign, rule
+from nginxopt.lint import AskedRequest, Finding, Model, Safety, Severity, Sign, rule
 from nginxopt.lint.queries import inheritance, reaching
 from nginxopt.semantics import Level, Pass
 
@@ -107,7 +107,7 @@ def _passes(model: Model, level: Level) -> Iterator[Pass]:
                 yield pass_
 
 
-def _requests(pass_: Pass, missing: Mapping[str, Directive]) -> Iterator[Asked]:
+def _requests(pass_: Pass, missing: Mapping[str, Directive]) -> Iterator[AskedRequest]:
     """Yield requests with headers that the client makes up."""
     forged = tuple(f"{stated.args[0]}: {_forged(name)}" for name, stated in missing.items() if name not in _TAKEN)
     for asked in reaching.reaching(pass_.level):

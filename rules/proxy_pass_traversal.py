@@ -66,7 +66,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Answer, Asked, Finding, Model, Safety, Severity, rule
+from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import traversal
 from nginxopt.semantics import Pass, locations
 
@@ -79,12 +79,12 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         folder = pass_.uri or ""
         for target in traversal.targets(pass_.level, folder):
-            answer = model.requests.first(pass_.level, Asked(target))
+            answer = model.requests.first(pass_.level, AskedRequest(target))
             if answer is not None and answer.passed_target and traversal.leaves(answer.passed_target, folder):
                 yield _finding(pass_, answer)
 
 
-def _finding(pass_: Pass, answer: Answer) -> Finding:
+def _finding(pass_: Pass, answer: ModelAnswer) -> Finding:
     fix = traversal.fix(pass_.level)
     return Finding(
         pass_.directive.source,

@@ -63,7 +63,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from nginxopt.config import encode
-from nginxopt.lint import Answer, Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, ModelAnswer, Severity, rule
 from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Pass, locations
 
@@ -92,14 +92,14 @@ def check(model: Model) -> Iterator[Finding]:
             )
 
 
-def _answers(model: Model, pass_: Pass) -> Iterator[Answer]:
+def _answers(model: Model, pass_: Pass) -> Iterator[ModelAnswer]:
     for asked in islice(reaching.reaching(pass_.level), _MOST_REQUESTS):
         for answer in model.requests.ask(pass_.level, asked):
             if answer.directive is pass_.directive and answer.passed_target is not None:
                 yield answer
 
 
-def _always_the_same(model: Model, pass_: Pass) -> Answer | None:
+def _always_the_same(model: Model, pass_: Pass) -> ModelAnswer | None:
     """Return an answer to a request whose path is lost, if all are passed on as the same."""
     uri = pass_.uri or ""
     path = locations.path(pass_.level)
@@ -113,7 +113,7 @@ def _always_the_same(model: Model, pass_: Pass) -> Answer | None:
     return next(lost, None) if len(targets) == 1 and len(paths) > 1 else None
 
 
-def _ignored(model: Model, pass_: Pass) -> Answer | None:
+def _ignored(model: Model, pass_: Pass) -> ModelAnswer | None:
     """Return an answer to a request that a rewrite changes, after which the URI of the pass does not count."""
     breaking = [rewrite for rewrite in pass_.level.own("rewrite") if rewrite.args[-1:] == ("break",)]
     if not breaking or pass_.uri == "/":

@@ -73,7 +73,7 @@ from itertools import islice
 from urllib.parse import quote
 
 from nginxopt.config import Directive, Span, decode
-from nginxopt.lint import Answer, Asked, Finding, Model, Severity, Sign, rule
+from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, Sign, rule
 from nginxopt.lint.queries import backtracking, reaching
 from nginxopt.semantics import FRAGMENT, Level, locations
 
@@ -148,7 +148,7 @@ def _readers(model: Model, name: str) -> Iterator[Level]:
             yield level.parent if level.kind == "if" and level.parent is not None else level
 
 
-def _answer(model: Model, pattern: _Pattern, subject: bytes) -> Answer | None:
+def _answer(model: Model, pattern: _Pattern, subject: bytes) -> ModelAnswer | None:
     """Return an answer that depends on a pattern which gives up."""
     for asked in _requests(pattern, subject):
         for answer in model.requests.all(pattern.level, asked):
@@ -157,21 +157,21 @@ def _answer(model: Model, pattern: _Pattern, subject: bytes) -> Answer | None:
     return None
 
 
-def _requests(pattern: _Pattern, subject: bytes) -> Iterator[Asked]:
+def _requests(pattern: _Pattern, subject: bytes) -> Iterator[AskedRequest]:
     if pattern.subject in _PATHS and subject.startswith(b"/"):
-        yield Asked(quote(subject, safe=_SAFE).encode())
+        yield AskedRequest(quote(subject, safe=_SAFE).encode())
     elif pattern.subject in _PATHS:
-        yield Asked(b"/" + quote(subject, safe=_SAFE).encode())
+        yield AskedRequest(b"/" + quote(subject, safe=_SAFE).encode())
     elif pattern.subject in _ARGUMENTS and quote(subject, safe=_SAFE).encode() == subject:
         for asked in reaching.reaching(pattern.level):
-            yield Asked(asked.target.partition(b"?")[0] + b"?" + subject, asked.method, asked.headers)
+            yield AskedRequest(asked.target.partition(b"?")[0] + b"?" + subject, asked.method, asked.headers)
     elif pattern.subject.startswith(_HEADERS):
         name = pattern.subject.removeprefix(_HEADERS).replace("_", "-").title()
         for asked in reaching.reaching(pattern.level):
-            yield Asked(asked.target, asked.method, (*asked.headers, f"{name}: {subject.decode('ascii')}"))
+            yield AskedRequest(asked.target, asked.method, (*asked.headers, f"{name}: {subject.decode('ascii')}"))
 
 
-def _finding(pattern: _Pattern, answer: Answer) -> Finding:
+def _finding(pattern: _Pattern, answer: ModelAnswer) -> Finding:
     words = (word for word in pattern.directive.args if word and str(word) in pattern.text)
     span: Span = next((word.span for word in words), pattern.directive.name.span)
     is_row = pattern.directive.name.startswith("~")

@@ -65,7 +65,7 @@ from collections.abc import Iterator
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import refusals
 
-_STAGES = (refusals.Stage.SETTER, refusals.Stage.MERGE, refusals.Stage.VARIABLE)
+_STAGES = (refusals.RefusalStage.SETTER, refusals.RefusalStage.MERGE, refusals.RefusalStage.VARIABLE)
 
 
 @rule(severity=Severity.ERROR, category="refused", by_release=True)

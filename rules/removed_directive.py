@@ -58,7 +58,7 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, _, fault in model.faults:
         ends = [row.until for row in declarations.declarations(directive.name) if row.until]
         gone = max((end for end in ends if end <= model.target), default=None)
-        if fault.kind is commands.Kind.UNKNOWN and gone:
+        if fault.kind is commands.FaultKind.UNKNOWN and gone:
             message = f'nginx {gone} removed "{directive.name}"; nginx {model.target} does not start with it'
             instead = _INSTEAD.get(str(directive.name), "delete it")
             yield Finding(directive.source, directive.name.span, message, help=instead)

@@ -159,11 +159,11 @@ from nginxopt.semantics import Pass
 _NO_BODY = "proxy_pass_request_body off;"
 _NO_LENGTH = 'proxy_set_header Content-Length "";'
 _MESSAGES = {
-    lengths.Kind.NO_LENGTH: "body without its length: the upstream reads the body as the next request",
-    lengths.Kind.OTHER_LENGTH: "Content-Length of another body: the upstream reads the next request from a wrong place",
-    lengths.Kind.NO_CHUNKS: "Transfer-Encoding without chunks: the upstream may read a part of the body as a request",
-    lengths.Kind.HIDDEN_CHUNKS: "chunks without Transfer-Encoding: the upstream reads them as the next request",
-    lengths.Kind.NO_BODY: "Content-Length without the body: the upstream reads the next request as the body",
+    lengths.LengthFault.NO_LENGTH: "body without its length: the upstream reads the body as the next request",
+    lengths.LengthFault.OTHER_LENGTH: "Content-Length of another body: the upstream reads the next request from a wrong place",
+    lengths.LengthFault.NO_CHUNKS: "Transfer-Encoding without chunks: the upstream may read a part of the body as a request",
+    lengths.LengthFault.HIDDEN_CHUNKS: "chunks without Transfer-Encoding: the upstream reads them as the next request",
+    lengths.LengthFault.NO_BODY: "Content-Length without the body: the upstream reads the next request as the body",
 }
 _WAITS = "Content-Length without the body: an upstream that reads the body waits until it times out"
 
@@ -189,35 +189,35 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _severity(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Severity | None:
+def _severity(model: Model, pass_: Pass, wrong: lengths.LengthMismatch) -> Severity | None:
     """Return the severity of what is wrong; None if it is harmless, or if that depends on the upstream."""
-    if wrong.kind is lengths.Kind.NO_BODY:
+    if wrong.kind is lengths.LengthFault.NO_BODY:
         if pools.keeps(model, pass_):
             return Severity.WARNING
         return Severity.INFO if lengths.body(pass_) is lengths.Body.NONE else None
     if not pools.stays_open(model, pass_):
         return None
-    smuggles = wrong.kind in (lengths.Kind.NO_LENGTH, lengths.Kind.OTHER_LENGTH)
+    smuggles = wrong.kind in (lengths.LengthFault.NO_LENGTH, lengths.LengthFault.OTHER_LENGTH)
     return Severity.ERROR if smuggles else Severity.WARNING
 
 
-def _is_unread(pass_: Pass, wrong: lengths.Mismatch) -> bool:
+def _is_unread(pass_: Pass, wrong: lengths.LengthMismatch) -> bool:
     """Return whether the upstream gets the body of a client, but never reads it as the body of its request."""
     is_cleared = wrong.header is not None and not wrong.header.args[1]
-    return wrong.kind is lengths.Kind.NO_LENGTH and is_cleared and lengths.body(pass_) is lengths.Body.CLIENT
+    return wrong.kind is lengths.LengthFault.NO_LENGTH and is_cleared and lengths.body(pass_) is lengths.Body.CLIENT
 
 
-def _help(pass_: Pass, wrong: lengths.Mismatch) -> str:
-    if wrong.header is None or wrong.kind is lengths.Kind.NO_BODY:
+def _help(pass_: Pass, wrong: lengths.LengthMismatch) -> str:
+    if wrong.header is None or wrong.kind is lengths.LengthFault.NO_BODY:
         return f"pass these requests in a separate location with `{_NO_BODY}` and `{_NO_LENGTH}`"
     removed = f"remove `{layout.written(wrong.header)}`"
     return f"{removed}, or add `{_NO_BODY}` where no body is meant" if _is_unread(pass_, wrong) else removed
 
 
-def _fix(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Fix | None:
+def _fix(model: Model, pass_: Pass, wrong: lengths.LengthMismatch) -> Fix | None:
     if not headers.takes_directives(pass_):
         return None
-    if wrong.kind is lengths.Kind.NO_BODY:
+    if wrong.kind is lengths.LengthFault.NO_BODY:
         return _without_length(model, pass_, wrong)
     return _without_body(model, pass_) if _is_unread(pass_, wrong) else _without_header(model, pass_, wrong)
 
@@ -228,7 +228,7 @@ def _without_body(model: Model, pass_: Pass) -> Fix | None:
     return Fix("pass no request body on", (layout.after(pass_.directive, [_NO_BODY]),), Safety.UNSAFE)
 
 
-def _without_length(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Fix | None:
+def _without_length(model: Model, pass_: Pass, wrong: lengths.LengthMismatch) -> Fix | None:
     """Return the fix that sends neither body nor length; None for a location that may serve other requests as well."""
     has_none = lengths.body(pass_) is lengths.Body.NONE
     names = ["set_header"] if has_none else ["set_header", "pass_request_body"]
@@ -243,7 +243,7 @@ def _without_length(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Fix |
     return Fix("send no Content-Length", changes, Safety.UNSAFE) if changes else None
 
 
-def _without_header(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Fix | None:
+def _without_header(model: Model, pass_: Pass, wrong: lengths.LengthMismatch) -> Fix | None:
     """Return the fix that removes a wrong header; None if it is inherited, or if others would be inherited instead."""
     own, outer = pass_.level.own("proxy_set_header"), pass_.level.parent
     is_last = len(own) == 1 and not (outer and outer.setting("proxy_set_header").is_unset)

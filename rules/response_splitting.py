@@ -81,7 +81,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Answer, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import newlines
 from nginxopt.semantics import FRAGMENT, Level
 
@@ -133,7 +133,7 @@ def _without_captures(replacement: str) -> str:
     return re.sub(r"\$\d", "", replacement)
 
 
-def _answer(model: Model, directive: Directive, level: Level, value: str) -> Answer | None:
+def _answer(model: Model, directive: Directive, level: Level, value: str) -> ModelAnswer | None:
     """Return an answer to a request with a line end that ends up in the value."""
     for inner in _levels(directive, level):
         for asked in newlines.requests(model, inner, value):
@@ -152,7 +152,7 @@ def _levels(directive: Directive, level: Level) -> list[Level]:
     return [other for other in inner if directive in other.setting(directive.name).directives][:_MOST_LEVELS]
 
 
-def _has_line_end(answer: Answer, directive: Directive, value: str) -> bool:
+def _has_line_end(answer: ModelAnswer, directive: Directive, value: str) -> bool:
     """Return whether the value has a line end in what nginx sends."""
     if directive.name == "add_header":
         return any(_HEADER.search(text) for text in answer.headers(directive.args[0]))
@@ -165,11 +165,11 @@ def _has_line_end(answer: Answer, directive: Directive, value: str) -> bool:
     return bool(_HEADER.search(answer.outcome["location"] or ""))
 
 
-def _is_in_force(answer: Answer, directive: Directive) -> bool:
+def _is_in_force(answer: ModelAnswer, directive: Directive) -> bool:
     return answer.level is not None and directive in answer.level.setting(directive.name).directives
 
 
-def _is_broken(answer: Answer, value: str) -> bool:
+def _is_broken(answer: ModelAnswer, value: str) -> bool:
     """Return whether a value that has `$uri` or a capture by name or number has the line end of a request."""
     names = [(match[1] or match[2]).lower() for match in newlines.VARIABLE.finditer(value)]
     if "uri" in names or "document_uri" in names:
@@ -179,7 +179,7 @@ def _is_broken(answer: Answer, value: str) -> bool:
     return any(_BROKEN.search(captures[group] or "") for group in groups if group < len(captures))
 
 
-def _finding(directive: Directive, value: str, answer: Answer) -> Finding:
+def _finding(directive: Directive, value: str, answer: ModelAnswer) -> Finding:
     word = next(word for word in directive.args if word == value)
     fixed = _URI.sub("$request_uri", value)
     fix = None

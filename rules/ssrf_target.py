@@ -68,7 +68,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nginxopt.lint import FOREIGN, Answer, Finding, Model, Severity, Sign, rule
+from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Severity, Sign, rule
 from nginxopt.lint.queries import controlled
 from nginxopt.semantics import Pass
 
@@ -102,7 +102,7 @@ def _server(pass_: Pass) -> str:
     return scheme + _PATHS.sub("", rest)
 
 
-def _answer(model: Model, pass_: Pass) -> Answer | None:
+def _answer(model: Model, pass_: Pass) -> ModelAnswer | None:
     """Return an answer to a request that is passed on to a server of its choice."""
     value = str(pass_.directive.args[0])
     resolver = pass_.level.setting("resolver")
@@ -117,7 +117,7 @@ def _answer(model: Model, pass_: Pass) -> Answer | None:
     return None
 
 
-def _is_chosen(answer: Answer, value: str) -> bool:
+def _is_chosen(answer: ModelAnswer, value: str) -> bool:
     """Return whether a request is passed on to the server that it names."""
     upstream = answer.outcome["upstream"]
     server = upstream["server"].lower() if upstream else ""
@@ -126,7 +126,7 @@ def _is_chosen(answer: Answer, value: str) -> bool:
     return server == _ADDRESS or is_port or host == _HOST or host.endswith(f".{_HOST}")
 
 
-def _finding(pass_: Pass, answer: Answer, *, by_host: bool) -> Finding:
+def _finding(pass_: Pass, answer: ModelAnswer, *, by_host: bool) -> Finding:
     upstream = answer.outcome["upstream"]
     server = upstream["server"] if upstream else ""
     return Finding(

@@ -69,7 +69,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import FOREIGN, Answer, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import FOREIGN, Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import access, reaching
 from nginxopt.semantics import Level
 
@@ -98,7 +98,7 @@ def _may_be_open(level: Level) -> bool:
     return access.is_public(level) and access.are_known(level) and not is_half_done
 
 
-def _finding(page: Directive, level: Level, answer: Answer) -> Finding:
+def _finding(page: Directive, level: Level, answer: ModelAnswer) -> Finding:
     fix = None
     if not access.rules(level) and not access.takes_any(level):
         lines = ["allow 127.0.0.1;", "deny all;"]

@@ -49,7 +49,7 @@ from nginxopt.config import Directive, has_placeholder
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import commands, directives
 
-_KINDS = (commands.Kind.BLOCK, commands.Kind.ARGUMENTS, commands.Kind.FLAG)
+_KINDS = (commands.FaultKind.BLOCK, commands.FaultKind.ARGUMENTS, commands.FaultKind.FLAG)
 
 
 @rule(severity=Severity.ERROR, category="refused", by_release=True)
@@ -64,16 +64,16 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _is_for_others(directive: Directive, fault: commands.Fault) -> bool:
     """Return whether another program writes the value first, or NGINX Plus takes the arguments."""
-    if fault.kind is commands.Kind.FLAG:
+    if fault.kind is commands.FaultKind.FLAG:
         return has_placeholder(directive.args[0])
     return directive.name == "limit_req_zone" and directive.args[-1:] == ("sync",)
 
 
 def _message(directive: Directive, fault: commands.Fault) -> str:
     name = directive.name
-    if fault.kind is commands.Kind.BLOCK:
+    if fault.kind is commands.FaultKind.BLOCK:
         return f'"{name}" needs a block' if directive.block is None else f'"{name}" has no block'
-    if fault.kind is commands.Kind.FLAG:
+    if fault.kind is commands.FaultKind.FLAG:
         return f'"{name}" must be on or off, not "{directive.args[0]}"'
     return f'"{name}" takes {_count(fault.declaration.arguments)}, not {len(directive.args)}'
 
@@ -92,8 +92,8 @@ def _count(arguments: str) -> str:
 def _help(directive: Directive, fault: commands.Fault) -> str:
     """Return the likely cause."""
     swallowed = [str(word) for word in directive.args[1:] if word in directives.NGINX and word not in ("on", "off")]
-    if fault.kind is not commands.Kind.FLAG and swallowed:
+    if fault.kind is not commands.FaultKind.FLAG and swallowed:
         return f'if "{swallowed[0]}" is a directive of its own, a semicolon is missing before it'
-    if fault.kind is commands.Kind.FLAG:
+    if fault.kind is commands.FaultKind.FLAG:
         return "write on or off"
     return ""

@@ -20,7 +20,7 @@ from nginxopt.lint import (
     Severity,
 )
 from nginxopt.lint.declare import PAGES
-from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.settings.target import TargetVersion
 from nginxopt.text import Change, Edit, Source, Span, decode, encode
@@ -100,9 +100,11 @@ def report(
     errors: tuple[InputError, ...] = (),
     notes: tuple[Note, ...] = (),
     fixed: int | None = None,
-) -> Report:
+) -> LintReport:
     """Return the report of a run in `BASE` for nginx 1.22.1."""
-    return Report(diagnostics, files, TargetVersion(Version(1, 22, 1), "nginx -v"), BASE, rules, errors, notes, fixed)
+    return LintReport(
+        diagnostics, files, TargetVersion(Version(1, 22, 1), "nginx -v"), BASE, rules, errors, notes, fixed
+    )
 
 
 PIECES = [b"gzip on;", b" ", b"\t", b"\n", b"\r\n", b"\r", b"%", b",", b":", b"::", b"]]>", b"<&\"'>", b"\\", b"{0}"]
@@ -179,7 +181,7 @@ def errors(draw: st.DrawFn, sources: list[Source]) -> InputError:
 
 
 @st.composite
-def reports(draw: st.DrawFn) -> Report:
+def reports(draw: st.DrawFn) -> LintReport:
     """Any report."""
     sources = [Source(path, draw(texts)) for path in draw(st.lists(paths, min_size=1, max_size=3, unique=True))]
     notes = [Note(draw(words)) for _ in range(draw(st.integers(0, 1)))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies
 
 from nginxopt.rewrite.tables import CheckedTable, TableEmission, check, emit, prove, read
-from nginxopt.rewrite.tables.meaning import Answer, Asked
+from nginxopt.rewrite.tables.meaning import RowAnswer, RowRequest
 from nginxopt.rewrite.tables.table import Kind
 from nginxopt.text import Source
 
@@ -32,7 +32,7 @@ def answer(
     kind: Kind, text: bytes, path: bytes, args: bytes = b"", site: bytes = b""
 ) -> tuple[int, bytes | None] | None:
     """Return the status and the target that a table answers to a request for a decoded path."""
-    response: Answer | None = checked(kind, text).meaning.answer(Asked(site, path, args))
+    response: RowAnswer | None = checked(kind, text).meaning.answer(RowRequest(site, path, args))
     return response and (response.status, response.location)
 
 

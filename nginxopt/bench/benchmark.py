@@ -13,7 +13,7 @@ from nginxopt.bench.probe import Statuses
 from nginxopt.bench.result import Result, Sample
 from nginxopt.bench.rounds import Progress
 from nginxopt.bench.scenario import Experiment, OpenLoop
-from nginxopt.bench.site import LoadSource, Runner, Site
+from nginxopt.bench.site import LoadSource, RunningSite, SiteExperiment
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Benchmark:
     """
 
     experiment: Experiment
-    runner: Runner
+    runner: SiteExperiment
     source: LoadSource
     folder: Path
     rounds: int
@@ -55,7 +55,9 @@ class Benchmark:
             finally:
                 self._about |= self.source.provenance()
 
-    def _attack(self, site: Site, statuses: Statuses, progress: Progress, started: Callable[[float], None]) -> None:
+    def _attack(
+        self, site: RunningSite, statuses: Statuses, progress: Progress, started: Callable[[float], None]
+    ) -> None:
         started(rounds.seconds(self.experiment, self.rounds))
         self.capacities = rounds.find_capacities(site, self.experiment, self.source, progress)
         self.experiment = rounds.at_rates(self.experiment, self.capacities)
@@ -86,11 +88,11 @@ class Benchmark:
             len(samples) == self.rounds * len(self.experiment.attacks),
         )
 
-    def _test(self, site: Site) -> None:
+    def _test(self, site: RunningSite) -> None:
         for variant in filter(lambda variant: variant.nodes, self.experiment.variants):
             self._tests[variant.name] = sum(site.test_seconds(variant, node.role) for node in variant.nodes)
 
-    def _commands(self, site: Site) -> dict[str, str]:
+    def _commands(self, site: RunningSite) -> dict[str, str]:
         """Return the command of each attack, to be run in the folder."""
         commands: dict[str, str] = {}
         for attack in self.experiment.attacks:

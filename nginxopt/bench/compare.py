@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 
 from nginxopt.bench.isolation import ROLE, Certificate, Isolated, addresses, isolate, place
-from nginxopt.bench.listeners import Listener, Listeners, Site, sent_host, site
+from nginxopt.bench.listeners import Listener, Listeners, RequestTarget, sent_host, site
 from nginxopt.bench.report.sentences import told
 from nginxopt.bench.run_folder import slug
-from nginxopt.bench.scenario import Attack, Comparison, Experiment, Measured, OpenLoop, Target, Tls, Variant
+from nginxopt.bench.scenario import Attack, Experiment, Measured, OpenLoop, Target, Tls, Variant, VariantPair
 from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.request.urls import UrlError, read_url
@@ -57,7 +57,7 @@ def build(
         "Both respond the same; the ratio of after to before is the effect of the change.",
         tuple(Variant(name, side.path, (nodes[name],)) for name, side in sides.items()),
         attacks,
-        (Comparison("before", "after"),),
+        (VariantPair("before", "after"),),
         "latency",
         notes=(*_measured(configs, attacks), *_changes(sides, configs)),
     )
@@ -85,11 +85,11 @@ def _cases(configs: Mapping[str, Config], targets: Sequence[Target], version: Ve
     """Divide the targets by listener."""
     sides = {name: Listeners(name, config, version) for name, config in configs.items()}
     first, *others = sides
-    groups: dict[tuple[Site | None, str | None], list[Target]] = {}
+    groups: dict[tuple[RequestTarget | None, str | None], list[Target]] = {}
     for target in targets:
         where = site(target)
         groups.setdefault((where, sent_host(target) if where is None else None), []).append(target)
-    chosen: dict[Listener, list[tuple[Site | None, list[Target]]]] = {}
+    chosen: dict[Listener, list[tuple[RequestTarget | None, list[Target]]]] = {}
     for (where, host), group in groups.items():
         listener = sides[first].of_paths(host, group) if where is None else sides[first].of_site(where, group)
         chosen.setdefault(listener, []).append((where, group))

@@ -13,7 +13,7 @@ from nginxopt.bench.containers import Images
 from nginxopt.bench.load.wrk import MARK
 from nginxopt.bench.probe import in_round
 from nginxopt.bench.rendering import template
-from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, Node, OpenFiles, Target, Variant
+from nginxopt.bench.scenario import Asks, Attack, ExpectedResponse, Experiment, Node, OpenFiles, Target, Variant
 from nginxopt.bench.site import Generator
 
 _MOST_TARGETS = 10  # the number of targets of an attack that are checked before it
@@ -133,7 +133,7 @@ def _first(target: Target) -> Target:
     return in_round([target], "probe")[0]
 
 
-def _headers(expected: Expected, variant: Variant, addresses: run_folder.Addresses) -> Iterator[str]:
+def _headers(expected: ExpectedResponse, variant: Variant, addresses: run_folder.Addresses) -> Iterator[str]:
     """Yield the header lines of a response that are compared."""
     if expected.location is not None:
         entry = f"@{variant.entry}@"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nginxopt.bench.measure import FEWEST_ROUNDS, FIGURES, is_exact
-from nginxopt.bench.result import GateResult, Ratio, Summary
+from nginxopt.bench.result import AttackMedians, GateResult, Ratio
 from nginxopt.bench.scenario import Experiment
 from nginxopt.errors import UsageError
 
@@ -104,7 +104,7 @@ def refuse_early(gates: Sequence[Gate], rounds: int) -> None:
 def check(
     gates: Sequence[Gate],
     experiment: Experiment,
-    summaries: Sequence[Summary],
+    summaries: Sequence[AttackMedians],
     ratios: Sequence[Ratio],
     rounds: int = FEWEST_ROUNDS,
 ) -> tuple[GateResult, ...]:
@@ -129,7 +129,7 @@ def _check(gate: Gate, values: list[tuple[float, str]], *, is_decided: bool) -> 
 
 
 def _values(
-    gate: Gate, experiment: Experiment, summaries: Sequence[Summary], ratios: Sequence[Ratio]
+    gate: Gate, experiment: Experiment, summaries: Sequence[AttackMedians], ratios: Sequence[Ratio]
 ) -> Iterator[tuple[float, str]]:
     """Yield each value that a gate covers, and its place."""
     after = {pair.after for pair in experiment.comparisons if pair.before != experiment.baseline}

@@ -16,7 +16,7 @@ from nginxopt.config import Config
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request.connection import RequestForm, is_named
 from nginxopt.request.locations import absolute
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm, location_of
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import PORTS, Url, UrlError, read_url
@@ -41,7 +41,7 @@ _WORLD = World(may_send_more=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class RequestTarget:
     """Where requests go, as a URL says it.
 
     Attributes:
@@ -112,7 +112,7 @@ class Listeners:
         self._every = read_sockets({level: number for number, level in enumerate(self._levels)}, self._nodes)
         self._names = [[name["text"] for name in read_names(level, 0, self._nodes)] for level in self._levels]
 
-    def of_site(self, site: Site, targets: Sequence[Target]) -> Listener:
+    def of_site(self, site: RequestTarget, targets: Sequence[Target]) -> Listener:
         """Return the listener of a URL. Raises `UsageError` if there is none, or if load cannot be sent to it."""
         sockets = self._with_scheme(site.scheme)
         at_port = [socket for socket in sockets if socket["port"] == (site.port or PORTS[site.scheme])]
@@ -140,7 +140,7 @@ class Listeners:
         tls_name = name if chosen.socket["tls"] and name is not None and _ip(name) is None else None
         return self._listener(chosen.socket, chosen.host, tls_name, targets)
 
-    def like(self, other: Listener, *, stated: Site | None, targets: Sequence[Target]) -> Listener:
+    def like(self, other: Listener, *, stated: RequestTarget | None, targets: Sequence[Target]) -> Listener:
         """Return the listener that clients of another configuration's listener come to here.
 
         `stated` is the site of their URLs; None if these are only paths. Raises `UsageError` if there is none.
@@ -150,7 +150,7 @@ class Listeners:
         scheme, address = other.scheme, other.address
         if other.host is not None:
             name = _without_port(other.host)
-            return self.of_site(Site(scheme, name, address.port, other.host), targets)
+            return self.of_site(RequestTarget(scheme, name, address.port, other.host), targets)
         sockets = [socket for socket in self._with_scheme(scheme) if socket["port"] == address.port]
         if not sockets:
             raise self._error(f"no server listens for {scheme} at port {address.port}", hint=self._listens())
@@ -194,7 +194,7 @@ class Listeners:
     def _with_scheme(self, scheme: Scheme) -> list[SocketForm]:
         return [socket for socket in self._sockets if socket["tls"] == (scheme == "https")]
 
-    def _only_port(self, site: Site, sockets: Sequence[SocketForm]) -> list[SocketForm]:
+    def _only_port(self, site: RequestTarget, sockets: Sequence[SocketForm]) -> list[SocketForm]:
         """Return the sockets of the only port of a scheme, which a balancer or a container may publish as its usual
         one. Raises `UsageError` if there are several."""
         fitting = [socket for socket in sockets if self._has_name(socket, site.host)] or list(sockets)
@@ -231,7 +231,7 @@ class Listeners:
             )
         return usable
 
-    def _best(self, site: Site, sockets: Sequence[SocketForm]) -> SocketForm:
+    def _best(self, site: RequestTarget, sockets: Sequence[SocketForm]) -> SocketForm:
         """Return the socket where a server has the name; else one that listens everywhere, or another.
 
         Raises `UsageError` if several have it, with different servers.
@@ -355,10 +355,10 @@ class Listeners:
         return None if self._model is None else self._model.trace(_form(socket, host, name, target), _WORLD)["outcome"]
 
     @cached_property
-    def _model(self) -> Model | None:
+    def _model(self) -> SiteModel | None:
         """The model of requests; None if it refuses the configuration, as another nginx or a module may take it."""
         try:
-            return Model(self._config, Build(self._version))
+            return SiteModel(self._config, Build(self._version))
         except InputError:
             return None
 
@@ -386,14 +386,14 @@ class Listeners:
         return UsageError(f"{self._name}: {message}", hint=hint)
 
 
-def site(target: Target) -> Site | None:
+def site(target: Target) -> RequestTarget | None:
     """Return the site of a target; None if it is only a path."""
     if not target.site:
         return None
     url = read_url(f"{target.site}/")
     has_port = target.site.rpartition("]")[2].partition("://")[2].partition(":")[1] or "]:" in target.site
     scheme: Scheme = "https" if url.is_tls else "http"
-    return Site(
+    return RequestTarget(
         scheme,
         url.host.strip("[]").lower().rstrip("."),
         url.port if has_port else None,
@@ -406,7 +406,7 @@ def sent_host(target: Target) -> str | None:
     return next((value for name, value in target.headers if name.lower() == "host"), None)
 
 
-def _url(site: Site) -> str:
+def _url(site: RequestTarget) -> str:
     host = f"[{site.host}]" if ":" in site.host else site.host
     return f"{site.scheme}://{host}" + ("" if site.port in (None, PORTS[site.scheme]) else f":{site.port}")
 

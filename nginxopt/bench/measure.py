@@ -10,7 +10,7 @@ from functools import lru_cache
 from operator import itemgetter
 from statistics import fmean, median
 
-from nginxopt.bench.result import Ratio, Sample, Summary
+from nginxopt.bench.result import AttackMedians, Ratio, Sample
 from nginxopt.bench.scenario import Experiment
 
 PERCENTILES = (50, 66, 75, 80, 90, 95, 98, 99, 100)
@@ -104,9 +104,9 @@ def _node_figures(sample: Sample) -> dict[str, float]:
     return {**figures, "rss": float(sum(use.rss for use in uses)), "pss": float(sum(use.pss for use in uses))}
 
 
-def summaries(samples: Sequence[Sample]) -> tuple[Summary, ...]:
+def summaries(samples: Sequence[Sample]) -> tuple[AttackMedians, ...]:
     """Return the medians over the rounds of each attack, in order of first occurrence."""
-    return tuple(Summary(variant, case, _medians(of)) for (variant, case), of in _by_attack(samples).items())
+    return tuple(AttackMedians(variant, case, _medians(of)) for (variant, case), of in _by_attack(samples).items())
 
 
 def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nginxopt.bench.rendering import template
-from nginxopt.bench.scenario import NO_FILES, Asks, Expected, Node, Target
+from nginxopt.bench.scenario import NO_FILES, Asks, ExpectedResponse, Node, Target
 from nginxopt.text import encode
 
 BODY = b"ok\n"
@@ -71,4 +71,4 @@ _QUEUE = 1_000_000  # so long that no request is ever refused
 
 def answers_itself(role: str) -> Asks:
     """Return a probe which checks that an origin itself responds."""
-    return Asks(role, Target("/", Expected(200, body=BODY.decode(), header=("X-Node", role))))
+    return Asks(role, Target("/", ExpectedResponse(200, body=BODY.decode(), header=("X-Node", role))))

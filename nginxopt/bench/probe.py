@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, OpenFiles, Probe, Target, Variant
-from nginxopt.bench.site import Site
+from nginxopt.bench.scenario import Asks, Attack, ExpectedResponse, Experiment, OpenFiles, Probe, Target, Variant
+from nginxopt.bench.site import RunningSite
 from nginxopt.errors import RunError
 
 ROUND = "@round@"
@@ -19,7 +19,7 @@ Statuses = Mapping[tuple[str, str], frozenset[str]]
 """The statuses of the responses to the targets of an attack, by variant and case."""
 
 
-_Known = dict[tuple[str, Target], Expected]
+_Known = dict[tuple[str, Target], ExpectedResponse]
 """The responses so far to targets without a stated one, by case."""
 
 
@@ -46,7 +46,7 @@ class _Response:
         return f"{self.status}{to}"
 
 
-def probe(site: Site, experiment: Experiment) -> Statuses:
+def probe(site: RunningSite, experiment: Experiment) -> Statuses:
     """Return the statuses of the responses to the targets of each attack.
 
     Makes all probes of each variant, and requests up to 50 targets of each attack. If a target does not define its
@@ -64,7 +64,7 @@ def in_round(targets: Iterable[Target], number: int | str) -> tuple[Target, ...]
     return tuple(replace(target, path=target.path.replace(ROUND, str(number))) for target in targets)
 
 
-def _hold(site: Site, variant: Variant, item: Probe) -> None:
+def _hold(site: RunningSite, variant: Variant, item: Probe) -> None:
     if isinstance(item, OpenFiles):
         limit = site.open_files(variant, item.role)
         if limit != item.limit:
@@ -76,7 +76,7 @@ def _hold(site: Site, variant: Variant, item: Probe) -> None:
     _ask(site, variant, item)
 
 
-def _ask(site: Site, variant: Variant, item: Asks) -> _Response:
+def _ask(site: RunningSite, variant: Variant, item: Asks) -> _Response:
     """Send the requests of a probe, and return the last response. Raises `RunError` if it is not as expected."""
     (target,) = in_round([item.target], "probe")
     response = [_Response.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
@@ -86,7 +86,7 @@ def _ask(site: Site, variant: Variant, item: Asks) -> _Response:
     return response
 
 
-def _statuses(site: Site, experiment: Experiment, attack: Attack, known: _Known) -> frozenset[str]:
+def _statuses(site: RunningSite, experiment: Experiment, attack: Attack, known: _Known) -> frozenset[str]:
     variant = experiment.variant(attack.variant)
     place = variant.place(attack)
     step = max(1, len(attack.targets) // _MOST_TARGETS)
@@ -94,12 +94,12 @@ def _statuses(site: Site, experiment: Experiment, attack: Attack, known: _Known)
     for target in attack.targets[::step]:
         key = (attack.case, replace(target, expected=None))
         response = _ask(site, variant, Asks(place, replace(target, expected=target.expected or known.get(key))))
-        known.setdefault(key, Expected(response.status, _portable(response, site, variant, place)))
+        known.setdefault(key, ExpectedResponse(response.status, _portable(response, site, variant, place)))
         statuses.add(str(response.status))
     return frozenset(statuses)
 
 
-def _portable(response: _Response, site: Site, variant: Variant, place: str) -> str | None:
+def _portable(response: _Response, site: RunningSite, variant: Variant, place: str) -> str | None:
     """Return the Location with placeholders for what differs by variant: its address, its host, and its ports."""
     location = response.headers.get("location")
     if location is None:
@@ -111,20 +111,20 @@ def _portable(response: _Response, site: Site, variant: Variant, place: str) -> 
     return _PORT.sub(lambda found: f"{found[1]}{places.get(found[2], found[2])}", location)
 
 
-def _placed(location: str, site: Site, variant: Variant, place: str) -> str:
+def _placed(location: str, site: RunningSite, variant: Variant, place: str) -> str:
     """Return a Location with the addresses of the variant, asked at a place, in place of the placeholders."""
     for mark, address in (*_places(site, variant, place), *_ports(site, variant, place)):
         location = location.replace(mark, address)
     return location
 
 
-def _places(site: Site, variant: Variant, place: str) -> tuple[tuple[str, str], ...]:
+def _places(site: RunningSite, variant: Variant, place: str) -> tuple[tuple[str, str], ...]:
     """Return the placeholders of the place that is asked, which each variant may have at another `listen`."""
     address = site.address(variant, place)
     return (f"@{variant.entry}@", address), ("@host@", address.rpartition(":")[0])
 
 
-def _ports(site: Site, variant: Variant, place: str) -> Iterator[tuple[str, str]]:
+def _ports(site: RunningSite, variant: Variant, place: str) -> Iterator[tuple[str, str]]:
     """Yield a placeholder and the port of each place where the entry node listens, first of the one that is asked."""
     places = (variant.entry, *(variant.node(variant.entry).ports if variant.nodes else ()))
     for name in dict.fromkeys([place, *places]):
@@ -133,7 +133,9 @@ def _ports(site: Site, variant: Variant, place: str) -> Iterator[tuple[str, str]
             yield ("@port@" if name == place else f"@{name}/port@"), port
 
 
-def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant, place: str) -> str:
+def _wrong(
+    response: _Response, expected: ExpectedResponse | None, site: RunningSite, variant: Variant, place: str
+) -> str:
     """Return what is wrong with a response; empty if nothing is."""
     if not response.status:
         return "no response"

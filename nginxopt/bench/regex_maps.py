@@ -19,7 +19,7 @@ from nginxopt.rewrite.kinds.maps.subjects import example
 from nginxopt.rewrite.planning import plan
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.requests import HOST
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.text import encode
 
 NO_VALUE = "https://map.test/[]"
@@ -90,7 +90,7 @@ def _targets(regex_map: RegexMap, send: Sender) -> dict[str, Target]:
     return {case: target for case, target in targets.items() if target is not None}
 
 
-def _target(request: Request | None) -> Target | None:
+def _target(request: RequestBytes | None) -> Target | None:
     """Return a request as a target; None if load generators may send it in another form."""
     if request is None:
         return None

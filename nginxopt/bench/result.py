@@ -88,7 +88,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class AttackMedians:
     """The medians over the rounds of one attack, by figure (see `nginxopt.bench.measure.FIGURES`)."""
 
     variant: str
@@ -198,7 +198,7 @@ class Result:
     experiment: Experiment
     rounds: int
     samples: tuple[Sample, ...]
-    summaries: tuple[Summary, ...]
+    summaries: tuple[AttackMedians, ...]
     ratios: tuple[Ratio, ...]
     gates: tuple[GateResult, ...] = ()
     rates: Mapping[str, float] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from nginxopt.bench import run_folder
 from nginxopt.bench.probe import ROUND, Statuses, in_round
 from nginxopt.bench.result import NodeUse, Outcome, Sample
 from nginxopt.bench.scenario import Attack, Count, Experiment, Load, OpenLoop, Variant
-from nginxopt.bench.site import LoadRun, LoadSource, Site, Status
+from nginxopt.bench.site import LoadRun, LoadSource, RunningSite, Status
 from nginxopt.errors import RunError
 
 CAPACITY_SECONDS = 1.0
@@ -27,7 +27,9 @@ def seconds(experiment: Experiment, rounds: int) -> float:
     return attacks + CAPACITY_SECONDS * len(_without_rate(experiment))
 
 
-def find_capacities(site: Site, experiment: Experiment, source: LoadSource, progress: Progress) -> Mapping[str, float]:
+def find_capacities(
+    site: RunningSite, experiment: Experiment, source: LoadSource, progress: Progress
+) -> Mapping[str, float]:
     """Measure the capacity of each case whose rate is a share of it: the requests a second of its slowest variant.
 
     Uses a few connections, each of which sends its next request after a response.
@@ -55,7 +57,7 @@ def at_rates(experiment: Experiment, capacities: Mapping[str, float]) -> Experim
 
 
 def run(
-    site: Site,
+    site: RunningSite,
     experiment: Experiment,
     source: LoadSource,
     statuses: Statuses,
@@ -74,7 +76,7 @@ def run(
             progress(attack.load.seconds, f"round {number} of {rounds}: {attack.variant}, {attack.case}")
 
 
-def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable[[Sample], None]) -> None:
+def count(site: RunningSite, experiment: Experiment, progress: Progress, keep: Callable[[Sample], None]) -> None:
     """Count the instructions per request of each attack, and pass a sample for each to `keep`."""
     for attack in experiment.attacks:
         targets = in_round(attack.targets[:MOST_COUNTED], "count")
@@ -85,7 +87,7 @@ def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable
 
 
 def _sample(
-    site: Site, experiment: Experiment, attack: Attack, source: LoadSource, statuses: Statuses, number: int
+    site: RunningSite, experiment: Experiment, attack: Attack, source: LoadSource, statuses: Statuses, number: int
 ) -> Sample:
     variant = experiment.variant(attack.variant)
     before = _counters(site, variant)
@@ -97,13 +99,15 @@ def _sample(
     return Sample(attack.variant, attack.case, number, outcome, nodes, site.time_wait(variant))
 
 
-def _attack(site: Site, experiment: Experiment, attack: Attack, source: LoadSource, number: int | str) -> Outcome:
+def _attack(
+    site: RunningSite, experiment: Experiment, attack: Attack, source: LoadSource, number: int | str
+) -> Outcome:
     run = load_run(site, experiment, attack, number)
     run_folder.write(site.folder, {f"results/{number}/.keep": b""})
     return source.attack(site, run)
 
 
-def load_run(site: Site, experiment: Experiment, attack: Attack, number: int | str) -> LoadRun:
+def load_run(site: RunningSite, experiment: Experiment, attack: Attack, number: int | str) -> LoadRun:
     """Return an attack with its addresses and file names. `number` is that of the round, or `capacity`."""
     variant = experiment.variant(attack.variant)
     name = run_folder.attack_name(attack)
@@ -121,14 +125,14 @@ def load_run(site: Site, experiment: Experiment, attack: Attack, number: int | s
 Counters = Mapping[str, tuple[float, Status | None]]
 
 
-def _counters(site: Site, variant: Variant) -> Counters:
+def _counters(site: RunningSite, variant: Variant) -> Counters:
     return {
         node.role: (site.clock(variant, node.role), site.status(variant, node.role) if node.status else None)
         for node in variant.nodes
     }
 
 
-def _uses(site: Site, variant: Variant, before: Counters) -> dict[str, NodeUse]:
+def _uses(site: RunningSite, variant: Variant, before: Counters) -> dict[str, NodeUse]:
     after = _counters(site, variant)
     uses = {}
     for role, (clock, status) in after.items():

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from nginxopt.bench.result import (
     FORMAT,
     OUTCOME_FIELDS,
+    AttackMedians,
     GateResult,
     LoadStart,
     LoadWorker,
@@ -25,13 +26,11 @@ from nginxopt.bench.result import (
     Ratio,
     Result,
     Sample,
-    Summary,
     WorkerStart,
 )
 from nginxopt.bench.scenario import (
     Attack,
     ClosedLoop,
-    Comparison,
     Experiment,
     Load,
     Measured,
@@ -40,6 +39,7 @@ from nginxopt.bench.scenario import (
     Published,
     Target,
     Variant,
+    VariantPair,
 )
 from nginxopt.errors import InputError
 
@@ -85,7 +85,7 @@ def _result(data: _Json) -> Result:
     fields = {
         "experiment": experiment,
         "samples": tuple(_sample(item) for item in data["samples"]),
-        "summaries": tuple(_checked(Summary, item) for item in data["summaries"]),
+        "summaries": tuple(_checked(AttackMedians, item) for item in data["summaries"]),
         "ratios": ratios,
         "gates": tuple(_checked(GateResult, item) for item in data["gates"]),
         "rates": dict(_rates(experiment)),
@@ -126,7 +126,7 @@ def _experiment(data: _Json, ratios: tuple[Ratio, ...]) -> Experiment:
         "scenario": words["name"],
         "variants": tuple(_variant(item) for item in data["variants"]),
         "attacks": tuple(_attack(item) for item in data["attacks"]),
-        "comparisons": tuple(Comparison(*pair) for pair in compared),
+        "comparisons": tuple(VariantPair(*pair) for pair in compared),
         "published": tuple(
             _checked(Published, {**item, "compares": tuple(item["compares"])}) for item in words["published"]
         ),

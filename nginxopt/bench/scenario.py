@@ -47,7 +47,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedResponse:
     """The expected response: its status, its exact `Location`, a part of its body, and a header with its exact value.
 
     None means that the part is not checked. `@ROLE@` in `location` stands for the address of that node.
@@ -80,7 +80,7 @@ class Target:
     """
 
     path: str
-    expected: Expected | None = Expected()
+    expected: ExpectedResponse | None = ExpectedResponse()
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
     tls: Tls | None = None
@@ -263,7 +263,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class VariantPair:
     """The names of two variants that are compared in every case in which both are attacked."""
 
     before: str
@@ -293,7 +293,7 @@ class Experiment:
     expects: str
     variants: tuple[Variant, ...]
     attacks: tuple[Attack, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[VariantPair, ...]
     metric: Metric
     published: tuple[Published, ...] = ()
     baseline: str | None = None

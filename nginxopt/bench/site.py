@@ -33,7 +33,7 @@ class Memory:
     pss: int
 
 
-class Site(Protocol):
+class RunningSite(Protocol):
     """The site of a running experiment, where all variants run and respond.
 
     `folder` is for results. Paths in commands are relative to it, so that it may be mounted elsewhere.
@@ -84,12 +84,12 @@ class Site(Protocol):
         """
 
 
-class Runner(Protocol):
+class SiteExperiment(Protocol):
     """Runs an experiment on a site."""
 
     name: str
 
-    def deploy(self, experiment: Experiment, folder: Path) -> AbstractContextManager[Site]:
+    def deploy(self, experiment: Experiment, folder: Path) -> AbstractContextManager[RunningSite]:
         """Start all variants and wait until they are ready. Always stop them when the block ends.
 
         `folder` must exist, and keeps the files of the run. Raises `MissingError` if a program or image is missing, and
@@ -115,10 +115,10 @@ class Generator(Protocol):
         have a rate. `tls` is that of all targets.
         """
 
-    def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:
+    def outcome(self, site: RunningSite, output: str, printed: bytes) -> Outcome:
         """Return the outcome of the attack with that `output`, whose command wrote `printed` to standard output."""
 
-    def version(self, site: Site) -> str:
+    def version(self, site: RunningSite) -> str:
         """Return the version of the generator."""
 
 
@@ -150,10 +150,10 @@ class LostWorkerError(RunError):
 class LoadSource(Protocol):
     """A source of load: one generator at the site, or several workers."""
 
-    def start(self, site: Site) -> None:
+    def start(self, site: RunningSite) -> None:
         """Determine versions before the first attack. Raises `MissingError` if there is no generator."""
 
-    def attack(self, site: Site, run: LoadRun) -> Outcome:
+    def attack(self, site: RunningSite, run: LoadRun) -> Outcome:
         """Make an attack and return its outcome. Raises `RunError` if it fails, or `LostWorkerError`."""
 
     def commands(self, run: LoadRun) -> Mapping[str, str]:

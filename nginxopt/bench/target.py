@@ -20,7 +20,7 @@ _TEXT = re.compile(r"[!-~]+")  # urlsplit would silently remove line breaks
 
 
 @dataclass(frozen=True, slots=True)
-class Url:
+class TargetUrl:
     """An `http` or `https` URL: its scheme, host (an IPv6 address without brackets), port and path with arguments."""
 
     scheme: str
@@ -38,7 +38,7 @@ class Url:
         return f"{self.scheme}://{self.address}{self.path}"
 
 
-def url(text: str) -> Url:
+def url(text: str) -> TargetUrl:
     """Parse a URL. Raises `UsageError` if it is invalid, or has a user or a fragment."""
     if not _TEXT.fullmatch(text):
         raise _invalid(text)
@@ -52,10 +52,10 @@ def url(text: str) -> Url:
     is_whole = _HOST.fullmatch(host) and _PATH.fullmatch(path) and "#" not in text and port != 0
     if parts.scheme not in _PORTS or not is_whole:
         raise _invalid(text)
-    return Url(parts.scheme, host.strip("[]"), port or _PORTS[parts.scheme], path)
+    return TargetUrl(parts.scheme, host.strip("[]"), port or _PORTS[parts.scheme], path)
 
 
-def build(at: Url, targets: tuple[Target, ...], cap: int) -> Experiment:
+def build(at: TargetUrl, targets: tuple[Target, ...], cap: int) -> Experiment:
     """Return the experiment, which requests the targets, or the path of the URL, at the rate `cap`."""
     attack = Attack(VARIANT, CASE, targets or (Target(at.path, None),), OpenLoop(cap, SECONDS), may_fail=True)
     notes = (f"The rate may not exceed {cap:,} req/s.", "Redirects are not followed.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nginxopt.bench.gate import Gate
     from nginxopt.bench.result import Result
     from nginxopt.bench.scenario import Experiment, Load, Metric, ScenarioSettings
-    from nginxopt.bench.site import Generator, Runner
+    from nginxopt.bench.site import Generator, SiteExperiment
     from nginxopt.config import Config
 
 _EPILOG = """\b
@@ -350,7 +350,7 @@ def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
         return benchmark.result()
 
 
-def _choose(call: _Call) -> tuple[Runner, Generator]:
+def _choose(call: _Call) -> tuple[SiteExperiment, Generator]:
     """Return the runner and the load generator."""
     if call.target is not None:
         return bench_target.choose(call.target, is_spread=call.load.is_spread)

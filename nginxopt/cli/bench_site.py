@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nginxopt.bench.containers import Images
     from nginxopt.bench.isolation import Certificate
     from nginxopt.bench.scenario import Experiment
-    from nginxopt.bench.site import Generator, Runner
+    from nginxopt.bench.site import Generator, SiteExperiment
     from nginxopt.config import Config
     from nginxopt.version import Version
 
@@ -81,7 +81,9 @@ OPTIONS = (
 )
 
 
-def choose(site: SiteOptions, *, counts_instructions: bool, is_spread: bool = False) -> tuple[Runner, Generator]:
+def choose(
+    site: SiteOptions, *, counts_instructions: bool, is_spread: bool = False
+) -> tuple[SiteExperiment, Generator]:
     """Return the runner and the load generator.
 
     `auto` chooses containers if an engine responds, unless a binary of nginx or its address was named, instructions are

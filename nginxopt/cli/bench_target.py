@@ -14,7 +14,7 @@ from nginxopt.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from nginxopt.bench.scenario import Experiment
-    from nginxopt.bench.site import Generator, Runner
+    from nginxopt.bench.site import Generator, SiteExperiment
 
 EPILOG = """\b
 Examples:
@@ -87,7 +87,7 @@ def experiment(options: TargetOptions) -> Experiment:
     return target.build(target.url(options.target), requests, options.max_rate)
 
 
-def choose(options: TargetOptions, *, is_spread: bool) -> tuple[Runner, Generator]:
+def choose(options: TargetOptions, *, is_spread: bool) -> tuple[SiteExperiment, Generator]:
     """Return the runner of the host, which is resolved here, and vegeta.
 
     Raises `MissingError` without vegeta on PATH, unless the load `is_spread`: workers have their own.

@@ -18,11 +18,11 @@ from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.system.interrupts import interruptible, orderly
 
 if TYPE_CHECKING:
-    from nginxopt.fleet.plan import Plan, Text
-    from nginxopt.fleet.result import Part, Summary, UnreadHost
+    from nginxopt.fleet.plan import FleetOptions, NamedText
+    from nginxopt.fleet.result import FleetSummary, PartialResult, UnreadHost
     from nginxopt.fleet.sources import Fleet
     from nginxopt.lint import Severity
-    from nginxopt.lint.baseline import Entry
+    from nginxopt.lint.baseline import BaselineEntry
     from nginxopt.settings.file import Settings
     from nginxopt.version import Version
 
@@ -141,7 +141,7 @@ def command(
     as s3://bucket/folder. A host is a directory with an nginx.conf, or a file such as the output of nginx -T. The
     result is a database for nginxopt fleet report and nginxopt fleet query.
     """
-    from nginxopt.fleet.plan import Plan
+    from nginxopt.fleet.plan import FleetOptions
     from nginxopt.fleet.sources import find
     from nginxopt.lint import Severity
     from nginxopt.lint.baseline import refuse_other
@@ -174,7 +174,7 @@ def command(
         refuse_unwritable(write_baseline)
     refuse_other(write_baseline)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
-    plan = Plan(
+    plan = FleetOptions(
         settings=text,
         run=with_rules or left is None,
         select=select,
@@ -202,9 +202,9 @@ def command(
             cluster.connected(workers=workers, scheduler=scheduler) as client,
             _progress(fleet, quiet) as progress,
         ):
-            from nginxopt.fleet.running import Run
+            from nginxopt.fleet.running import FleetRun
 
-            Run(client, plan, fleet, part, progress)()
+            FleetRun(client, plan, fleet, part, progress)()
     except BaseException:
         _keep(part, len(fleet))
         raise
@@ -227,44 +227,44 @@ def _hosts_of(sources: tuple[str, ...], own: Collection[str], quiet: bool) -> tu
     return others
 
 
-def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, Text | None, str | None]:
+def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, NamedText | None, str | None]:
     """Return the settings, their text for the workers, and a note on rules of theirs that are not run."""
-    from nginxopt.fleet.plan import Text
-    from nginxopt.lint.sources import Asked, load_from
+    from nginxopt.fleet.plan import NamedText
+    from nginxopt.lint.sources import AskedRules, load_from
     from nginxopt.settings import file as settings_
 
     source = settings_.find(config=config, isolated=isolated)
-    settings, catalogue = load_from(source, Asked(run, config is not None))
-    text = None if source is None else Text(str(Path(source.path).absolute()), source.data)
+    settings, catalogue = load_from(source, AskedRules(run, config is not None))
+    text = None if source is None else NamedText(str(Path(source.path).absolute()), source.data)
     return settings, text, catalogue.note
 
 
-def _table(path: str, base: str | None, follows: bool) -> Text:
+def _table(path: str, base: str | None, follows: bool) -> NamedText:
     """Return the table, whose rows are right; without --base, each host has a site of paths of its own."""
     from nginxopt.cli.site import base_url
     from nginxopt.config.filesystem import DISK
     from nginxopt.config.reader import contents
-    from nginxopt.fleet.plan import Text
+    from nginxopt.fleet.plan import NamedText
     from nginxopt.request.table import read_table
 
-    text = Text(path, contents(path, DISK))
+    text = NamedText(path, contents(path, DISK))
     read_table(text.source, base_url(base or "http://localhost"), follow=follows)
     return text
 
 
-def _baseline(path: str | None) -> Text | None:
+def _baseline(path: str | None) -> NamedText | None:
     """Return the text of the baseline. Raises `InputError` if it is damaged."""
     if path is None:
         return None
-    from nginxopt.fleet.plan import Text
+    from nginxopt.fleet.plan import NamedText
     from nginxopt.lint import baseline
 
-    text = Text(path, baseline.contents(path))
+    text = NamedText(path, baseline.contents(path))
     baseline.read(text.source)
     return text
 
 
-def _part(plan: Plan, output: Path, resume: bool, sources: Mapping[str, str]) -> Part:
+def _part(plan: FleetOptions, output: Path, resume: bool, sources: Mapping[str, str]) -> PartialResult:
     """Return the file that is written until the result is complete."""
     from nginxopt.fleet import result
     from nginxopt.fleet.plan import versions
@@ -293,7 +293,7 @@ def _progress(fleet: Fleet, quiet: bool) -> Iterator[Callable[[int], None]]:
         yield progress
 
 
-def _keep(part: Part, hosts: int) -> None:
+def _keep(part: PartialResult, hosts: int) -> None:
     """Say what an interrupted run leaves behind."""
     from nginxopt.text.plural import count
 
@@ -303,7 +303,7 @@ def _keep(part: Part, hosts: int) -> None:
 
 
 def _end(
-    part: Part, output: Path, parquet: bool, least: Severity, write_baseline: str | None, started: float | None
+    part: PartialResult, output: Path, parquet: bool, least: Severity, write_baseline: str | None, started: float | None
 ) -> int:
     """Give the result its name, write the baseline, print what there is, and return the exit status."""
     from nginxopt.fleet import result
@@ -324,7 +324,7 @@ def _end(
     return int(found.failed > 0 or found.patched > 0 or has_findings)
 
 
-def _record(path: str, entries: Sequence[Entry]) -> int:
+def _record(path: str, entries: Sequence[BaselineEntry]) -> int:
     """Write the baseline of a fleet without errors."""
     from nginxopt.lint.baseline import write_entries
     from nginxopt.text.plural import count
@@ -334,7 +334,7 @@ def _record(path: str, entries: Sequence[Entry]) -> int:
     return 0
 
 
-def _tell(found: Summary, unread: Sequence[UnreadHost], output: Path, seconds: float) -> None:
+def _tell(found: FleetSummary, unread: Sequence[UnreadHost], output: Path, seconds: float) -> None:
     from nginxopt.text.plural import count
 
     rate = f"{found.hosts / seconds:,.0f} a second" if seconds else ""

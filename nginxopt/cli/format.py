@@ -16,7 +16,7 @@ from nginxopt.text.plural import count
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nginxopt.format import Style
+    from nginxopt.format import IndentStyle
     from nginxopt.settings.file import Settings
     from nginxopt.text import Edit, Source
 
@@ -98,14 +98,14 @@ def command(
     return int(bool(files.left) or (not writes and bool(files.changed)))
 
 
-def _style(style: Style, width: int | None, indent_style: str | None) -> Style:
+def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> IndentStyle:
     """Return the style of the settings, with that of the options in its place."""
-    from nginxopt.format import Style
+    from nginxopt.format import IndentStyle
 
-    return Style(width or style.width, style.tabs if indent_style is None else indent_style == "tab")
+    return IndentStyle(width or style.width, style.tabs if indent_style is None else indent_style == "tab")
 
 
-def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_name: str | None) -> _Formatted:
+def _format_all(paths: Sequence[str], settings: Settings, style: IndentStyle, stdin_name: str | None) -> _Formatted:
     """Format the files that `paths` name."""
     from nginxopt.config.paths import named
     from nginxopt.faults import FAULTS, internal, is_bug

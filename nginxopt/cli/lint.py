@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nginxopt.cli import lint_fixes, lint_report, options
-from nginxopt.cli.lint_call import Call, refuse_contradictions, refuse_overwriting
+from nginxopt.cli.lint_call import LintCall, refuse_contradictions, refuse_overwriting
 from nginxopt.errors import UsageError, status_of
 from nginxopt.lint.report import FORMATS
 
@@ -117,15 +117,15 @@ def command(
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
     from nginxopt.cli import lint_settings
-    from nginxopt.lint.sources import Asked, load_from
+    from nginxopt.lint.sources import AskedRules, load_from
     from nginxopt.settings.target import choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     origin = click.get_current_context().with_resource(lint_settings.origin(settings_from))
     source = origin.find(config, isolated)
-    settings, catalogue = load_from(source, Asked(with_rules, config is not None, origin.where))
+    settings, catalogue = load_from(source, AskedRules(with_rules, config is not None, origin.where))
     options.put_in_force(settings.budget)
-    call = Call(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
+    call = LintCall(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename)
@@ -179,7 +179,7 @@ def _around(names: Iterable[str], settings: Settings) -> Config | None:
     return around.main(mains[0]) if mains else None
 
 
-def _known(call: Call, settings: Settings, origin: Origin) -> Baseline | None:
+def _known(call: LintCall, settings: Settings, origin: Origin) -> Baseline | None:
     """Return the baseline whose findings are hidden. Raise `InputError` for a missing or damaged one."""
     path = call.baseline or settings.baseline
     return None if path is None or call.write_baseline else origin.baseline(path)
@@ -208,7 +208,7 @@ def _read(
 
 
 def _base(
-    call: Call, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str], settings: Settings, judge: Judge
+    call: LintCall, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str], settings: Settings, judge: Judge
 ) -> Base | None:
     """Return the findings of the revision to compare with."""
     if call.diff_base is None:
@@ -218,7 +218,9 @@ def _base(
     return base(call.diff_base, read, paths or settings.paths or (".",), judge)
 
 
-def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs, base: Base | None) -> int:
+def _run(
+    call: LintCall, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs, base: Base | None
+) -> int:
     """Check, fix, try the result on nginx, write, report: the whole command."""
     from nginxopt.lint.check import check, check_and_fix
     from nginxopt.lint.report.model import Note

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.config.inputs import Inputs
-from nginxopt.lint.baseline import Entry, entries
+from nginxopt.lint.baseline import BaselineEntry, entries
 from nginxopt.lint.check import check
 from nginxopt.system.revision import Revision, revision
 from nginxopt.text import Source
@@ -29,7 +29,7 @@ class Base:
 
     name: str
     root: Path
-    entries: frozenset[Entry]
+    entries: frozenset[BaselineEntry]
     unread: int
 
     def new_among(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

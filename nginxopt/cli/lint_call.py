@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LintCall:
     """The options of a call, except those about its input and its rules."""
 
     piped: bool
@@ -41,7 +41,7 @@ class Call:
         return self.fix or self.diff
 
 
-def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
+def refuse_contradictions(call: LintCall, paths: Sequence[str]) -> None:
     """Raise `UsageError` if options contradict each other."""
     if call.fix and call.diff:
         raise UsageError("--fix and --diff cannot be used together")
@@ -65,7 +65,7 @@ def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
 
 
 def refuse_overwriting(
-    call: Call, inputs: Inputs, around: Config | None, settings: str | None, baseline: str | None
+    call: LintCall, inputs: Inputs, around: Config | None, settings: str | None, baseline: str | None
 ) -> None:
     """Raise `UsageError` if a report would overwrite a file that is read, the settings, or the baseline that is
     compared; `InputError` if a baseline would overwrite a file that is none, or the report of fixes cannot be written.

@@ -10,13 +10,13 @@ from nginxopt.errors import DefectError, InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nginxopt.cli.lint_call import Call
+    from nginxopt.cli.lint_call import LintCall
     from nginxopt.config import Config
     from nginxopt.lint.check import Checked
     from nginxopt.lint.report.model import Note
 
 
-def check(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
+def check(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Check the fixes with `nginx -t`; return its warnings.
 
     Raises `DefectError` if they break the configuration, and `InputError` if they are to be written to one that nginx
@@ -53,7 +53,7 @@ def check(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]
     return notes
 
 
-def write(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
+def write(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Write the changed files, or print the diff or the new standard input; return notes."""
     from nginxopt.lint.report.model import Note
     from nginxopt.system.inplace import change

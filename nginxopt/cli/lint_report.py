@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nginxopt.cli.lint_base import Base
-    from nginxopt.cli.lint_call import Call
+    from nginxopt.cli.lint_call import LintCall
     from nginxopt.config import Config
     from nginxopt.lint import Diagnostic
     from nginxopt.lint.check import Checked, Judge
-    from nginxopt.lint.report.model import Note, Report
+    from nginxopt.lint.report.model import LintReport, Note
     from nginxopt.settings.target import TargetVersion
 
 
@@ -93,21 +93,21 @@ def confirmed(
 
 
 def report(
-    call: Call,
+    call: LintCall,
     judge: Judge,
     target: TargetVersion,
     checked: Checked,
     diagnostics: tuple[Diagnostic, ...],
     errors: Sequence[InputError],
     notes: Sequence[Note],
-) -> Report:
+) -> LintReport:
     """Return the report of a call."""
     from nginxopt.lint.outside import shown
-    from nginxopt.lint.report.model import Report
+    from nginxopt.lint.report.model import LintReport
     from nginxopt.text.withheld import hide
 
     titles = {rule.id: rule.title for rule, _ in judge.rules}
-    return Report(
+    return LintReport(
         diagnostics=tuple(shown(diagnostic, titles) for diagnostic in diagnostics),
         files=checked.files,
         target=target,
@@ -122,7 +122,7 @@ def report(
     )
 
 
-def left(call: Call, checked: Checked) -> tuple[str, ...]:
+def left(call: LintCall, checked: Checked) -> tuple[str, ...]:
     """Return the files outside of the named paths that a call would change."""
     from nginxopt.lint.diagnostic import Grade
 
@@ -142,7 +142,7 @@ def _shown(error: InputError) -> InputError:
     return told
 
 
-def write(call: Call, report: Report) -> None:
+def write(call: LintCall, report: LintReport) -> None:
     """Write the report: to --output, or standard output, or standard error if standard output has the changes."""
     from nginxopt.lint.report import render
 

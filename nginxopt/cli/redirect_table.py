@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 @record(eq=True)
-class Reading:
+class TableOptions:
     """How to read tables: their kind, if it is stated, and whether rows may be skipped."""
 
     kind: Kind | None
     skips_rows: bool
 
 
-def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
+def table(call: Call, reading: TableOptions) -> tuple[Source, Kind] | None:
     """Return the text and the kind of a table; None if the file is something else.
 
     A file that can be read only once, such as standard input, is a table only if its kind is stated.

@@ -9,7 +9,7 @@ import click
 
 from nginxopt.cli import faulty, options, redirect_table, stdout
 from nginxopt.cli.compiling import Call, Mode, run
-from nginxopt.cli.redirect_table import Reading
+from nginxopt.cli.redirect_table import TableOptions
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.faults import collecting, isolated
 
@@ -141,10 +141,10 @@ def command(
         Call(file, checked_mode, folder, report, nginx, verify, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
-    return _run_all(calls, compile_options, Reading(kind, skip_rows))
+    return _run_all(calls, compile_options, TableOptions(kind, skip_rows))
 
 
-def _run_all(calls: Sequence[Call], compile_options: Options, reading: Reading) -> int:
+def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOptions) -> int:
     """Compile the files in order, each after the previous one is written; if one fails, name those written."""
     statuses: list[int] = []
     ended: list[str] = []
@@ -167,7 +167,7 @@ def _isolated(call: Call, *, is_alone: bool) -> AbstractContextManager[None]:
     return nullcontext() if is_alone else isolated("the file", path=call.file)
 
 
-def _run(call: Call, compile_options: Options, reading: Reading) -> int:
+def _run(call: Call, compile_options: Options, reading: TableOptions) -> int:
     """Run the pipeline of tables for a table, and that of rules for any other file."""
     table = redirect_table.table(call, reading)
     if table is None:

@@ -16,8 +16,8 @@ from nginxopt.semantics.site import FIXES
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
-    from nginxopt.request import Gate, Url
-    from nginxopt.request.model import Model
+    from nginxopt.request import ClientGate, Url
+    from nginxopt.request.model import SiteModel
     from nginxopt.request.world import World
     from nginxopt.semantics.site import Build
     from nginxopt.settings.target import TargetVersion
@@ -71,8 +71,8 @@ class AskedSite:
     """
 
     config: Config
-    model: Model
-    gate: Gate
+    model: SiteModel
+    gate: ClientGate
     world: World
     target: TargetVersion
     base: Url | None
@@ -97,7 +97,7 @@ def load(
 
     Raises `UsageError` for wrong options, `InputError` as the model does.
     """
-    from nginxopt.request.model import Model
+    from nginxopt.request.model import SiteModel
     from nginxopt.request.world import World
     from nginxopt.settings.target import choose
 
@@ -106,7 +106,7 @@ def load(
         raise UsageError("--nginx is the target, so --target-version and --build-fix do not apply")
     target = choose(target_version, None, None if binary is None else binary.path)
     config, notes = read_config(path, context, prefix, main)
-    model = Model(config, _build(target.version, frozenset(fixes), prefix, binary))
+    model = SiteModel(config, _build(target.version, frozenset(fixes), prefix, binary))
     return AskedSite(config, model, model.gate(to), world, target, site, notes)
 
 

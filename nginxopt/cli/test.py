@@ -47,7 +47,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TestCall:
     """A comparison as the command line asks for it."""
 
     table: str
@@ -110,7 +110,7 @@ def command(
         if records:
             status = _record(asked, table, output, ask)
         else:
-            call = Call(table, follows, format_, output, verbose, quiet, binary is not None)
+            call = TestCall(table, follows, format_, output, verbose, quiet, binary is not None)
             status = _compare(asked, batch, call, ask)
     return faulty.told(bugs, status)
 
@@ -141,7 +141,7 @@ def _shown(answers: RealAnswers, name: str, requests: Sequence[Request]) -> list
         return answers(requests, lambda: bar.update(1))
 
 
-def _compare(asked: AskedSite, batch: Batch, call: Call, ask: Ask) -> int:
+def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
     """Compare the answers with the rows; report."""
     from nginxopt.request.expectations import run
     from nginxopt.request.report import render

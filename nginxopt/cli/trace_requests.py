@@ -10,7 +10,7 @@ from nginxopt.faults import collecting
 
 if TYPE_CHECKING:
     from nginxopt.cli.site import AskedSite
-    from nginxopt.request.batch import Tally
+    from nginxopt.request.batch import DirectiveTally
     from nginxopt.request.real import SampleComparison
     from nginxopt.request.traffic import Traffic
     from nginxopt.system.nginx import Binary
@@ -62,7 +62,7 @@ def _read(asked: AskedSite, path: str, stated: str | None) -> Traffic:
         return file.read(progress)
 
 
-def _tally(asked: AskedSite, traffic: Traffic) -> Tally:
+def _tally(asked: AskedSite, traffic: Traffic) -> DirectiveTally:
     """Return what becomes of the requests, with a progress bar on a terminal."""
     from nginxopt.request.batch import Batch
 

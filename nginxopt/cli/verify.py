@@ -11,7 +11,7 @@ from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
-    from nginxopt.request.model import Model
+    from nginxopt.request.model import SiteModel
     from nginxopt.verify import Part
     from nginxopt.version import Version
 
@@ -82,7 +82,7 @@ def command(
     return STATUSES[result.verdict]
 
 
-def _part(text: str, *models: Model) -> Part:
+def _part(text: str, *models: SiteModel) -> Part:
     """Return the part of a site at a URL. Raises `UsageError` for a URL that no request to these models is at."""
     from nginxopt.request import UrlError, read_url
     from nginxopt.verify import Part
@@ -103,11 +103,11 @@ def _part(text: str, *models: Model) -> Part:
     return part
 
 
-def _model(path: str, stated: Version | None, context: str | None) -> tuple[Config, Model]:
+def _model(path: str, stated: Version | None, context: str | None) -> tuple[Config, SiteModel]:
     """Return a configuration with its model."""
-    from nginxopt.request.model import Model
+    from nginxopt.request.model import SiteModel
     from nginxopt.semantics.site import Build
     from nginxopt.settings.target import choose
 
     config, _ = site.read_config(path, context, None, None)
-    return config, Model(config, Build(choose(stated, None).version))
+    return config, SiteModel(config, Build(choose(stated, None).version))

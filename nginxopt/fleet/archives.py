@@ -27,7 +27,7 @@ from typing import IO, Any
 from nginxopt import budget
 from nginxopt.errors import InputError
 from nginxopt.fleet.content import MAIN, Content, Link
-from nginxopt.fleet.hosts import NOT_HOSTS, Host, default_name
+from nginxopt.fleet.hosts import NOT_HOSTS, FleetHost, default_name
 from nginxopt.fleet.unpacking import refuse_large_directory, unpacked
 from nginxopt.text.escape import unicode
 
@@ -88,7 +88,7 @@ class Archive:
     names: tuple[str, ...]
     _place: _Place
 
-    def hosts(self, skip: Callable[[str], bool]) -> Iterator[Host]:
+    def hosts(self, skip: Callable[[str], bool]) -> Iterator[FleetHost]:
         """Yield the hosts in the order of their last files, but not those to `skip` by name.
 
         Raises `InputError` for an archive that cannot be read.
@@ -140,7 +140,7 @@ class _Gathering:
         self._sizes: Counter[str] = Counter()
         self._waiting = 0
 
-    def hosts(self, members: Iterator[_Member], host: _Place) -> Iterator[Host]:
+    def hosts(self, members: Iterator[_Member], host: _Place) -> Iterator[FleetHost]:
         """Yield each host with its last file, or once it is more than a budget allows."""
         largest, most = budget.limit("host-bytes"), budget.limit("archive-waiting")
         for member in members:
@@ -158,17 +158,17 @@ class _Gathering:
             self._left[name] -= 1
             if not self._left[name]:
                 self._waiting -= self._sizes.pop(name)
-                yield Host(name, Carried(f"{self._url}:{name}", Content(self._parts.pop(name))))
+                yield FleetHost(name, Carried(f"{self._url}:{name}", Content(self._parts.pop(name))))
             elif self._waiting > most:
                 yield self._refused(max(self._sizes, key=lambda name: self._sizes[name]), "archive-waiting")
 
-    def _refused(self, name: str, kind: str) -> Host:
+    def _refused(self, name: str, kind: str) -> FleetHost:
         """Return a host without its files, of which no more are kept."""
         del self._left[name]
         self._parts.pop(name, None)
         self._waiting -= self._sizes.pop(name, 0)
         error = budget.ExceededError(kind, budget.limit(kind), path=f"{self._url}:{name}")
-        return Host(name, Refused(f"{self._url}:{name}", error))
+        return FleetHost(name, Refused(f"{self._url}:{name}", error))
 
 
 def _children(names: list[str], url: str) -> _Place:

@@ -29,7 +29,7 @@ class Recipe(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class FleetHost:
     """A host, by its name and the place of its configuration. Bytes of a name that are not UTF-8 are escaped."""
 
     name: str

@@ -21,7 +21,7 @@ from nginxopt.faults import FAULTS, internal
 from nginxopt.fleet.content import Content
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.linting import lint
-from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.plan import FleetOptions
 from nginxopt.fleet.tables import columns, row
 from nginxopt.timelimit import limited
 
@@ -75,7 +75,7 @@ def read(recipe: Recipe) -> Read:
     return Read(content.digest, sum(len(part) for part in content.files.values() if isinstance(part, bytes)))
 
 
-def judge(recipe: Recipe, plan: Plan) -> Judged:
+def judge(recipe: Recipe, plan: FleetOptions) -> Judged:
     """Return what is found in the configuration of a host."""
     content = _limited_content(recipe)
     if isinstance(content, str):
@@ -112,7 +112,7 @@ def _content(recipe: Recipe) -> Content | str:
 class _Findings:
     """The rows of one configuration."""
 
-    def __init__(self, content: Content, plan: Plan) -> None:
+    def __init__(self, content: Content, plan: FleetOptions) -> None:
         self._content = content
         self._plan = plan
         self._digest = content.digest

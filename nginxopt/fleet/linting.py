@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError
 from nginxopt.faults import collecting, isolated
-from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.plan import FleetOptions
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.check import Checked, check, fixes
 from nginxopt.lint.report.model import Note
@@ -16,7 +16,7 @@ from nginxopt.lint.report.notes import notes
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
-    from nginxopt.lint.baseline import Entry
+    from nginxopt.lint.baseline import BaselineEntry
     from nginxopt.lint.check import Judge
 
 
@@ -37,11 +37,11 @@ class LintResult:
     errors: tuple[InputError, ...] = ()
     hidden: int = 0
     notes: tuple[Note, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[BaselineEntry, ...] = ()
     patches: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
+def lint(config: Config, plan: FleetOptions, *, is_complete: bool) -> LintResult:
     """Return what is found in a configuration; `is_complete` is whether all of it could be read.
 
     Raises the errors of `nginxopt.lint.fix` if a rule of one's own has a wrong fix.
@@ -63,7 +63,7 @@ def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
     )
 
 
-def _beside_baseline(checked: Checked, plan: Plan) -> tuple[Diagnostic, ...]:
+def _beside_baseline(checked: Checked, plan: FleetOptions) -> tuple[Diagnostic, ...]:
     """Return the findings that the baseline does not record."""
     known = plan.known
     if known is None:
@@ -74,7 +74,7 @@ def _beside_baseline(checked: Checked, plan: Plan) -> tuple[Diagnostic, ...]:
 
 
 def _confirmed(
-    config: Config, diagnostics: tuple[Diagnostic, ...], plan: Plan
+    config: Config, diagnostics: tuple[Diagnostic, ...], plan: FleetOptions
 ) -> tuple[tuple[Diagnostic, ...], tuple[Note, ...]]:
     """Return the findings whose witnesses nginx does not refute, and what is to be said of its answers."""
     if plan.nginx is None or not any(found.finding.witness for found in diagnostics):
@@ -85,7 +85,7 @@ def _confirmed(
     return confirmed.diagnostics, confirmed.notes
 
 
-def _entries(checked: Checked, plan: Plan) -> tuple[Entry, ...]:
+def _entries(checked: Checked, plan: FleetOptions) -> tuple[BaselineEntry, ...]:
     if not plan.records:
         return ()
     from nginxopt.lint.baseline import entries
@@ -93,7 +93,7 @@ def _entries(checked: Checked, plan: Plan) -> tuple[Entry, ...]:
     return entries(checked.diagnostics, ".", checked.on_host)
 
 
-def _patches(config: Config, judge: Judge, plan: Plan) -> dict[str, bytes]:
+def _patches(config: Config, judge: Judge, plan: FleetOptions) -> dict[str, bytes]:
     from nginxopt.text.diff import unified
 
     drafts = fixes(config, judge, unsafe=plan.unsafe).drafts

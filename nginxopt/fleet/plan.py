@@ -16,7 +16,7 @@ from nginxopt.lint import baseline
 from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
-from nginxopt.lint.sources import Asked, load_from
+from nginxopt.lint.sources import AskedRules, load_from
 from nginxopt.settings import around, premises
 from nginxopt.text import Source
 from nginxopt.version import Version
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class NamedText:
     """A file of the command line: its path, and what is in it."""
 
     path: str
@@ -39,7 +39,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FleetOptions:
     """The options of a run.
 
     Attributes:
@@ -62,7 +62,7 @@ class Plan:
         limits: The limits of budgets, by name.
     """
 
-    settings: Text | None = None
+    settings: NamedText | None = None
     run: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -70,10 +70,10 @@ class Plan:
     target: Version = Version(1, 28, 0)  # noqa: RUF009 - it cannot be changed
     context: str | None = None
     installed: str = INSTALLED
-    table: Text | None = None
+    table: NamedText | None = None
     base: str | None = None
     follows: bool = False
-    baseline: Text | None = None
+    baseline: NamedText | None = None
     records: bool = False
     nginx: str | None = None
     diff: bool = False
@@ -118,9 +118,9 @@ class Plan:
 
 
 @lru_cache(maxsize=2)
-def _judge(plan: Plan) -> Judge:
+def _judge(plan: FleetOptions) -> Judge:
     source = None if plan.settings is None else plan.settings.source
-    settings, catalogue = load_from(source, Asked(plan.run, named=True))
+    settings, catalogue = load_from(source, AskedRules(plan.run, named=True))
     rules = selection(
         catalogue.rules.values(), settings, select=plan.select, ignore=plan.ignore, known=catalogue.not_loaded
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt.errors import InputError, RunError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.judging import JudgedText
-from nginxopt.lint.baseline import Entry
+from nginxopt.lint.baseline import BaselineEntry
 from nginxopt.system.interrupts import uninterrupted
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ CLOSED = {"autoinstall_known_extensions": "false", "autoload_known_extensions": 
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class FleetSummary:
     """What a result has.
 
     Attributes:
@@ -81,7 +81,7 @@ _LONG_BYTES = 2_000_000  # of rows or columns in a statement
 _MEMORY_FOR_MANY = "512MB"  # DuckDB makes copies of them
 
 
-class Part:
+class PartialResult:
     """A result that is being written.
 
     A batch is kept in memory until `commit`, and then written in one transaction. `unwritten` is its size in bytes.
@@ -190,7 +190,7 @@ class Part:
     def _take_memory(self) -> None:
         self._database.execute(f"SET memory_limit = '{_MEMORY_FOR_MANY}'")
 
-    def summary(self) -> Summary:
+    def summary(self) -> FleetSummary:
         """Return what is in the file."""
         hosts, configurations = self._one("SELECT count(*), count(DISTINCT configuration) FROM hosts")
         (unread,) = self._one("SELECT count(DISTINCT host) FROM host_errors")
@@ -199,7 +199,7 @@ class Part:
         (patched,) = self._one("SELECT count(DISTINCT host) FROM hosts JOIN patches USING (configuration)")
         (hidden,) = self._one("SELECT coalesce(sum(hidden), 0) FROM hosts JOIN configurations USING (configuration)")
         findings = self._database.execute("SELECT severity, count(*) FROM host_findings GROUP BY ALL").fetchall()
-        return Summary(hosts, configurations, unread, bugs, failed, patched, int(hidden), dict(findings))
+        return FleetSummary(hosts, configurations, unread, bugs, failed, patched, int(hidden), dict(findings))
 
     def first_errors(self, most: int) -> list[UnreadHost]:
         """Return an error of each of the first hosts that have one, in the order of their names."""
@@ -208,10 +208,10 @@ class Part:
             QUALIFY row_number() OVER (PARTITION BY host ORDER BY path, line, message) = 1 ORDER BY host"""
         return [UnreadHost(*row) for row in self._database.execute(query, [most]).fetchall()]
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[BaselineEntry]:
         """Return the entries of a new baseline, each once."""
         query = "SELECT DISTINCT file, rule, fingerprint FROM entries"
-        return [Entry(*row) for row in self._database.execute(query).fetchall()]
+        return [BaselineEntry(*row) for row in self._database.execute(query).fetchall()]
 
     def _one(self, query: str) -> tuple[Any, ...]:
         row = self._database.execute(query).fetchone()
@@ -238,14 +238,14 @@ def _batches(pieces: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], rules: Sequence[Rule]) -> Part:
+def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], rules: Sequence[Rule]) -> PartialResult:
     """Return a new file. Raises `UsageError` if there is one that is not complete, `RunError` if it cannot be made."""
     if os.path.lexists(path):
         raise UsageError(
             f"{path} is there already, from a run that did not end",
             hint="--resume goes on with it; remove it to begin again",
         )
-    part = Part(path, _connected(path, writes=parquet_files(path)))
+    part = PartialResult(path, _connected(path, writes=parquet_files(path)))
     with part._transaction():
         for statement in tables.declarations():
             part._database.execute(statement)
@@ -256,13 +256,13 @@ def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], r
     return part
 
 
-def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str]) -> Part:
+def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str]) -> PartialResult:
     """Return a file that is not complete. Raises `UsageError` for one of other options or versions."""
     import duckdb
 
     if not path.exists():
         raise UsageError(f"--resume: there is no {path}", hint="nothing was begun, or the result is complete")
-    part = Part(path, _connected(path, writes=parquet_files(path)))
+    part = PartialResult(path, _connected(path, writes=parquet_files(path)))
     try:
         if part._schema() != _schema_of_results():
             raise InputError("not the result of nginxopt fleet lint: it has other tables", path=str(path))
@@ -325,7 +325,7 @@ def _is_other_database(path: Path) -> bool:
         return False
 
 
-def finish(part: Part, output: Path, *, parquet: bool) -> None:
+def finish(part: PartialResult, output: Path, *, parquet: bool) -> None:
     """Give a complete result its name: a file, or a folder with a Parquet file for each table."""
     if parquet:
         folder = _parquet_folder(part.path)

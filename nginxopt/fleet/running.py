@@ -19,10 +19,10 @@ from uuid import uuid4
 
 from nginxopt.errors import NginxoptError, RunError
 from nginxopt.fleet.archives import Carried, Refused
-from nginxopt.fleet.hosts import Host
+from nginxopt.fleet.hosts import FleetHost
 from nginxopt.fleet.judging import Judged, Read, read
-from nginxopt.fleet.plan import Plan
-from nginxopt.fleet.result import Part
+from nginxopt.fleet.plan import FleetOptions
+from nginxopt.fleet.result import PartialResult
 from nginxopt.fleet.sources import Fleet
 from nginxopt.fleet.tables import row
 from nginxopt.system.interrupts import interruptible
@@ -44,7 +44,7 @@ _WITHOUT_WORKERS = 60.0  # seconds after which a cluster without workers is give
 class _Item(NamedTuple):
     """A host to ask about; its digest and size are known before its configuration is checked."""
 
-    host: Host
+    host: FleetHost
     digest: str = ""
     size: int = 0
 
@@ -58,20 +58,20 @@ class _Task(NamedTuple):
 
 
 @dataclass
-class Run:
+class FleetRun:
     """A run over a fleet. `progress` is told how many more hosts are done."""
 
     client: Client
-    plan: Plan
+    plan: FleetOptions
     fleet: Fleet
-    part: Part
+    part: PartialResult
     progress: Callable[[int], None] = lambda _: None
     _name: str = field(default_factory=lambda: f"nginxopt-fleet-{uuid4().hex}")
     _tasks: dict[Future[Any], _Task] = field(default_factory=dict)
     _done: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
     _unjudged: deque[_Item] = field(default_factory=deque)
     _suspects: deque[_Task] = field(default_factory=deque)
-    _waiting: dict[str, list[Host]] = field(default_factory=dict)
+    _waiting: dict[str, list[FleetHost]] = field(default_factory=dict)
     _judged: set[bytes] = field(default_factory=set)
     _batch: int = 0
     _workers: int = 0
@@ -104,7 +104,7 @@ class Run:
         finally:
             self.part.commit()
 
-    def _ask(self, hosts: Iterator[Host]) -> None:
+    def _ask(self, hosts: Iterator[FleetHost]) -> None:
         more = True
         while True:
             while more and self._has_room():
@@ -145,7 +145,7 @@ class Run:
         tasks = (item for task in self._tasks.values() if task.kind == "judge" for item in task.items)
         return sum(item.size for item in (*self._unjudged, *tasks) if isinstance(item.host.recipe, Carried))
 
-    def _take(self, hosts: Iterator[Host]) -> bool:
+    def _take(self, hosts: Iterator[FleetHost]) -> bool:
         """Ask for the digests of the next hosts; return whether there were any."""
         elsewhere: list[_Item] = []
         number = carried = 0
@@ -223,7 +223,7 @@ class Run:
                 else:
                     self._has_judged(item, result)
 
-    def _has_read(self, host: Host, found: Read) -> None:
+    def _has_read(self, host: FleetHost, found: Read) -> None:
         if found.error is not None:
             self._failed(host, found.error)
         elif bytes.fromhex(found.digest) in self._judged:
@@ -259,12 +259,12 @@ class Run:
         for host in self._waiting.pop(item.digest, [item.host]):
             self._failed(host, "each worker that was asked about it died (KilledWorker)")
 
-    def _found(self, hosts: Sequence[Host], digest: str | None) -> None:
+    def _found(self, hosts: Sequence[FleetHost], digest: str | None) -> None:
         self.part.add({"hosts": [row("hosts", host.name, digest, str(host.recipe)) for host in hosts]})
         self._batch += len(hosts)
         self.progress(len(hosts))
 
-    def _failed(self, host: Host, error: str) -> None:
+    def _failed(self, host: FleetHost, error: str) -> None:
         self.part.add({"errors": [row("errors", host.name, None, str(host.recipe), None, None, error)]})
         self._found([host], None)
 
@@ -272,8 +272,8 @@ class Run:
         return RunError("the connection to the scheduler was lost")
 
 
-def _lighter(host: Host, other: Host) -> Host:
+def _lighter(host: FleetHost, other: FleetHost) -> FleetHost:
     """Return a host that has the content of another one, which is then in memory once."""
     if not (isinstance(host.recipe, Carried) and isinstance(other.recipe, Carried)):
         return host
-    return Host(host.name, Carried(host.recipe.place, other.recipe.content))
+    return FleetHost(host.name, Carried(host.recipe.place, other.recipe.content))

@@ -13,7 +13,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import archives
 from nginxopt.fleet.archives import Archive
 from nginxopt.fleet.content import MAIN
-from nginxopt.fleet.hosts import NOT_HOSTS, Host, default_name, named_by
+from nginxopt.fleet.hosts import NOT_HOSTS, FleetHost, default_name, named_by
 from nginxopt.fleet.result import is_result
 from nginxopt.fleet.storage import Storage, Stored, opened
 from nginxopt.system.files import is_among
@@ -25,13 +25,13 @@ HostOf = Callable[[str], str | None]
 class Fleet:
     """All hosts of some sources: those at places of their own, sorted by name, and those in archives."""
 
-    stored: tuple[Host, ...]
+    stored: tuple[FleetHost, ...]
     archived: tuple[Archive, ...]
 
     def __len__(self) -> int:
         return len(self.stored) + sum(len(archive.names) for archive in self.archived)
 
-    def hosts(self, skip: Callable[[str], bool]) -> Iterator[Host]:
+    def hosts(self, skip: Callable[[str], bool]) -> Iterator[FleetHost]:
         """Yield the hosts, but not those to `skip` by name. Raises `InputError` for an archive that breaks off."""
         yield from (host for host in self.stored if not skip(host.name))
         for archive in self.archived:
@@ -47,7 +47,7 @@ def find(sources: Sequence[str], host_from: str | None, own: Collection[str] = (
     Raises `UsageError` for two hosts of one name, `InputError` for a source without hosts.
     """
     host_of = None if host_from is None else named_by(host_from)
-    stored: list[Host] = []
+    stored: list[FleetHost] = []
     archived: list[Archive] = []
     for source in sources:
         before = len(stored) + len(archived)
@@ -76,7 +76,7 @@ def _hint(host_from: str | None) -> str:
     return f'no path matches --host-from "{host_from}"'
 
 
-def _of(source: str, host_of: HostOf | None) -> Iterator[Host | Archive]:
+def _of(source: str, host_of: HostOf | None) -> Iterator[FleetHost | Archive]:
     storage, path = opened(source)
     scheme = source.partition("://")[0] + "://" if "://" in source else ""
     try:
@@ -93,7 +93,7 @@ def _of(source: str, host_of: HostOf | None) -> Iterator[Host | Archive]:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=source) from None
 
 
-def _of_match(storage: Storage, path: str, scheme: str, host_of: HostOf | None) -> Iterator[Host | Archive]:
+def _of_match(storage: Storage, path: str, scheme: str, host_of: HostOf | None) -> Iterator[FleetHost | Archive]:
     """Yield the host at a path that was named, or those of an archive."""
     if archives.is_archive(path):
         yield archives.read(scheme + path, host_of)
@@ -103,7 +103,7 @@ def _of_match(storage: Storage, path: str, scheme: str, host_of: HostOf | None) 
         yield _host(name, storage, path, scheme)
 
 
-def _of_folder(storage: Storage, path: str, scheme: str, host_of: HostOf | None) -> Iterator[Host | Archive]:
+def _of_folder(storage: Storage, path: str, scheme: str, host_of: HostOf | None) -> Iterator[FleetHost | Archive]:
     if host_of is not None:
         for inside in storage.below(path):
             if name := host_of(inside):
@@ -111,24 +111,24 @@ def _of_folder(storage: Storage, path: str, scheme: str, host_of: HostOf | None)
         return
     children = [child for child in storage.children(path) if not child.name.startswith(".")]
     if any(child.name == MAIN for child in children):
-        yield Host(default_name(posixpath.basename(path.rstrip("/")) or path), Stored(scheme + path, is_tree=True))
+        yield FleetHost(default_name(posixpath.basename(path.rstrip("/")) or path), Stored(scheme + path, is_tree=True))
         return
     for child in children:
         place = posixpath.join(path, child.name)
         if archives.is_archive(place) and not child.is_folder:
             yield archives.read(scheme + place, None)
         elif child.is_folder:
-            yield Host(child.name, Stored(scheme + place, is_tree=True))
+            yield FleetHost(child.name, Stored(scheme + place, is_tree=True))
         else:
-            yield Host(default_name(child.name), Stored(scheme + place, is_tree=False))
+            yield FleetHost(default_name(child.name), Stored(scheme + place, is_tree=False))
 
 
-def _host(name: str, storage: Storage, path: str, scheme: str) -> Host:
+def _host(name: str, storage: Storage, path: str, scheme: str) -> FleetHost:
     """Return the host of a folder, of the folder of a main file, or of a file."""
     folder, last = posixpath.split(path)
     if last == MAIN:
-        return Host(name, Stored(scheme + (folder or "."), is_tree=True))
-    return Host(name, Stored(scheme + path, storage.is_folder(path)))
+        return FleetHost(name, Stored(scheme + (folder or "."), is_tree=True))
+    return FleetHost(name, Stored(scheme + path, storage.is_folder(path)))
 
 
 def _refuse_twice(fleet: Fleet) -> None:

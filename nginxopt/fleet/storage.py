@@ -15,7 +15,7 @@ from nginxopt.errors import InputError, MissingError
 from nginxopt.fleet.content import Content, Link
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """A child of a folder, by its name."""
 
     name: str
@@ -28,7 +28,7 @@ class Storage(Protocol):
     def is_folder(self, path: str) -> bool:
         """Return whether there is a folder at a path."""
 
-    def children(self, path: str) -> list[Entry]:
+    def children(self, path: str) -> list[FolderEntry]:
         """Return the children of a folder, sorted."""
 
     def glob(self, pattern: str) -> list[str]:
@@ -79,9 +79,9 @@ class _Local:
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(path)  # noqa: PTH112 - no folder for any error
 
-    def children(self, path: str) -> list[Entry]:
+    def children(self, path: str) -> list[FolderEntry]:
         with os.scandir(path) as entries:
-            return sorted(Entry(entry.name, entry.is_dir()) for entry in entries)
+            return sorted(FolderEntry(entry.name, entry.is_dir()) for entry in entries)
 
     def glob(self, pattern: str) -> list[str]:
         import glob
@@ -110,9 +110,9 @@ class _Remote:
     def is_folder(self, path: str) -> bool:
         return bool(self.files.isdir(path))
 
-    def children(self, path: str) -> list[Entry]:
+    def children(self, path: str) -> list[FolderEntry]:
         return sorted(
-            Entry(posixpath.basename(entry["name"].rstrip("/")), entry["type"] == "directory")
+            FolderEntry(posixpath.basename(entry["name"].rstrip("/")), entry["type"] == "directory")
             for entry in self.files.ls(path, detail=True)
         )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.plan import FleetOptions
 from nginxopt.request.batch import Batch
 from nginxopt.request.expectations import Results, run
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.table import read_table
 from nginxopt.request.urls import read_url
 from nginxopt.request.world import World
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from nginxopt.config import Config
 
 
-def test(config: Config, plan: Plan) -> Results:
+def test(config: Config, plan: FleetOptions) -> Results:
     """Return the results of all rows. Raises `InputError` for what nginx refuses, and for a broken row."""
     assert plan.table is not None
-    model = Model(config, Build(plan.target))
+    model = SiteModel(config, Build(plan.target))
     gate = model.gate(None)
     batch = Batch(model, gate, World())
     base = gate.base if plan.base is None else read_url(plan.base)

@@ -10,13 +10,13 @@ from nginxopt import budget
 from nginxopt.config.tree import collector_paused
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged, Read, judge, read
-from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.plan import FleetOptions
 
 
 class Planned(WorkerPlugin):
     """Keeps the options of a run in a worker, under the name of the run."""
 
-    def __init__(self, name: str, plan: Plan) -> None:
+    def __init__(self, name: str, plan: FleetOptions) -> None:
         self.name = name
         self.plan = plan
 
@@ -39,7 +39,7 @@ def judge_all(recipes: Sequence[Recipe], name: str) -> list[Judged]:
         return [judge(recipe, plan) for recipe in recipes]
 
 
-def _plan(name: str) -> Plan:
+def _plan(name: str) -> FleetOptions:
     planned = get_worker().plugins[name]
     assert isinstance(planned, Planned)
     return planned.plan

@@ -1,6 +1,6 @@
 """Formats a configuration: indentation, line breaks and blank lines, and nothing else.
 
-Input is a text and a `Style`; output is the formatted text. Words, quoted text, Lua and comments do not change; `proof`
+Input is a text and a `IndentStyle`; output is the formatted text. Words, quoted text, Lua and comments do not change; `proof`
 verifies this by parsing the result again.
 """
 
@@ -10,8 +10,8 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.format.formatting import edits, formatted
-    from nginxopt.format.style import Style
+    from nginxopt.format.style import IndentStyle
 
-__all__ = ["Style", "edits", "formatted"]
+__all__ = ["IndentStyle", "edits", "formatted"]
 
-__getattr__ = attributes(__name__, {"formatting": ("edits", "formatted"), "style": ("Style",)})
+__getattr__ = attributes(__name__, {"formatting": ("edits", "formatted"), "style": ("IndentStyle",)})

@@ -12,15 +12,15 @@ from nginxopt.format.kept import kept
 from nginxopt.format.layout import Layout
 from nginxopt.format.pieces import Piece, pieces
 from nginxopt.format.proof import prove
-from nginxopt.format.style import Style
+from nginxopt.format.style import IndentStyle
 from nginxopt.text import Edit, Source, Span, apply
 
 _BOM = b"\xef\xbb\xbf"
-_DEFAULT = Style()
+_DEFAULT = IndentStyle()
 _SMALL = 1 << 20  # bytes, of which a result may always have as many
 
 
-def formatted(data: bytes, style: Style = _DEFAULT, *, path: str = "-") -> bytes:
+def formatted(data: bytes, style: IndentStyle = _DEFAULT, *, path: str = "-") -> bytes:
     """Return a configuration, or a fragment of one, formatted; `path` is its name in messages.
 
     Formatting the result again changes nothing. Linear in the size of the text. Raises `InputError` for a text that
@@ -29,7 +29,7 @@ def formatted(data: bytes, style: Style = _DEFAULT, *, path: str = "-") -> bytes
     return apply(data, edits(Source(path, data), style))
 
 
-def edits(source: Source, style: Style = _DEFAULT) -> tuple[Edit, ...]:
+def edits(source: Source, style: IndentStyle = _DEFAULT) -> tuple[Edit, ...]:
     """Return the edits of white space that format a text, in order, as `formatted` does; none if nothing changes."""
     read = _read(source)
     changes = tuple(_bounded(source, _changes(source.data, read, style)))
@@ -75,7 +75,7 @@ def _is_hidden(data: bytes, read: Sequence[Piece]) -> bool:
     return first == _BOM or first.startswith(_BOM + b"#")
 
 
-def _changes(data: bytes, read: Sequence[Piece], style: Style) -> Iterator[Edit]:
+def _changes(data: bytes, read: Sequence[Piece], style: IndentStyle) -> Iterator[Edit]:
     layout = Layout(style, _newline(data, read))
     staying = kept(data, read)
     at = 0

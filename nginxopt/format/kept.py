@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nginxopt.format.pieces import Kind, Piece
+from nginxopt.format.pieces import Piece, PieceKind
 
 _MARK = b"nginxopt:"
 
@@ -21,8 +21,8 @@ def kept(data: bytes, pieces: Sequence[Piece]) -> frozenset[int]:
     is_next = was_next = False
     for line in _lines(data, pieces):
         last = line[-1]
-        is_marked = last.kind is Kind.COMMENT and _MARK in data[last.start : last.end]
-        if len(line) == 1 and last.kind is Kind.COMMENT:
+        is_marked = last.kind is PieceKind.COMMENT and _MARK in data[last.start : last.end]
+        if len(line) == 1 and last.kind is PieceKind.COMMENT:
             is_next |= is_marked
             continue
         if is_marked or is_next:
@@ -35,7 +35,7 @@ def kept(data: bytes, pieces: Sequence[Piece]) -> frozenset[int]:
 
 def _ends_head(line: Sequence[Piece]) -> bool:
     """Return whether a line has nothing but a comment behind the `{` or `;` of a directive, of which it speaks."""
-    return len(line) == 2 and line[0].kind is not Kind.CLOSE
+    return len(line) == 2 and line[0].kind is not PieceKind.CLOSE
 
 
 def _lines(data: bytes, pieces: Sequence[Piece]) -> Iterator[list[Piece]]:

@@ -14,7 +14,7 @@ from nginxopt.config import Comment, Source, Token, statements
 BLANKS = b" \t\r\n"
 
 
-class Kind(Enum):
+class PieceKind(Enum):
     """The kinds of pieces. `LUA` is the body of a `*_by_lua_block`, braces included."""
 
     WORD = "word"
@@ -28,7 +28,7 @@ class Kind(Enum):
 class Piece(NamedTuple):
     """The bytes from `start` to `end`. Blanks at the end of a comment do not belong to it."""
 
-    kind: Kind
+    kind: PieceKind
     start: int
     end: int
 
@@ -38,11 +38,11 @@ def pieces(source: Source) -> Iterator[Piece]:
     data = source.data
     for statement in statements(source):
         if statement.kind == "}":
-            yield Piece(Kind.CLOSE, statement.start, statement.end)
+            yield Piece(PieceKind.CLOSE, statement.start, statement.end)
             continue
         yield from (_piece(data, item) for item in _in_order(statement.words, statement.comments))
         if statement.kind != "#" and not (statement.words and _is_lua(data, statement.words[-1])):
-            yield Piece(Kind(statement.kind), statement.end - 1, statement.end)
+            yield Piece(PieceKind(statement.kind), statement.end - 1, statement.end)
 
 
 def _in_order(words: Iterable[Token], comments: Iterable[Comment]) -> Iterable[Token | Comment]:
@@ -53,9 +53,9 @@ def _in_order(words: Iterable[Token], comments: Iterable[Comment]) -> Iterable[T
 
 def _piece(data: bytes, item: Token | Comment) -> Piece:
     if isinstance(item, Token):
-        return Piece(Kind.LUA if _is_lua(data, item) else Kind.WORD, item.start, item.end)
+        return Piece(PieceKind.LUA if _is_lua(data, item) else PieceKind.WORD, item.start, item.end)
     start, end = item.span.start, item.span.end
-    return Piece(Kind.COMMENT, start, start + len(data[start:end].rstrip(BLANKS)))
+    return Piece(PieceKind.COMMENT, start, start + len(data[start:end].rstrip(BLANKS)))
 
 
 def _is_lua(data: bytes, word: Token) -> bool:

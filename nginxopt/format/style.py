@@ -9,7 +9,7 @@ WIDTHS = range(1, 17)
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class IndentStyle:
     """How a block is indented: by `width` spaces, or by one tab. Raises `ValueError` for a width not in `WIDTHS`."""
 
     width: int = 4

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.declare import Check, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving
     from nginxopt.lint.queries.model import Model
-    from nginxopt.lint.queries.requests import FOREIGN, Answer, Asked
+    from nginxopt.lint.queries.requests import FOREIGN, AskedRequest, ModelAnswer
     from nginxopt.lint.witness import Sign, Witness
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.patterns import pattern_error
@@ -58,8 +58,7 @@ __all__ = [
     "SESSIONS_BY_NAME",
     "SEVERAL_WORKERS",
     "WHOLE_CONFIGURATION",
-    "Answer",
-    "Asked",
+    "AskedRequest",
     "Check",
     "Dead",
     "Diagnostic",
@@ -68,6 +67,7 @@ __all__ = [
     "Fix",
     "Host",
     "Model",
+    "ModelAnswer",
     "Page",
     "Part",
     "PlannedRun",
@@ -113,7 +113,7 @@ __getattr__ = attributes(
             "Premise",
         ),
         "nginxopt.settings.selecting": ("Severity",),
-        "nginxopt.lint.queries.requests": ("FOREIGN", "Answer", "Asked"),
+        "nginxopt.lint.queries.requests": ("FOREIGN", "ModelAnswer", "AskedRequest"),
         "witness": ("Sign", "Witness"),
         "nginxopt.request.redirects": (
             "REDIRECTS",

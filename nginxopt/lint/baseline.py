@@ -40,7 +40,7 @@ _UPDATE = "update it with --write-baseline"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Entry:
+class BaselineEntry:
     """A known finding; `file` is relative to the folder of the baseline, or the path on a host."""
 
     file: str
@@ -52,12 +52,12 @@ class Entry:
 class Baseline:
     """The known findings, and the folder to which their files are relative."""
 
-    entries: frozenset[Entry]
+    entries: frozenset[BaselineEntry]
     folder: str
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class BaselineSplit:
     """The findings that a baseline leaves, the number it hides, and the number of entries without a finding."""
 
     diagnostics: tuple[Diagnostic, ...]
@@ -81,7 +81,7 @@ def compare(
     declined: Container[str] = (),
     on_host: Container[str] = (),
     exists: Callable[[str], bool] = os.path.exists,
-) -> Compared:
+) -> BaselineSplit:
     """Hide the findings that are in the baseline, and the fixes that others share with them or that change their lines.
 
     `files` are the files read, as named in messages, those of hosts in `on_host`, and `rules` the ids of the rules run,
@@ -94,7 +94,7 @@ def compare(
     is_missing = cache(lambda file: not Path(file).is_absolute() and not exists(str(Path(baseline.folder, file))))
     absent = [entry for entry in baseline.entries.difference(present) if entry.rule in rules]
     gone = sum((entry.file in read and entry.rule not in declined) or is_missing(entry.file) for entry in absent)
-    return Compared(beside_recorded(diagnostics, new), len(diagnostics) - len(new), gone)
+    return BaselineSplit(beside_recorded(diagnostics, new), len(diagnostics) - len(new), gone)
 
 
 def unrecorded(
@@ -104,7 +104,9 @@ def unrecorded(
     return _new(baseline, diagnostics, entries(diagnostics, baseline.folder, on_host, baseline.entries))
 
 
-def _new(baseline: Baseline, diagnostics: Sequence[Diagnostic], present: Sequence[Entry]) -> tuple[Diagnostic, ...]:
+def _new(
+    baseline: Baseline, diagnostics: Sequence[Diagnostic], present: Sequence[BaselineEntry]
+) -> tuple[Diagnostic, ...]:
     """Return the findings whose entries, in `present`, are not in the baseline."""
     return tuple(
         diagnostic for diagnostic, entry in zip(diagnostics, present, strict=True) if entry not in baseline.entries
@@ -115,8 +117,8 @@ def entries(
     diagnostics: Sequence[Diagnostic],
     folder: str,
     on_host: Container[str] = (),
-    known: Iterable[Entry] = (),
-) -> tuple[Entry, ...]:
+    known: Iterable[BaselineEntry] = (),
+) -> tuple[BaselineEntry, ...]:
     """Return the entry of each finding, for a baseline in `folder`; all are distinct.
 
     The paths in `on_host` are those of files on other machines, which stay as they are. Of identical findings, as many
@@ -133,7 +135,8 @@ def entries(
         by_rule.setdefault(entry.rule, set()).add(entry.fingerprint)
     prints = fingerprints(named, ".", by_rule)
     return tuple(
-        Entry(diagnostic.path, diagnostic.rule, digest) for diagnostic, digest in zip(named, prints, strict=True)
+        BaselineEntry(diagnostic.path, diagnostic.rule, digest)
+        for diagnostic, digest in zip(named, prints, strict=True)
     )
 
 
@@ -156,12 +159,12 @@ def refuse_other(path: str | None) -> None:
         raise InputError("is not a baseline; nothing was written", path=path)
 
 
-def write_entries(path: str, known: Iterable[Entry]) -> None:
+def write_entries(path: str, known: Iterable[BaselineEntry]) -> None:
     """Write the baseline of these entries. Raise `InputError` if that fails."""
     write_all({path: text(known).encode()})
 
 
-def text(known: Iterable[Entry]) -> str:
+def text(known: Iterable[BaselineEntry]) -> str:
     """Return the text of a baseline file."""
     lines = ",\n".join(f"    {json.dumps(asdict(entry))}" for entry in sorted(known))
     return f'{{\n  "version": {VERSION},\n  "findings": [\n{lines}\n  ]\n}}\n'
@@ -195,11 +198,11 @@ def read(source: Source) -> Baseline:
     for number, item in enumerate(content["findings"]):
         if not _is_entry(item):
             raise _damaged(source, "invalid baseline entry", _offset(source, number))
-    return Baseline(frozenset(Entry(**item) for item in content["findings"]), str(Path(source.path).parent))
+    return Baseline(frozenset(BaselineEntry(**item) for item in content["findings"]), str(Path(source.path).parent))
 
 
 def _is_entry(item: Any) -> bool:
-    names = {entry_field.name for entry_field in fields(Entry)}
+    names = {entry_field.name for entry_field in fields(BaselineEntry)}
     return isinstance(item, dict) and item.keys() == names and all(isinstance(value, str) for value in item.values())
 
 

@@ -28,7 +28,7 @@ _FORM = re.compile(rb"#[ \t]*nginxopt:[ \t]*([\w-]*)[ \t]*(?:\[([^\]]*)\])?")
 _NAME = re.compile(rb"[^\s,]+(?:[ \t]+[^\s,]+)*")
 
 
-class Kind(Enum):
+class SuppressionScope(Enum):
     """The scope of a suppression."""
 
     LINE = "ignore"
@@ -52,7 +52,7 @@ class Suppression:
 
     source: Source
     word: Token
-    kind: Kind | None
+    kind: SuppressionScope | None
     names: tuple[Token, ...]
     listed: Span | None
     span: Span
@@ -195,7 +195,7 @@ def _read(remark: _Remark) -> Iterator[Suppression]:
         only = len(matches) == 1 and match.start() == 0
         listed = Span(start + match.start(2), start + match.end(2)) if match[2] is not None else None
         word = _token(source, start + match.start(1), start + match.end(1))
-        kind = next((kind for kind in Kind if kind.value == word), None)
+        kind = next((kind for kind in SuppressionScope if kind.value == word), None)
         names = _names(source, listed) if listed else ()
         removal = _removal(remark.comment, span, only=only)
         yield Suppression(source, word, kind, names, listed, span, removal, _SCOPES[kind](remark) if kind else None)
@@ -263,4 +263,4 @@ def _file_scope(remark: _Remark) -> Span | None:
     return Span(0, len(remark.source.data) + 1) if is_top else None
 
 
-_SCOPES = {Kind.LINE: _line_scope, Kind.BLOCK: _block_scope, Kind.FILE: _file_scope}
+_SCOPES = {SuppressionScope.LINE: _line_scope, SuppressionScope.BLOCK: _block_scope, SuppressionScope.FILE: _file_scope}

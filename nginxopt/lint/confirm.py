@@ -21,9 +21,9 @@ from nginxopt.lint.report.model import Note
 from nginxopt.lint.witness import Sign, Witness
 from nginxopt.request import Request, UrlError, from_curl, read_url
 from nginxopt.request.build import probe
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.real import Expected, compare_all
-from nginxopt.request.trace import Circumstances, Comparison, Trace, trace
+from nginxopt.request.trace import Circumstances, RealComparison, Trace, trace
 from nginxopt.request.world import World
 from nginxopt.text.plural import be, count
 
@@ -62,7 +62,7 @@ def confirm(configs: Sequence[Config], diagnostics: Sequence[Diagnostic], binary
 
 def _answers(
     configs: Sequence[Config], diagnostics: Sequence[Diagnostic], binary: Binary
-) -> Iterator[tuple[int, Comparison]]:
+) -> Iterator[tuple[int, RealComparison]]:
     """Yield what nginx answers to the witness of each finding that has one, by the number of the finding."""
     left = {number: found.finding.witness for number, found in enumerate(diagnostics) if found.finding.witness}
     for config in configs:
@@ -73,15 +73,15 @@ def _answers(
             yield from _asked(config, own, binary)
 
 
-def _asked(config: Config, witnesses: Mapping[int, Witness], binary: Binary) -> Iterator[tuple[int, Comparison]]:
+def _asked(config: Config, witnesses: Mapping[int, Witness], binary: Binary) -> Iterator[tuple[int, RealComparison]]:
     """Yield what nginx answers to the witnesses of one configuration."""
     try:
-        model = Model(config, probe(binary), ignores_missing=True)
+        model = SiteModel(config, probe(binary), ignores_missing=True)
     except NginxoptError as error:
         yield from _none_asked(witnesses, binary, error)
         return
     yield from _none_asked([*witnesses][_MOST:], binary, UsageError(f"{_MOST} of its configuration are asked"))
-    gate, disks = model.gate(), [Disk() for _ in range(_MOST_DISKS)]
+    gate, disks = model.gate(), [FileChoice() for _ in range(_MOST_DISKS)]
     on_disks: list[dict[int, Expected]] = [{} for _ in disks]
     for number, witness in islice(witnesses.items(), _MOST):
         try:
@@ -91,11 +91,11 @@ def _asked(config: Config, witnesses: Mapping[int, Witness], binary: Binary) -> 
             yield from _none_asked([number], binary, error)
             continue
         if witness.sign.unasked:
-            yield number, Comparison(str(binary), reason=witness.sign.unasked)
+            yield number, RealComparison(str(binary), reason=witness.sign.unasked)
             continue
         place = next((place for place, disk in enumerate(disks) if disk.takes(world)), None)
         if place is None:
-            yield number, Comparison(str(binary), reason="too many assume files that exclude each other")
+            yield number, RealComparison(str(binary), reason="too many assume files that exclude each other")
         else:
             on_disks[place][number] = _expected(traced, witness.sign)
     for disk, asked in zip(disks, on_disks, strict=True):
@@ -105,7 +105,7 @@ def _asked(config: Config, witnesses: Mapping[int, Witness], binary: Binary) -> 
 
 def _on_disk(
     config: Config, world: World, asked: Mapping[int, Expected], binary: Binary
-) -> Iterator[tuple[int, Comparison]]:
+) -> Iterator[tuple[int, RealComparison]]:
     """Yield what one nginx answers to all witnesses whose files can be there together."""
     expected = [replace(each, is_alone=len(asked) == 1) for each in asked.values()]
     try:
@@ -114,7 +114,7 @@ def _on_disk(
         yield from _none_asked(asked, binary, error)
 
 
-class Disk:
+class FileChoice:
     """Files that can be there, or be missing, together."""
 
     def __init__(self) -> None:
@@ -155,12 +155,12 @@ def _request(witness: Witness) -> Request:
     return from_curl(read_url(witness.url), method=witness.method.encode(), headers=witness.headers, client=client)
 
 
-def _none_asked(numbers: Iterable[int], binary: Binary, error: Exception) -> Iterator[tuple[int, Comparison]]:
+def _none_asked(numbers: Iterable[int], binary: Binary, error: Exception) -> Iterator[tuple[int, RealComparison]]:
     reason = ": ".join(str(error).split("\n")[:2])
-    return ((number, Comparison(str(binary), reason=reason)) for number in numbers)
+    return ((number, RealComparison(str(binary), reason=reason)) for number in numbers)
 
 
-def _confirmed(diagnostic: Diagnostic, answer: Comparison | None) -> Diagnostic:
+def _confirmed(diagnostic: Diagnostic, answer: RealComparison | None) -> Diagnostic:
     """Return a finding whose witness names the nginx that answers it so, if one does."""
     witness = diagnostic.finding.witness
     if answer is None or answer.reason is not None or witness is None:
@@ -169,13 +169,13 @@ def _confirmed(diagnostic: Diagnostic, answer: Comparison | None) -> Diagnostic:
     return replace(diagnostic, finding=finding)
 
 
-def _refuted(diagnostic: Diagnostic, answer: Comparison) -> Note:
+def _refuted(diagnostic: Diagnostic, answer: RealComparison) -> Note:
     why = "; ".join(answer.differences)
     message = f"{diagnostic.rule} is left out: {answer.nginx} answers its witness otherwise: {why}"
     return Note(message, diagnostic.finding.source, diagnostic.finding.span)
 
 
-def _not_asked(answers: Iterable[Comparison]) -> Iterator[Note]:
+def _not_asked(answers: Iterable[RealComparison]) -> Iterator[Note]:
     reasons = Counter(answer.reason for answer in answers if answer.reason is not None)
     for reason, number in reasons.most_common():
         yield Note(f"{count(number, 'witness', 'witnesses')} {be(number)} not asked of nginx: {reason}")

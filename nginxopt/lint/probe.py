@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nginxopt.errors import RunError
 from nginxopt.settings.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
-from nginxopt.system.upstream import Response, UpstreamConnection, UpstreamTarget
+from nginxopt.system.upstream import UpstreamConnection, UpstreamResponse, UpstreamTarget
 
 _OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)
 
@@ -72,7 +72,7 @@ def _versions(server: _Server, encoding: str) -> Iterator[Observation]:
         yield Observation(IDLE_CONNECTIONS, False, text)
 
 
-def _compared(old: Response, new: Response, names: Sequence[str]) -> Iterator[str]:
+def _compared(old: UpstreamResponse, new: UpstreamResponse, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if name == "body":
             yield f"{len(old.body):,} to {len(new.body):,} bytes"
@@ -130,6 +130,6 @@ class _Server:
     def connect(self) -> UpstreamConnection:
         return UpstreamConnection(self.target, self.effort.wait)
 
-    def once(self, version: str, encoding: str) -> Response | None:
+    def once(self, version: str, encoding: str) -> UpstreamResponse | None:
         with self.connect() as connection:
             return connection.ask(version, encoding)

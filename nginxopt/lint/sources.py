@@ -27,7 +27,7 @@ Loaded = dict[tuple[str, ...], Catalogue]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedRules:
     """What the user asked for.
 
     Attributes:
@@ -47,14 +47,14 @@ def load(
 ) -> tuple[Settings, Catalogue]:
     """Return the settings, as `nginxopt.settings.file.load` does, and all rules; those in `loaded` are not read again.
 
-    `run` is that of `Asked`. Raises the errors of settings, and `InputError` for a folder of rules that cannot be read,
+    `run` is that of `AskedRules`. Raises the errors of settings, and `InputError` for a folder of rules that cannot be read,
     or that another user may have put there.
     """
     source = settings_.find(config=config, isolated=isolated, folder=folder)
-    return load_from(source, Asked(run, config is not None), {} if loaded is None else loaded)
+    return load_from(source, AskedRules(run, config is not None), {} if loaded is None else loaded)
 
 
-def load_from(source: Source | None, asked: Asked, loaded: Loaded | None = None) -> tuple[Settings, Catalogue]:
+def load_from(source: Source | None, asked: AskedRules, loaded: Loaded | None = None) -> tuple[Settings, Catalogue]:
     """Return the settings in a text, and all rules, as `load` does."""
     catalogue = _catalogue(source, asked, {} if loaded is None else loaded)
     return Settings() if source is None else settings_.read(source, catalogue.ids), catalogue
@@ -62,10 +62,10 @@ def load_from(source: Source | None, asked: Asked, loaded: Loaded | None = None)
 
 def load_rules(*, config: str | None, isolated: bool, run: bool) -> Catalogue:
     """Return all rules, as `load` does; of the settings only the folders of rules are read."""
-    return _catalogue(settings_.find(config=config, isolated=isolated), Asked(run, config is not None), {})
+    return _catalogue(settings_.find(config=config, isolated=isolated), AskedRules(run, config is not None), {})
 
 
-def _catalogue(source: Source | None, asked: Asked, loaded: Loaded) -> Catalogue:
+def _catalogue(source: Source | None, asked: AskedRules, loaded: Loaded) -> Catalogue:
     folders = () if source is None else tuple(map(asked.where, settings_.rule_folders(source)))
     if source is not None and folders and not asked.run and not trusted.is_trusted(Path(source.path).parent):
         from nginxopt.lint.own import files

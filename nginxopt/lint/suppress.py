@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from nginxopt.config import Block, Token
-from nginxopt.lint.comments import Kind, Suppression, suppressions
+from nginxopt.lint.comments import Suppression, SuppressionScope, suppressions
 from nginxopt.lint.declare import page_url
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix
 from nginxopt.settings.selecting import CATEGORIES, Severity
@@ -162,8 +162,8 @@ def _unused(suppression: Suppression, names: Sequence[Token]) -> Finding:
 
 
 _PLACES = {
-    Kind.BLOCK: "first in a block, or on the line of its {",
-    Kind.FILE: "before the first directive of a file",
+    SuppressionScope.BLOCK: "first in a block, or on the line of its {",
+    SuppressionScope.FILE: "before the first directive of a file",
 }
 
 
@@ -171,10 +171,13 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
     """Yield the faults of a suppression."""
     source, word = suppression.source, suppression.word
     if suppression.kind is None:
-        hint = suggestion(word, [kind.value for kind in Kind])
+        hint = suggestion(word, [kind.value for kind in SuppressionScope])
         if hint or suppression.listed:  # otherwise it is a sentence, not a suppression
             yield Finding(
-                source, word.span, f'invalid suppression: unknown keyword "{word}"', help=hint or _form(Kind.LINE)
+                source,
+                word.span,
+                f'invalid suppression: unknown keyword "{word}"',
+                help=hint or _form(SuppressionScope.LINE),
             )
         return
     if not suppression.names:
@@ -188,5 +191,5 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
             yield Finding(source, name.span, f'unknown rule "{name}"', help=hint or "")
 
 
-def _form(kind: Kind) -> str:
+def _form(kind: SuppressionScope) -> str:
     return f"write # nginxopt: {kind.value}[rule-id] reason"

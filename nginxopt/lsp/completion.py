@@ -12,8 +12,8 @@ from nginxopt.lsp.cursor import Cursor, cursor
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.facts import Facts, description
 from nginxopt.lsp.parameters import PARAMETERS
-from nginxopt.lsp.symbols import Kind, Occurrence, occurrences
-from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.lsp.symbols import Occurrence, SymbolKind, occurrences
+from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.semantics import commands
 from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.version import Version
@@ -56,7 +56,7 @@ def _items(workspace: Workspace, document: Document, offset: int) -> Iterator[ty
 
 
 def _offers(
-    workspace: Workspace, reading: Reading | None, document: Document, place: Cursor
+    workspace: Workspace, reading: DocumentContext | None, document: Document, place: Cursor
 ) -> Iterator[tuple[str, types.CompletionItem]]:
     """Yield completions for the word at the cursor, each with its text."""
     target = workspace.preferences.target(document.path)
@@ -78,7 +78,7 @@ def _offers(
             yield item.label, item
 
 
-def _contexts(reading: Reading | None, place: Cursor) -> list[Context]:
+def _contexts(reading: DocumentContext | None, place: Cursor) -> list[Context]:
     """Return the possible contexts of a place; empty if they are not known."""
     if reading is None:
         return []
@@ -112,7 +112,7 @@ def _directive(declaration: Declaration, target: Version) -> types.CompletionIte
 
 
 def _variables(found: Iterable[Occurrence], contexts: list[Context]) -> Iterator[types.CompletionItem]:
-    own = {one.symbol.name for one in found if one.symbol.kind is Kind.VARIABLE and one.definition}
+    own = {one.symbol.name for one in found if one.symbol.kind is SymbolKind.VARIABLE and one.definition}
     for name in sorted(own):
         yield _Item(f"${name}", kind=_Kind.Variable, detail="defined in this configuration", sort_text=f"0{name}")
     is_stream = bool(contexts) and all(context[:1] == ("stream",) for context in contexts)
@@ -120,21 +120,23 @@ def _variables(found: Iterable[Occurrence], contexts: list[Context]) -> Iterator
         yield _Item(f"${name}", kind=_Kind.Constant, sort_text=f"1{name}")
 
 
-def _names(found: Iterable[Occurrence], place: Cursor, reading: Reading | None) -> Iterator[types.CompletionItem]:
+def _names(
+    found: Iterable[Occurrence], place: Cursor, reading: DocumentContext | None
+) -> Iterator[types.CompletionItem]:
     """Yield the names that the configuration defines and that the directive at the cursor accepts."""
     directive = place.words[0]
     definitions = {one.symbol: one for one in found if one.definition}
     for symbol, one in definitions.items():
         name = one.source.data[one.span.start : one.span.end].decode(errors="replace")
         definer = str(one.definition.name) if one.definition else ""
-        if symbol.kind is Kind.UPSTREAM and directive in _PASSES:
+        if symbol.kind is SymbolKind.UPSTREAM and directive in _PASSES:
             for scheme in _PASSES[directive]:
                 yield _Item(f"{scheme}{name}", kind=_Kind.Interface, detail="upstream")
-        elif symbol.kind is Kind.LOG_FORMAT and directive == "access_log" and len(place.words) > 1:
+        elif symbol.kind is SymbolKind.LOG_FORMAT and directive == "access_log" and len(place.words) > 1:
             yield _Item(name, kind=_Kind.Reference, detail="log_format")
-        elif symbol.kind is Kind.LOCATION and directive in _NAMED and symbol.owner == _server(place, reading):
+        elif symbol.kind is SymbolKind.LOCATION and directive in _NAMED and symbol.owner == _server(place, reading):
             yield _Item(name, kind=_Kind.Reference, detail="named location")
-        elif symbol.kind is Kind.ZONE and _takes(directive, definer):
+        elif symbol.kind is SymbolKind.ZONE and _takes(directive, definer):
             yield _Item(f"zone={name}" if directive == "limit_req" else name, kind=_Kind.Reference, detail=definer)
 
 
@@ -145,7 +147,7 @@ def _takes(directive: str, definer: str) -> bool:
     return _CACHES.get(directive) == definer
 
 
-def _server(place: Cursor, reading: Reading | None) -> object:
+def _server(place: Cursor, reading: DocumentContext | None) -> object:
     if reading is None:
         return None
     source = reading.file.source

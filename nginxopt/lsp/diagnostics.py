@@ -26,7 +26,7 @@ from nginxopt.lint import diagnostic as lint_
 from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.check import Checked, Judge, check
 from nginxopt.lsp.document import Document
-from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.text import Span
 
 SOURCE = "nginxopt"
@@ -60,7 +60,7 @@ class Judgement:
     """
 
     document: Document
-    reading: Reading
+    reading: DocumentContext
     checked: Checked
     catalogue: Catalogue
 
@@ -142,7 +142,7 @@ def _missing(configs: tuple[Config, ...]) -> Iterator[object]:
     return ((include.origin, config.candidates) for config in configs for include in config.missing)
 
 
-def _sources(reading: Reading, document: Document) -> set[Source]:
+def _sources(reading: DocumentContext, document: Document) -> set[Source]:
     sources = set()
     for config in reading.configs:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from nginxopt.errors import InputError
-from nginxopt.format import Style, edits
+from nginxopt.format import IndentStyle, edits
 from nginxopt.format.style import WIDTHS
 from nginxopt.lsp.workspace import Workspace
 from nginxopt.text import Source
@@ -28,6 +28,6 @@ def format_document(workspace: Workspace, params: types.DocumentFormattingParams
     return [types.TextEdit(document.lines.range(edit.span), edit.text.decode()) for edit in changes]
 
 
-def _style(options: types.FormattingOptions) -> Style:
-    width = options.tab_size if options.tab_size in WIDTHS else Style().width
-    return Style(width, not options.insert_spaces)
+def _style(options: types.FormattingOptions) -> IndentStyle:
+    width = options.tab_size if options.tab_size in WIDTHS else IndentStyle().width
+    return IndentStyle(width, not options.insert_spaces)

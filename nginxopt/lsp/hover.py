@@ -13,7 +13,7 @@ from nginxopt.lint.report import pages
 from nginxopt.lsp.diagnostics import Judges
 from nginxopt.lsp.facts import Facts
 from nginxopt.lsp.navigation import placed, same
-from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.semantics import Level, Setting, levels
 
 _MOST_LINES = 12
@@ -38,7 +38,7 @@ def hover(workspace: Workspace, judges: Judges, params: types.HoverParams) -> ty
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts)), range_)
 
 
-def _word_at(reading: Reading, offset: int) -> tuple[Directive, Token] | None:
+def _word_at(reading: DocumentContext, offset: int) -> tuple[Directive, Token] | None:
     for directive in reading.file.block.walk():
         if directive.span.start <= offset < directive.span.end:
             for word in (directive.name, *directive.args):
@@ -47,7 +47,9 @@ def _word_at(reading: Reading, offset: int) -> tuple[Directive, Token] | None:
     return None
 
 
-def _about(workspace: Workspace, reading: Reading, directive: Directive, word: Token, offset: int) -> Iterator[str]:
+def _about(
+    workspace: Workspace, reading: DocumentContext, directive: Directive, word: Token, offset: int
+) -> Iterator[str]:
     if word is not directive.name:
         yield from _definitions(workspace, reading, offset)
         return
@@ -115,7 +117,7 @@ def _stated(workspace: Workspace, setting: Setting) -> str:
     return f"{', '.join(texts)} of {level.kind if level else 'main'}, {os.path.basename(source.path)}:{line}"  # noqa: PTH119
 
 
-def _definitions(workspace: Workspace, reading: Reading, offset: int) -> Iterator[str]:
+def _definitions(workspace: Workspace, reading: DocumentContext, offset: int) -> Iterator[str]:
     """Yield the definitions of the name at an offset, as written."""
     definitions = {one.definition.origin: one.definition for one in same(reading, offset) if one.definition}
     for directive in definitions.values():
@@ -132,7 +134,7 @@ def _excerpt(source: Source, span: Span) -> str:
     return "\n".join(lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "..."])
 
 
-def _findings(judges: Judges, reading: Reading, offset: int) -> Iterator[str]:
+def _findings(judges: Judges, reading: DocumentContext, offset: int) -> Iterator[str]:
     """Yield the pages of the rules that have findings at an offset, if the text has been checked."""
     judgement = judges.latest.get(reading.document.uri)
     if judgement is None or judgement.document is not reading.document:

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from nginxopt.config import Directive, Source, Span
 from nginxopt.lsp.symbols import Occurrence, occurrences
-from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.lsp.workspace import DocumentContext, Workspace
 
 
 def definition(workspace: Workspace, params: types.DefinitionParams) -> list[types.Location]:
@@ -46,28 +46,28 @@ def highlights(workspace: Workspace, params: types.DocumentHighlightParams) -> l
     ]
 
 
-class Placed(Protocol):
+class PositionParams(Protocol):
     """The parameters of a request about a position."""
 
     text_document: types.TextDocumentIdentifier
     position: types.Position
 
 
-def placed(workspace: Workspace, params: Placed) -> tuple[Reading | None, int]:
+def placed(workspace: Workspace, params: PositionParams) -> tuple[DocumentContext | None, int]:
     """Return the current document of a request in its configurations, and the byte offset of the position."""
     document = workspace.documents.get(params.text_document.uri)
     reading = workspace.shown(document) if document else None
     return reading, document.lines.offset(params.position) if document else 0
 
 
-def symbol_at(reading: Reading, offset: int) -> Occurrence | None:
+def symbol_at(reading: DocumentContext, offset: int) -> Occurrence | None:
     """Return the name at an offset of a document, which may be the end of the name; None if there is none."""
     source = reading.file.source
     here = (one for one in occurrences(reading.config) if one.source is source)
     return next((one for one in here if one.span.start <= offset <= one.span.end), None)
 
 
-def same(reading: Reading, offset: int) -> list[Occurrence]:
+def same(reading: DocumentContext, offset: int) -> list[Occurrence]:
     """Return the occurrences of the name at an offset, in all configurations of the document."""
     found = symbol_at(reading, offset)
     if found is None:
@@ -85,7 +85,7 @@ def _location(workspace: Workspace, occurrence: Occurrence) -> types.Location:
     return location(workspace, occurrence.source, occurrence.span)
 
 
-def _include_at(reading: Reading, offset: int) -> Directive | None:
+def _include_at(reading: DocumentContext, offset: int) -> Directive | None:
     source = reading.file.source
     includes = (include for config in reading.configs for include in config.includes)
     return next((one for one in includes if one.source is source and one.span.start <= offset < one.span.end), None)

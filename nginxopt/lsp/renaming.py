@@ -11,15 +11,15 @@ from nginxopt.config import Config, Directive, Source
 from nginxopt.errors import UsageError
 from nginxopt.lsp.edits import workspace_edit
 from nginxopt.lsp.navigation import placed, same, symbol_at
-from nginxopt.lsp.symbols import Kind, Occurrence, Symbol, occurrences
-from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.lsp.symbols import Occurrence, Symbol, SymbolKind, occurrences
+from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.semantics import inherit
 from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.text import Change, Edit
 
 _VALID = {
-    Kind.UPSTREAM: re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*"),
-    Kind.VARIABLE: re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+    SymbolKind.UPSTREAM: re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*"),
+    SymbolKind.VARIABLE: re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
 }
 _PREFIXES = ("arg_", "cookie_", "http_", "sent_http_", "sent_trailer_", "upstream_cookie_", "upstream_http_")
 _CODE = re.compile(r".*_by_lua.*|js_.*|perl.*")
@@ -48,7 +48,7 @@ def rename(workspace: Workspace, params: types.RenameParams) -> types.WorkspaceE
     symbol = found.symbol
     if symbol.kind not in _VALID or not _is_defined(reading, symbol):
         raise UsageError("only upstreams and variables that the configuration defines can be renamed")
-    name = params.new_name.removeprefix("$") if symbol.kind is Kind.VARIABLE else params.new_name
+    name = params.new_name.removeprefix("$") if symbol.kind is SymbolKind.VARIABLE else params.new_name
     _refuse_name(reading, symbol, name)
     for config in reading.configs:
         for reason in _doubts(config, symbol):
@@ -63,24 +63,24 @@ def rename(workspace: Workspace, params: types.RenameParams) -> types.WorkspaceE
     return edit
 
 
-def _is_defined(reading: Reading, symbol: Symbol) -> bool:
+def _is_defined(reading: DocumentContext, symbol: Symbol) -> bool:
     return any(one.symbol == symbol and one.definition for config in reading.configs for one in occurrences(config))
 
 
-def _refuse_name(reading: Reading, symbol: Symbol, name: str) -> None:
+def _refuse_name(reading: DocumentContext, symbol: Symbol, name: str) -> None:
     if not _VALID[symbol.kind].fullmatch(name):
         raise UsageError(f'"{name}" is not a name of {_article(symbol.kind)}')
-    if symbol.kind is Kind.VARIABLE and name.lower().startswith(_PREFIXES):
+    if symbol.kind is SymbolKind.VARIABLE and name.lower().startswith(_PREFIXES):
         raise UsageError(f"nginx itself defines variables that begin as ${name} does")
-    if symbol.kind is Kind.VARIABLE and name.lower() in HTTP | STREAM:
+    if symbol.kind is SymbolKind.VARIABLE and name.lower() in HTTP | STREAM:
         raise UsageError(f"nginx itself defines ${name}")
     new = Symbol(symbol.kind, name.lower(), symbol.owner)
     if new != symbol and any(one.symbol == new for config in reading.configs for one in occurrences(config)):
         raise UsageError(f'"{name}" is used already')
 
 
-def _article(kind: Kind) -> str:
-    return "an upstream" if kind is Kind.UPSTREAM else "a variable"
+def _article(kind: SymbolKind) -> str:
+    return "an upstream" if kind is SymbolKind.UPSTREAM else "a variable"
 
 
 def _doubts(config: Config, symbol: Symbol) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _doubts(config: Config, symbol: Symbol) -> Iterator[str]:
     if () not in config.candidates:
         yield f"what includes {config.main.path} was not read, and may use {symbol.name}"
     directives = [directive for directive, _ in config.walk()]
-    if symbol.kind is Kind.VARIABLE:
+    if symbol.kind is SymbolKind.VARIABLE:
         yield from _code(directives, symbol)
         yield from _groups(config, symbol)
     else:
@@ -124,7 +124,7 @@ def _refers_back(occurrence: Occurrence) -> bool:
 
 def _computed(config: Config, directives: list[Directive], symbol: Symbol) -> Iterator[str]:
     """Yield a reason for each word equal to the name of an upstream, if a `*_pass` gets its target from a variable."""
-    upstreams = [one for one in occurrences(config) if one.symbol.kind is Kind.UPSTREAM]
+    upstreams = [one for one in occurrences(config) if one.symbol.kind is SymbolKind.UPSTREAM]
     places = {(one.source, one.span.start) for one in upstreams}
     computed = [one for one in directives if _PASSES.fullmatch(one.name) and _is_computed(one, places)]
     word = re.compile(rf"(?<![\w.-]){re.escape(symbol.name)}(?![\w.-])", re.IGNORECASE)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nginxopt.config.reader import parsed
 from nginxopt.errors import InputError
-from nginxopt.lint.comments import Kind, suppressions
+from nginxopt.lint.comments import suppressions
 from nginxopt.text import Edit, Source, Span, apply
 
 REASON = "TODO: the reason"

@@ -15,7 +15,7 @@ from nginxopt.semantics.directives import BLOCKS
 from nginxopt.text import decode
 
 
-class Kind(Enum):
+class SymbolKind(Enum):
     """The kind of thing that a name refers to."""
 
     UPSTREAM = "upstream"
@@ -33,7 +33,7 @@ class Symbol:
     the place of the server.
     """
 
-    kind: Kind
+    kind: SymbolKind
     name: str
     owner: object = None
 
@@ -109,41 +109,41 @@ def _upstreams(directive: Directive, owner: str) -> Iterator[Occurrence]:
     if not directive.args:
         return
     if directive.name == "upstream" and directive.block:
-        yield from _found(_WHOLE, directive, directive.args[0], Kind.UPSTREAM, owner, directive)
+        yield from _found(_WHOLE, directive, directive.args[0], SymbolKind.UPSTREAM, owner, directive)
     elif directive.name in _PASSES:
         match = _PASS.match(_written(directive, directive.args[0]))
         if match is not None:
-            yield _occurrence(match, 1, directive, directive.args[0], Kind.UPSTREAM, owner)
+            yield _occurrence(match, 1, directive, directive.args[0], SymbolKind.UPSTREAM, owner)
 
 
 def _zones(directive: Directive, scope: Scope) -> Iterator[Occurrence]:
     name, args = directive.name, directive.args
     if (name in _CACHES and args[:1] != ("off",) and args) or (name in ("limit_conn",) and args):
-        yield from _found(_WHOLE, directive, args[0], Kind.ZONE)
+        yield from _found(_WHOLE, directive, args[0], SymbolKind.ZONE)
     elif name == "zone" and scope.context[-1:] == ("upstream",) and args:
-        yield from _found(_WHOLE, directive, args[0], Kind.ZONE, definition=directive)
+        yield from _found(_WHOLE, directive, args[0], SymbolKind.ZONE, definition=directive)
     elif name == "ssl_session_cache":
         for arg in args:
-            yield from _found(_SHARED, directive, arg, Kind.ZONE, definition=directive)
+            yield from _found(_SHARED, directive, arg, SymbolKind.ZONE, definition=directive)
     elif name in _ZONES or name in ("limit_req", "keyval"):
         for arg in args:
-            yield from _found(_ZONE, directive, arg, Kind.ZONE, definition=directive if name in _ZONES else None)
+            yield from _found(_ZONE, directive, arg, SymbolKind.ZONE, definition=directive if name in _ZONES else None)
 
 
 def _log_formats(directive: Directive, owner: str) -> Iterator[Occurrence]:
     if directive.name == "log_format" and directive.args:
-        yield from _found(_WHOLE, directive, directive.args[0], Kind.LOG_FORMAT, owner, directive)
+        yield from _found(_WHOLE, directive, directive.args[0], SymbolKind.LOG_FORMAT, owner, directive)
     elif directive.name == "access_log" and len(directive.args) > 1 and "=" not in directive.args[1]:
-        yield from _found(_WHOLE, directive, directive.args[1], Kind.LOG_FORMAT, owner)
+        yield from _found(_WHOLE, directive, directive.args[1], SymbolKind.LOG_FORMAT, owner)
 
 
 def _locations(directive: Directive, scope: Scope) -> Iterator[Occurrence]:
     servers = [parent for parent in (*scope.parents, directive) if parent.name == "server" and parent.block]
     owner = servers[-1].origin if servers else (directive.source.original or directive.source)
     if directive.name == "location" and len(directive.args) == 1 and directive.args[0].startswith("@"):
-        yield from _found(_WHOLE, directive, directive.args[0], Kind.LOCATION, owner, directive)
+        yield from _found(_WHOLE, directive, directive.args[0], SymbolKind.LOCATION, owner, directive)
     elif directive.name in _TO_NAMED and directive.args and directive.args[-1].startswith("@"):
-        yield from _found(_WHOLE, directive, directive.args[-1], Kind.LOCATION, owner)
+        yield from _found(_WHOLE, directive, directive.args[-1], SymbolKind.LOCATION, owner)
 
 
 def _variables(directive: Directive, context: tuple[str, ...]) -> Iterator[Occurrence]:
@@ -155,13 +155,13 @@ def _variables(directive: Directive, context: tuple[str, ...]) -> Iterator[Occur
             continue
         if _is_pattern(directive, word, context):
             for match in _GROUP.finditer(written):
-                yield _occurrence(match, 1, directive, word, Kind.VARIABLE, None, directive)
+                yield _occurrence(match, 1, directive, word, SymbolKind.VARIABLE, None, directive)
             continue
         for match in _VARIABLE.finditer(written):
             if (match[1] or match[2]).isdigit():
                 continue  # a capture of the last pattern that matched
             definition = directive if word is defined else None
-            yield _occurrence(match, 1 if match[1] else 2, directive, word, Kind.VARIABLE, None, definition)
+            yield _occurrence(match, 1 if match[1] else 2, directive, word, SymbolKind.VARIABLE, None, definition)
 
 
 def _defined(directive: Directive, context: tuple[str, ...]) -> Token | None:
@@ -194,7 +194,7 @@ def _found(
     pattern: re.Pattern[bytes],
     directive: Directive,
     word: Token,
-    kind: Kind,
+    kind: SymbolKind,
     owner: object = None,
     definition: Directive | None = None,
 ) -> Iterator[Occurrence]:
@@ -208,12 +208,14 @@ def _occurrence(
     group: int,
     directive: Directive,
     word: Token,
-    kind: Kind,
+    kind: SymbolKind,
     owner: object = None,
     definition: Directive | None = None,
 ) -> Occurrence:
     name = decode(match[group])
-    folded = name.lower() if kind in (Kind.UPSTREAM, Kind.VARIABLE) else name  # nginx compares these without case
+    folded = (
+        name.lower() if kind in (SymbolKind.UPSTREAM, SymbolKind.VARIABLE) else name
+    )  # nginx compares these without case
     span = Span(word.start + match.start(group), word.start + match.end(group))
     source = directive.source.original or directive.source
     return Occurrence(Symbol(kind, folded, owner), source, span, definition)

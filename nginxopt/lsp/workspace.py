@@ -26,7 +26,7 @@ _NOWHERE = "/nonexistent"
 
 
 @dataclass(frozen=True)
-class Reading:
+class DocumentContext:
     """A document and the configurations that include it, the nearest first.
 
     `is_alone`: no configuration includes it, so `configs` is the document as a configuration of its own.
@@ -107,7 +107,7 @@ class Workspace:
         """Return whether a document is an nginx configuration, by its content or because a main file includes it."""
         return looks_like_nginx(document.data) or self.shown(document) is not None
 
-    def judged(self, document: Document) -> Reading | None:
+    def judged(self, document: Document) -> DocumentContext | None:
         """Return the last version of a document that parses, in configurations with such versions of all open files.
 
         None if no version parsed, or if it is not an nginx configuration.
@@ -115,12 +115,12 @@ class Workspace:
         good = document.good
         return self._reading(good, _good_text) if good else None
 
-    def shown(self, document: Document) -> Reading | None:
+    def shown(self, document: Document) -> DocumentContext | None:
         """Return the current document in its configurations, with unreadable parts blanked out; None if it is not an
         nginx configuration."""
         return self._reading(document, _shape)
 
-    def _reading(self, document: Document, text: _Text) -> Reading | None:
+    def _reading(self, document: Document, text: _Text) -> DocumentContext | None:
         file = text(document)
         if file is None:
             return None
@@ -128,11 +128,11 @@ class Workspace:
         read = _Read(tuple(self.documents.values()), text, self._parser, settings, self.folders)
         itself = read.alone(document, file)
         if not document.is_file or itself.http is not None:
-            return Reading(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
+            return DocumentContext(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
         configs = tuple(islice(roots.roots(document.path, self._main_files(settings), read.main), roots.MOST_ROOTS))
         if configs:
-            return Reading(document, configs, is_alone=False)
-        return Reading(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
+            return DocumentContext(document, configs, is_alone=False)
+        return DocumentContext(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
 
     def _main_files(self, settings: Settings) -> list[str]:
         mains = self._mains

@@ -11,11 +11,11 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.request.client import Request, from_curl, read_request
-    from nginxopt.request.connection import Gate, NobodyListensError, RequestForm
+    from nginxopt.request.connection import ClientGate, NobodyListensError, RequestForm
     from nginxopt.request.urls import Url, UrlError, read_url
 
 __all__ = [
-    "Gate",
+    "ClientGate",
     "NobodyListensError",
     "Request",
     "RequestForm",
@@ -30,7 +30,7 @@ __getattr__ = attributes(
     __name__,
     {
         "client": ("Request", "from_curl", "read_request"),
-        "connection": ("Gate", "NobodyListensError", "RequestForm"),
+        "connection": ("ClientGate", "NobodyListensError", "RequestForm"),
         "urls": ("Url", "UrlError", "read_url"),
     },
 )

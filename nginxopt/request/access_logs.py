@@ -19,9 +19,9 @@ from urllib.parse import quote_from_bytes
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.request.client import Header, Request
-from nginxopt.request.connection import Gate
+from nginxopt.request.connection import ClientGate
 from nginxopt.request.log_formats import LogFormat
-from nginxopt.request.traffic import Group, Traffic, chunks
+from nginxopt.request.traffic import TargetGroup, Traffic, chunks
 from nginxopt.request.urls import PORTS, Url
 
 _HOSTS = ("http_host", "host", "server_name")
@@ -49,7 +49,7 @@ class AccessLog:
 
     format: LogFormat
     config: Config
-    gate: Gate
+    gate: ClientGate
     base: Url | None = None
 
     def read(self, file: BinaryIO, after_piece: Callable[[], object] = lambda: None) -> Traffic:
@@ -119,13 +119,13 @@ class AccessLog:
         """Yield the numbers of the lines of a piece that do not fit, from 0."""
         return (at for at, line in enumerate(piece.split(b"\n")) if line.strip() and not self._is_line(line))
 
-    def _groups(self, lines: Mapping[tuple[bytes, ...], int], traffic: Traffic) -> list[Group]:
+    def _groups(self, lines: Mapping[tuple[bytes, ...], int], traffic: Traffic) -> list[TargetGroup]:
         """Return the requests of the lines, whose fields are in the order of the pattern."""
         places = {name: at - 1 for name, at in self._pattern.groupindex.items()}
         of_target = ["target"] if "request" in self.captured else [*self.format.of_target]
         uri_at, *args_at = (places[name] for name in of_target)
         key_of = itemgetter(*(at for at in places.values() if at not in (uri_at, *args_at)))
-        groups: dict[object, Group] = {}
+        groups: dict[object, TargetGroup] = {}
         for fields, count in lines.items():
             uri = fields[uri_at]
             if uri in _NO_TARGET:
@@ -135,7 +135,7 @@ class AccessLog:
             group = groups.get(key)
             if group is None:
                 values = {name: self.format.unescape(fields[at]) for name, at in places.items()}
-                group = groups[key] = Group(self._request(values))
+                group = groups[key] = TargetGroup(self._request(values))
             if b"\\" in uri:
                 uri = self.format.unescape(uri)
             if self._has_decoded:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.faults import apart
 from nginxopt.request.client import Request
-from nginxopt.request.connection import Gate, NobodyListensError
+from nginxopt.request.connection import ClientGate, NobodyListensError
 from nginxopt.request.judgement import Answer, answer_of
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.traffic import Group, grouped
+from nginxopt.request.traffic import TargetGroup, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
 
@@ -54,13 +54,13 @@ class Ends:
 
 
 @dataclass(slots=True)
-class Tally:
+class DirectiveTally:
     """What became of requests: how they end, and by directive the number of those in which it took part."""
 
     ends: dict[End, Ends] = field(default_factory=dict)
     uses: Counter[Node] = field(default_factory=Counter)
 
-    def add(self, end: End, requests: int, group: Group, target: bytes) -> None:
+    def add(self, end: End, requests: int, group: TargetGroup, target: bytes) -> None:
         """Count requests of a group, one of them with this target."""
         if end not in self.ends:
             example = replace(group.request, url=replace(group.request.url, target=target))
@@ -72,8 +72,8 @@ class Tally:
 class Batch:
     """Asks a model about requests that come through a gate."""
 
-    model: Model
-    gate: Gate
+    model: SiteModel
+    gate: ClientGate
     world: World
 
     def answers(self, requests: Sequence[Request]) -> list[Answer]:
@@ -95,9 +95,9 @@ class Batch:
             unknown = Answer("unknown", None, unknown=_BUG)
             yield [unknown] if outcomes is None else [self._answer(json.loads(outcome)) for outcome in outcomes]
 
-    def tally(self, groups: Iterable[Group], progress: Callable[[int], None] = lambda _: None) -> Tally:
+    def tally(self, groups: Iterable[TargetGroup], progress: Callable[[int], None] = lambda _: None) -> DirectiveTally:
         """Count what becomes of requests. `progress` is told the number of different ones that are done."""
-        tally = Tally()
+        tally = DirectiveTally()
         for group in groups:
             try:
                 form = json.dumps(self.gate.form(group.request))
@@ -110,7 +110,7 @@ class Batch:
                 progress(len(targets))
         return tally
 
-    def _tally(self, tally: Tally, group: Group, targets: _Targets, form: str) -> None:
+    def _tally(self, tally: DirectiveTally, group: TargetGroup, targets: _Targets, form: str) -> None:
         """Count what becomes of the requests to some targets of a group; what becomes of one is unknown after a bug."""
 
         def ask(part: _Targets) -> RequestTally:
@@ -123,7 +123,7 @@ class Batch:
             else:
                 self._add(tally, group, part, counted)
 
-    def _add(self, tally: Tally, group: Group, targets: _Targets, counted: RequestTally) -> None:
+    def _add(self, tally: DirectiveTally, group: TargetGroup, targets: _Targets, counted: RequestTally) -> None:
         """Add what became of the requests to some targets of a group."""
         for used, requests in counted.nodes:
             tally.uses[used] += requests

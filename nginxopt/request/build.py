@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nginxopt.semantics.site import FIXES, Build
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary, Instance
 from nginxopt.version import Version
 
@@ -25,6 +25,6 @@ _FIXED = dict(zip(FIXES, _EXPERIMENTS, strict=True))
 def probe(binary: Binary) -> Build:
     """Return the build of a binary, which is run on 127.0.0.1 for that. Raises `InputError` if it does not start."""
     with Instance(binary, servers=[_SERVER]) as instance, instance.client() as client:
-        answers = client.ask([Request(request) for request, _ in _FIXED.values()])
+        answers = client.ask([RequestBytes(request) for request, _ in _FIXED.values()])
     fixes = {name for (name, (_, end)), answer in zip(_FIXED.items(), answers, strict=True) if answer.endswith(end)}
     return Build(Version.of(binary.version), frozenset(fixes))

@@ -16,7 +16,7 @@ from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.doors import WORLD, Door, Doors
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.redirects import REDIRECTS, Redirect, RedirectChain
 from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.form import Node
@@ -82,19 +82,19 @@ def chains(config: Config, build: Build) -> Iterator[RedirectChain]:
     read are taken to leave the redirects of others alone. Linear in the text.
     """
     try:
-        model = Model(config, build, ignores_missing=True)
+        model = SiteModel(config, build, ignores_missing=True)
     except InputError:
         return
     yield from chains_in(model)
 
 
-def chains_in(model: Model) -> Iterator[RedirectChain]:
+def chains_in(model: SiteModel) -> Iterator[RedirectChain]:
     """Yield the chains and loops in the model of a configuration; see `chains`."""
     yield from _Chains(model).all()
 
 
 class _Chains:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: SiteModel) -> None:
         self._model = model
         self._nodes = model.site.nodes
         self._levels = model.site.site["levels"]

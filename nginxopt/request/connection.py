@@ -53,7 +53,7 @@ class NobodyListensError(UsageError):
 
 
 @dataclass(frozen=True)
-class Gate:
+class ClientGate:
     """Connects clients to the sockets of a site.
 
     Attributes:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from nginxopt.request.connection import Gate, RequestForm
-from nginxopt.request.model import Model
+from nginxopt.request.connection import ClientGate, RequestForm
+from nginxopt.request.model import SiteModel
 from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import SocketForm
@@ -57,12 +57,12 @@ class Doors:
         world: What is known of the world, as the model reads it: clients may send more than the requests have.
     """
 
-    def __init__(self, model: Model, *, by_patterns: bool = False) -> None:
+    def __init__(self, model: SiteModel, *, by_patterns: bool = False) -> None:
         self._by_patterns = by_patterns
         self.world = json.dumps(WORLD.form())
         self._model = model
         self._form = model.site.site
-        self._gate = Gate(self._form)
+        self._gate = ClientGate(self._form)
         self._doors: dict[tuple[int, str], Door] = {}
         self._ways: dict[tuple[Door, str], Door | None] = {}
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nginxopt.request.batch import Batch
-from nginxopt.request.follow import MOST, Ask, Chain, follow
+from nginxopt.request.follow import MOST, Ask, RedirectSteps, follow
 from nginxopt.request.judgement import Answer, Verdict, expected, judge
 from nginxopt.request.redirects import REDIRECTS
-from nginxopt.request.table import Row
+from nginxopt.request.table import ExpectedRow
 from nginxopt.request.usage import Usage, usage
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RowResult:
     """What became of a row.
 
     Attributes:
@@ -23,7 +23,7 @@ class Result:
         problem: How the row differs, a phrase; empty if it passed.
     """
 
-    row: Row
+    row: ExpectedRow
     verdict: Verdict
     answer: Answer
     chain: tuple[str, ...]
@@ -34,10 +34,10 @@ class Result:
 class Results:
     """The results of all rows, in order, and which rules and locations their requests reach."""
 
-    rows: tuple[Result, ...]
+    rows: tuple[RowResult, ...]
     reached: Usage
 
-    def of(self, verdict: Verdict) -> list[Result]:
+    def of(self, verdict: Verdict) -> list[RowResult]:
         """Return the rows with a verdict."""
         return [result for result in self.rows if result.verdict == verdict]
 
@@ -47,7 +47,7 @@ class Results:
         return all(result.verdict == "passed" for result in self.rows)
 
 
-def run(rows: Sequence[Row], batch: Batch, ask: Ask, *, follows: bool) -> Results:
+def run(rows: Sequence[ExpectedRow], batch: Batch, ask: Ask, *, follows: bool) -> Results:
     """Return the results of the rows; `ask` is who answers."""
     requests = [row.request for row in rows]
     if follows:
@@ -59,25 +59,25 @@ def run(rows: Sequence[Row], batch: Batch, ask: Ask, *, follows: bool) -> Result
     return Results(tuple(results), usage(batch.model.site.site, batch.uses(requests)))
 
 
-def _of_answer(row: Row, answer: Answer) -> Result:
+def _of_answer(row: ExpectedRow, answer: Answer) -> RowResult:
     verdict = judge(row, answer)
     problem = "" if verdict == "passed" else f"expected {expected(row)}, got {answer}"
-    return Result(row, verdict, answer, (str(row.request),), problem)
+    return RowResult(row, verdict, answer, (str(row.request),), problem)
 
 
-def _of_chain(row: Row, chain: Chain) -> Result:
+def _of_chain(row: ExpectedRow, chain: RedirectSteps) -> RowResult:
     """Return the result of a chain: `to` is compared with where it ends, a code with the first or last answer."""
     addresses = tuple(map(str, chain.requests))
     if chain.end in ("loop", "endless"):
         how = "in a loop" if chain.end == "loop" else f"more than {MOST} times"
-        return Result(row, "failed", chain.answers[-1], (*addresses, chain.address), f"redirects {how}")
+        return RowResult(row, "failed", chain.answers[-1], (*addresses, chain.address), f"redirects {how}")
     answer = _compared(row, chain)
     verdict = judge(row, answer)
     problem = "" if verdict == "passed" else f"expected {expected(row)}, got {answer}"
-    return Result(row, verdict, answer, addresses, problem)
+    return RowResult(row, verdict, answer, addresses, problem)
 
 
-def _compared(row: Row, chain: Chain) -> Answer:
+def _compared(row: ExpectedRow, chain: RedirectSteps) -> Answer:
     """Return what a row is compared with: its target with the end of the chain.
 
     A chain has arrived at a file even if it is unknown whether that exists.

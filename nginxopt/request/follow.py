@@ -25,7 +25,7 @@ _GET = (b"GET", b"HEAD")
 
 
 @dataclass(slots=True)
-class Chain:
+class RedirectSteps:
     """A request and those that redirects lead to, with their answers."""
 
     requests: list[Request]
@@ -41,9 +41,9 @@ class Chain:
         return absolute(self.answers[last].location or "", self.requests[last].url)
 
 
-def follow(requests: Sequence[Request], ask: Ask, serves: Callable[[Url], bool]) -> list[Chain]:
+def follow(requests: Sequence[Request], ask: Ask, serves: Callable[[Url], bool]) -> list[RedirectSteps]:
     """Return the chains that requests begin; `serves` says whether a URL is one of the site."""
-    chains = [Chain([request]) for request in requests]
+    chains = [RedirectSteps([request]) for request in requests]
     going = chains
     while going:
         for chain, answer in zip(going, ask([chain.requests[-1] for chain in going]), strict=True):
@@ -53,7 +53,7 @@ def follow(requests: Sequence[Request], ask: Ask, serves: Callable[[Url], bool])
     return chains
 
 
-def _go_on(chain: Chain, answer: Answer, serves: Callable[[Url], bool]) -> None:
+def _go_on(chain: RedirectSteps, answer: Answer, serves: Callable[[Url], bool]) -> None:
     """Add the next request of a chain, or its end."""
     if not _location(answer):
         chain.end = "answered"

@@ -8,7 +8,7 @@ from typing import Literal
 from nginxopt.request.locations import leads_to, normal
 from nginxopt.request.outcomes import OutcomeForm, UnknownForm, location_of, text_of
 from nginxopt.request.redirects import REDIRECTS
-from nginxopt.request.table import Row
+from nginxopt.request.table import ExpectedRow
 
 Verdict = Literal["passed", "failed", "unknown"]
 
@@ -74,13 +74,13 @@ def _asks_file(unknown: UnknownForm | None) -> bool:
     return question is not None and question["kind"] == "file"
 
 
-def expected(row: Row) -> str:
+def expected(row: ExpectedRow) -> str:
     """Return what a row expects, a phrase."""
     what = "a redirect" if row.status is None else str(row.status)
     return f"{what} to {row.to}" if row.to else what
 
 
-def judge(row: Row, answer: Answer) -> Verdict:
+def judge(row: ExpectedRow, answer: Answer) -> Verdict:
     """Return whether an answer is what a row expects; `unknown` if what decides is not known."""
     if answer.kind in ("unknown", "refused"):
         return "unknown" if answer.kind == "unknown" else "failed"
@@ -88,7 +88,7 @@ def judge(row: Row, answer: Answer) -> Verdict:
     return "failed" if "failed" in verdicts else "unknown" if "unknown" in verdicts else "passed"
 
 
-def _of_status(row: Row, answer: Answer) -> Verdict:
+def _of_status(row: ExpectedRow, answer: Answer) -> Verdict:
     if isinstance(row.status, str):
         return _passed(answer.kind == row.status)
     if answer.status is None:
@@ -97,7 +97,7 @@ def _of_status(row: Row, answer: Answer) -> Verdict:
     return _passed(answer.status in REDIRECTS if row.status is None else answer.status == row.status)
 
 
-def _of_target(row: Row, answer: Answer) -> Verdict:
+def _of_target(row: ExpectedRow, answer: Answer) -> Verdict:
     if not row.to:
         return "passed"
     if isinstance(row.status, str):

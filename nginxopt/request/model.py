@@ -7,14 +7,14 @@ import json
 from nginxopt._native import RequestModel, SiteRefusedError
 from nginxopt.config import Config
 from nginxopt.errors import InputError
-from nginxopt.request.connection import Gate, RequestForm
+from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.outcomes import TraceForm
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build, LoweredSite, lower
 
 
-class Model:
+class SiteModel:
     """The model of the http block of a configuration.
 
     Attributes:
@@ -36,9 +36,9 @@ class Model:
         except SiteRefusedError as error:
             raise _refused(self.site, *error.args) from None
 
-    def gate(self, to: tuple[str, int] | None = None) -> Gate:
+    def gate(self, to: tuple[str, int] | None = None) -> ClientGate:
         """Return how clients connect to the site; `to` is an address whatever the URL says."""
-        return Gate(self.site.site, to)
+        return ClientGate(self.site.site, to)
 
     def trace(self, request: RequestForm, world: World) -> TraceForm:
         """Return what becomes of a request, and the way there."""

@@ -20,15 +20,15 @@ from nginxopt.config import Config, load_text
 from nginxopt.errors import UsageError
 from nginxopt.request.build import probe
 from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.transplant import ECHO, Stage, transplanted
+from nginxopt.request.transplant import ECHO, PrivateStage, transplanted
 from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level, endpoints, read_listens
 from nginxopt.semantics.addresses import PORT
 from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.blocks import http_level, placed
-from nginxopt.system.echo import Asked, Echo
+from nginxopt.system.echo import Echo, EchoedRequest
 from nginxopt.system.exchange import Response, certificate, exchange
 from nginxopt.system.nginx import Binary, permission, private_prefix, reserved_ports, running
 from nginxopt.version import Version
@@ -55,7 +55,7 @@ class Exchange(NamedTuple):
     """
 
     response: Response | None
-    asked: Sequence[Asked]
+    asked: Sequence[EchoedRequest]
     logged: bytes
     seconds: float
 
@@ -102,7 +102,7 @@ class PrivateNginx:
             files = _disk(self._world, self._prefix)
             tls = certificate(self._prefix) if self._tls else None
             folder = f"{Path(self._config.prefix).absolute()}/"
-            stage = Stage(
+            stage = PrivateStage(
                 self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out, self._binary
             )
             self._text = _MAIN + transplanted(http, stage)
@@ -169,9 +169,9 @@ class PrivateNginx:
         return re.sub(rb"(?<!\d)(?:%s)(?!\d)" % private, lambda found: b"%d" % ports[int(found[0])], data)
 
     @cached_property
-    def _model(self) -> Model:
+    def _model(self) -> SiteModel:
         build: Build = replace(probe(self._binary), prefix=f"{self._prefix}/")
-        return Model(load_text(self._text, str(self._prefix / "nginx.conf")), build)
+        return SiteModel(load_text(self._text, str(self._prefix / "nginx.conf")), build)
 
 
 def _addresses(servers: Sequence[Level]) -> tuple[Address, ...]:

@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 from nginxopt.config import Config
 from nginxopt.request.client import Request
-from nginxopt.request.connection import Gate, NobodyListensError, RequestForm
+from nginxopt.request.connection import ClientGate, NobodyListensError, RequestForm
 from nginxopt.request.outcomes import OutcomeForm, location_of, shown
 from nginxopt.request.private import LOCAL, Exchange, PrivateNginx
-from nginxopt.request.trace import Comparison, Trace
+from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.request.world import World
 from nginxopt.semantics.upstreams import PROTOCOLS
-from nginxopt.system.echo import Asked
+from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.exchange import Response
 from nginxopt.system.nginx import Binary
 
 _UNKNOWN = "the outcome is unknown"
 
 
-def compare(config: Config, trace: Trace, world: World, binary: Binary) -> Comparison:
+def compare(config: Config, trace: Trace, world: World, binary: Binary) -> RealComparison:
     """Return how the answer of nginx differs from that of a trace. Raises as `PrivateNginx`."""
     return next(compare_all(config, [Expected(trace)], world, binary))
 
@@ -67,42 +67,44 @@ class Expected:
         if self.logs and not re.search(self.logs.encode(), exchange.logged):
             yield "nginx logs no such error"
 
-    def _got(self, asked: Asked) -> bool:
+    def _got(self, asked: EchoedRequest) -> bool:
         return self.passes is not None and self.passes[1].encode() in asked.values(self.passes[0])
 
 
-def compare_all(config: Config, asked: Sequence[Expected], world: World, binary: Binary) -> Iterator[Comparison]:
+def compare_all(config: Config, asked: Sequence[Expected], world: World, binary: Binary) -> Iterator[RealComparison]:
     """Yield how the answers of one nginx differ from those of traces, which share a world. Raises as `PrivateNginx`."""
     name, prefix = str(binary), asked[0].trace.site.site["build"]["prefix"]
     if all(_is_unknown(each) for each in asked):
-        yield from [Comparison(name, reason=_UNKNOWN)] * len(asked)
+        yield from [RealComparison(name, reason=_UNKNOWN)] * len(asked)
         return
     tls = any(each.trace.sent["connection"]["tls"] for each in asked)
     with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
         for each in asked:
-            yield Comparison(name, reason=_UNKNOWN) if _is_unknown(each) else _compare(each, nginx, name)
+            yield RealComparison(name, reason=_UNKNOWN) if _is_unknown(each) else _compare(each, nginx, name)
 
 
 def _is_unknown(expected: Expected) -> bool:
     return not expected.is_of_signs and expected.trace.outcome["kind"] == "unknown"
 
 
-def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> Comparison:
+def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> RealComparison:
     trace, sent = asked.trace, nginx.moved(asked.trace.sent)
     if asked.is_of_signs:
         exchange = nginx.ask(sent)
-        return Comparison(name, tuple(asked.differences(exchange)), seconds=exchange.seconds if asked.logs else None)
+        return RealComparison(
+            name, tuple(asked.differences(exchange)), seconds=exchange.seconds if asked.logs else None
+        )
     expected = nginx.expected(sent)
     if expected["kind"] == "unknown":
         unknown = expected["unknown"]
-        return Comparison(name, reason=_UNKNOWN if unknown is None else unknown["reason"])
+        return RealComparison(name, reason=_UNKNOWN if unknown is None else unknown["reason"])
     client = trace.sent["connection"]["client"]
     if client not in (None, LOCAL) and _kind(expected) != _kind(trace.outcome):
-        return Comparison(name, reason=f"its client is {LOCAL}, which gets another answer than {client}")
+        return RealComparison(name, reason=f"its client is {LOCAL}, which gets another answer than {client}")
     if not asked.is_alone and _kind(expected) != _kind(trace.outcome):
-        return Comparison(name, reason="files that others assume change its answer")
+        return RealComparison(name, reason="files that others assume change its answer")
     exchange = nginx.ask(sent)
-    return Comparison(name, (*differences(expected, exchange), *asked.differences(exchange)))
+    return RealComparison(name, (*differences(expected, exchange), *asked.differences(exchange)))
 
 
 def _kind(outcome: OutcomeForm) -> tuple[str, int | None]:
@@ -125,7 +127,7 @@ class SampleComparison:
 
 
 def compare_sample(
-    config: Config, gate: Gate, requests: Sequence[Request], world: World, binary: Binary
+    config: Config, gate: ClientGate, requests: Sequence[Request], world: World, binary: Binary
 ) -> SampleComparison:
     """Return how the answers of nginx to some requests differ. Raises as `PrivateNginx`."""
     sent = [(str(request), form) for request in requests if (form := _form(gate, request)) is not None]
@@ -141,7 +143,7 @@ def compare_sample(
     return SampleComparison(str(binary), compared, tuple(each for each in found if each[1]))
 
 
-def _form(gate: Gate, request: Request) -> RequestForm | None:
+def _form(gate: ClientGate, request: Request) -> RequestForm | None:
     """Return a request as it is sent; None if nginx does not listen there."""
     try:
         return gate.form(request)
@@ -177,7 +179,7 @@ def _received(text: str) -> str:
     return text.partition("\n")[0].removesuffix("\r").strip(" ")
 
 
-def _passed(outcome: OutcomeForm, response: Response, asked: Sequence[Asked]) -> Iterator[str]:
+def _passed(outcome: OutcomeForm, response: Response, asked: Sequence[EchoedRequest]) -> Iterator[str]:
     passed = outcome["upstream"]
     if not asked:
         yield f"nginx passes nothing on, and answers {response.status}"

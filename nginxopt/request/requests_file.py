@@ -22,7 +22,7 @@ from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import json_targets, target_lists
 from nginxopt.request.access_logs import AccessLog
-from nginxopt.request.connection import Gate
+from nginxopt.request.connection import ClientGate
 from nginxopt.request.log_formats import LogFormat, log_formats
 from nginxopt.request.traffic import Traffic
 from nginxopt.request.urls import Url
@@ -52,7 +52,7 @@ class RequestsFile:
 
     path: str
     config: Config
-    gate: Gate
+    gate: ClientGate
     stated: str | None = None
     base: Url | None = None
 

@@ -33,7 +33,7 @@ _KEYS = ("from", "to", "status", "method", "headers")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExpectedRow:
     """What a request is to get.
 
     Attributes:
@@ -53,7 +53,7 @@ def is_target(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None
 
 
-def read_table(source: Source, base: Url | None, *, follow: bool = False) -> list[Row]:
+def read_table(source: Source, base: Url | None, *, follow: bool = False) -> list[ExpectedRow]:
     """Return the rows of a table. Raises `InputError` with the place of a row that is none.
 
     If redirects are followed, `to` may go with any status, as it is where the last redirect leads.
@@ -82,7 +82,7 @@ def is_table(source: Source) -> bool:
     return data.startswith(b"{") or any(is_header(first, bytes([byte])) for byte in DELIMITERS)
 
 
-def _csv_rows(table: _Table) -> Iterator[Row]:
+def _csv_rows(table: _Table) -> Iterator[ExpectedRow]:
     source = table.source
     delimiter = delimiter_of(source)
     columns: dict[str, int] | None = None
@@ -94,7 +94,7 @@ def _csv_rows(table: _Table) -> Iterator[Row]:
         yield _csv_row(table, record, columns)
 
 
-def _csv_row(table: _Table, record: Record, columns: Mapping[str, int]) -> Row:
+def _csv_row(table: _Table, record: Record, columns: Mapping[str, int]) -> ExpectedRow:
     whole = Span(record[0].start, record[-1].end)
     if len(record) > 3:
         raise InputError("more than three fields", source=table.source, span=whole, expected="from,to,status")
@@ -108,7 +108,7 @@ def _csv_row(table: _Table, record: Record, columns: Mapping[str, int]) -> Row:
     return _Cells(table, whole, places).row(values)
 
 
-def _json_rows(table: _Table) -> Iterator[Row]:
+def _json_rows(table: _Table) -> Iterator[ExpectedRow]:
     source = table.source
     start = len(BOM) if source.data.startswith(BOM) else 0
     for line in source.data[start:].split(b"\n"):
@@ -117,7 +117,7 @@ def _json_rows(table: _Table) -> Iterator[Row]:
         start += len(line) + 1
 
 
-def _json_row(table: _Table, line: bytes, start: int) -> Row:
+def _json_row(table: _Table, line: bytes, start: int) -> ExpectedRow:
     source = table.source
     whole = Span(start, start + len(line.rstrip()))
     try:
@@ -159,7 +159,7 @@ class _Cells:
     whole: Span
     places: Mapping[str, Span]
 
-    def row(self, values: Mapping[str, str], headers: Sequence[str] = ()) -> Row:
+    def row(self, values: Mapping[str, str], headers: Sequence[str] = ()) -> ExpectedRow:
         """Return the row with some values. Raises `InputError` with the place of a wrong one."""
         request = self._request(values["from"], headers)
         status = self._status(values["status"])
@@ -174,7 +174,7 @@ class _Cells:
         if status is None and not to:
             raise self._error("to", "the row expects nothing", expected="to, a status, or both")
         line = self.table.source.position(self.whole.start).line
-        return Row(line, request, to, status)
+        return ExpectedRow(line, request, to, status)
 
     def _request(self, text: str, headers: Sequence[str]) -> Request:
         if not text:

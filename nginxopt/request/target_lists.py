@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from nginxopt.errors import InputError
 from nginxopt.request.client import Request, from_curl, read_request
-from nginxopt.request.traffic import Group, Traffic, grouped
+from nginxopt.request.traffic import TargetGroup, Traffic, grouped
 from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.text import Source, Span, decode
 
@@ -42,16 +42,16 @@ def read(source: Source, base: Url | None) -> Traffic:
     return traffic
 
 
-def _plain(lines: Mapping[tuple[bytes, ...], int], base: Url | None) -> list[Group]:
+def _plain(lines: Mapping[tuple[bytes, ...], int], base: Url | None) -> list[TargetGroup]:
     """Return the requests of lines without headers."""
-    groups: dict[tuple[bytes, bytes], Group] = {}
+    groups: dict[tuple[bytes, bytes], TargetGroup] = {}
     for (method, site, target, _), count in lines.items():
         if not target:
             continue
         group = groups.get((method, site))
         if group is None:
             url = read_url(site.decode("latin-1") + "/", base)
-            group = groups[method, site] = Group(from_curl(url, method=method or b"GET"))
+            group = groups[method, site] = TargetGroup(from_curl(url, method=method or b"GET"))
         group.targets[target] = group.targets.get(target, 0) + count
     return list(groups.values())
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nginxopt.request.client import Request
-from nginxopt.request.connection import Gate, RequestForm
+from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.in_force import InForce, in_force
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm, StepForm, TraceForm
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
-from nginxopt.semantics.site import LoweredSite, Place
+from nginxopt.semantics.site import DirectivePlace, LoweredSite
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable
 from nginxopt.text.shorten import shorten
@@ -23,7 +23,7 @@ WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RealComparison:
     """How the answer of a real nginx differs from that of the model.
 
     Attributes:
@@ -59,9 +59,9 @@ class Trace:
     outcome: OutcomeForm
     steps: Sequence[StepForm]
     notes: tuple[str, ...] = ()
-    comparison: Comparison | None = None
+    comparison: RealComparison | None = None
 
-    def place(self, node: Node) -> Place:
+    def place(self, node: Node) -> DirectivePlace:
         """Return where a directive stands."""
         return self.site.nodes.place(node)
 
@@ -90,7 +90,7 @@ class Trace:
         return list(in_force(self.level, self.outcome)) if self.level else []
 
     @property
-    def premises(self) -> list[tuple[Place | None, str]]:
+    def premises(self) -> list[tuple[DirectivePlace | None, str]]:
         """What was taken as given, with its place."""
         of_site = [(self.place(premise.node), premise.text) for premise in self.site.premises]
         return [*of_site, *((None, note) for note in self.notes)]
@@ -108,13 +108,13 @@ class Circumstances:
     """
 
     world: World
-    gate: Gate
+    gate: ClientGate
     origin: str
     sni: str | None = None
     notes: tuple[str, ...] = ()
 
 
-def trace(model: Model, request: Request, known: Circumstances) -> Trace:
+def trace(model: SiteModel, request: Request, known: Circumstances) -> Trace:
     """Return the trace of a request.
 
     Raises `NobodyListensError` if nginx does not listen where it goes.
@@ -128,11 +128,11 @@ def trace(model: Model, request: Request, known: Circumstances) -> Trace:
     )
 
 
-def line_of(place: Place) -> str:
+def line_of(place: DirectivePlace) -> str:
     """Return `file:line`."""
     return f"{place.path}:{place.line}"
 
 
-def directive_text(place: Place) -> str:
+def directive_text(place: DirectivePlace) -> str:
     """Return a directive for people, on one line and shortened."""
     return printable(shorten(place.text, WIDTH))

@@ -8,9 +8,9 @@ from typing import Any
 from nginxopt import __version__
 from nginxopt.config import Directive
 from nginxopt.request.outcomes import HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
-from nginxopt.request.trace import Comparison, Trace
+from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.semantics import Level
-from nginxopt.semantics.site import Place
+from nginxopt.semantics.site import DirectivePlace
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import unicode
 
@@ -65,7 +65,7 @@ def _request(trace: Trace) -> Json:
     }
 
 
-def _comparison(comparison: Comparison | None) -> Json | None:
+def _comparison(comparison: RealComparison | None) -> Json | None:
     if comparison is None:
         return None
     return {
@@ -161,7 +161,7 @@ def _question(question: QuestionForm) -> Json:
     return {"kind": kind, "about": shown(subject)}
 
 
-def _place(place: Place) -> Json:
+def _place(place: DirectivePlace) -> Json:
     return {"file": unicode(place.path), "line": place.line, "text": unicode(place.text)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nginxopt.request.outcomes import OutcomeForm, PassedForm, QuestionForm, StepForm, StepKind, shown
 from nginxopt.request.trace import WIDTH, Trace, directive_text, line_of
-from nginxopt.semantics.site import Place
+from nginxopt.semantics.site import DirectivePlace
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
@@ -132,7 +132,7 @@ class _Text:
             yield f"      {'-> ' if step['kind'] in _ARROW else ''}{_short(detail)}"
         yield from self._passed_over(step)
 
-    def _says(self, step: StepForm, place: Place | None) -> str:
+    def _says(self, step: StepForm, place: DirectivePlace | None) -> str:
         """Return what a step is about: its directive, or the names of its server."""
         if step["kind"] == "server" and self._trace.outcome["server"] is not None:
             names = self._trace.site.site["servers"][self._trace.outcome["server"]]["names"]
@@ -184,7 +184,7 @@ class _Text:
         for place, text in premises:
             yield f"  {'' if place is None else printable(line_of(place)) + ': '}{printable(text)}"
 
-    def _at(self, place: Place) -> str:
+    def _at(self, place: DirectivePlace) -> str:
         """Return `file:line: directive`."""
         return f"{self._style(printable(line_of(place)), bold=True)}: {directive_text(place)}"
 

@@ -17,7 +17,7 @@ _CHUNK = 1 << 24
 
 
 @dataclass(slots=True)
-class Group:
+class TargetGroup:
     """Requests that differ only in their target, with the number of each; the target of `request` is none of them."""
 
     request: Request
@@ -37,7 +37,7 @@ class Traffic:
     """
 
     kind: str
-    groups: list[Group]
+    groups: list[TargetGroup]
     lines: int = 0
     broken: int = 0
     broken_lines: list[int] = field(default_factory=list)
@@ -68,9 +68,9 @@ class Traffic:
                 self.broken_lines.append(number)
 
 
-def grouped(requests: Iterable[Request]) -> list[Group]:
+def grouped(requests: Iterable[Request]) -> list[TargetGroup]:
     """Return requests in groups, in the order of their first ones."""
-    groups: dict[object, Group] = {}
+    groups: dict[object, TargetGroup] = {}
     for request in requests:
         url = request.url
         key = (
@@ -84,7 +84,7 @@ def grouped(requests: Iterable[Request]) -> list[Group]:
             request.client,
         )
         if key not in groups:
-            groups[key] = Group(replace(request, url=replace(url, target=b"/")))
+            groups[key] = TargetGroup(replace(request, url=replace(url, target=b"/")))
         targets = groups[key].targets
         targets[url.target] = targets.get(url.target, 0) + 1
     return list(groups.values())

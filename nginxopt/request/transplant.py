@@ -42,7 +42,7 @@ Edit = Callable[[Directive, Level], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class PrivateStage:
     """Where the private nginx runs.
 
     Attributes:
@@ -70,7 +70,7 @@ class Stage:
         return self.disk + (path if path.startswith(("/", "$")) else self.prefix + path)
 
 
-def transplanted(http: Level, stage: Stage) -> bytes:
+def transplanted(http: Level, stage: PrivateStage) -> bytes:
     """Return the http block for a stage.
 
     Raises `InputError` for a pass whose whole URL is a variable, for a text that has the variable `ECHO`, and for
@@ -84,7 +84,7 @@ def transplanted(http: Level, stage: Stage) -> bytes:
 
 
 class _Writer:
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: PrivateStage) -> None:
         self.written: list[Directive] = []
         self._stage = stage
         self._opened: set[Address] = set()

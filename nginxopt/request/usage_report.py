@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.request.batch import End, Ends, Tally
+from nginxopt.request.batch import DirectiveTally, End, Ends
 from nginxopt.request.real import SampleComparison
 from nginxopt.request.traffic import Traffic
 from nginxopt.request.usage import PARTS, Part, Usage, Use, usage
@@ -42,7 +42,7 @@ class UsageReport:
 
     path: str
     traffic: Traffic
-    tally: Tally
+    tally: DirectiveTally
     site: LoweredSite
     by: str
     comparison: SampleComparison | None = None

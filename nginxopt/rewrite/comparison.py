@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from nginxopt.records import record
 from nginxopt.rewrite.requests import HOST
-from nginxopt.system.http import Client, Request, batches
+from nginxopt.system.http import Client, RequestBytes, batches
 from nginxopt.system.nginx import Instance
 
 SHOWN_MISMATCHES = 10
@@ -94,7 +94,7 @@ class Tally:
 def compare(
     original: Instance | Side,
     compiled: Instance | Side,
-    requests: Sequence[Request],
+    requests: Sequence[RequestBytes],
     deadline: float,
     progress: Callable[[int, int], None] | None,
 ) -> Tally:
@@ -128,12 +128,14 @@ class _Answers:
             answer = answer.replace(name, _PORT)
         return answer
 
-    def again(self, request: Request) -> bytes:
+    def again(self, request: RequestBytes) -> bytes:
         self.client.close()  # the port of the client may be what differs
         return self.clean(self.client.ask([request])[0])
 
 
-def _both(sides: tuple[_Answers, _Answers], batch: Sequence[Request]) -> Iterator[tuple[Request, bytes, bytes]]:
+def _both(
+    sides: tuple[_Answers, _Answers], batch: Sequence[RequestBytes]
+) -> Iterator[tuple[RequestBytes, bytes, bytes]]:
     """Send the batch to both sides at the same time."""
     sent = [side.client.send(batch) for side in sides]
     answers = [
@@ -143,7 +145,7 @@ def _both(sides: tuple[_Answers, _Answers], batch: Sequence[Request]) -> Iterato
     return zip(batch, *answers, strict=True)
 
 
-def _judge(tally: Tally, sides: tuple[_Answers, _Answers], request: Request, before: bytes, after: bytes) -> None:
+def _judge(tally: Tally, sides: tuple[_Answers, _Answers], request: RequestBytes, before: bytes, after: bytes) -> None:
     """Count a difference, unless one side answers the same request differently each time."""
     if sides[0].again(request) != before or sides[1].again(request) != after:
         tally.unstable += 1

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from nginxopt.records import record
 from nginxopt.rewrite.uris import percent_encode, receivable, spellings
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 
 HOST = b"nxo.test"
 CAPTURING_HOST = b"captured.test"
@@ -22,7 +22,7 @@ _LEAST = spellings([*range(0x21), 0x7F, *b"%?#"])
 _SHUFFLE = 2048
 
 Variant: TypeAlias = Callable[[bytes], bytes]
-Form: TypeAlias = Callable[[bytes], Request]
+Form: TypeAlias = Callable[[bytes], RequestBytes]
 
 
 def spell_least(uri: bytes) -> bytes:
@@ -58,14 +58,14 @@ VARIANTS: tuple[Variant, ...] = (
 )
 
 
-def _get(target: bytes, host: bytes = HOST, method: bytes = b"GET") -> Request:
+def _get(target: bytes, host: bytes = HOST, method: bytes = b"GET") -> RequestBytes:
     data = b"%s %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (method, target, host)
-    return Request(data, head=method == b"HEAD")
+    return RequestBytes(data, head=method == b"HEAD")
 
 
-def _post(target: bytes, headers: bytes, body: bytes) -> Request:
+def _post(target: bytes, headers: bytes, body: bytes) -> RequestBytes:
     start = b"POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n" % (target, HOST)
-    return Request(b"%s%s\r\n\r\n%s" % (start, headers, body), alone=True)
+    return RequestBytes(b"%s%s\r\n\r\n%s" % (start, headers, body), alone=True)
 
 
 FORMS: tuple[Form, ...] = (
@@ -87,7 +87,7 @@ CAPTURING_FORM: Form = lambda target: _get(target, CAPTURING_HOST)  # noqa: E731
 class RequestSample:
     """The requests to send, without duplicates, and the number of combinations of URI, variant and form left out."""
 
-    requests: tuple[Request, ...]
+    requests: tuple[RequestBytes, ...]
     skipped: int
 
 
@@ -108,7 +108,7 @@ def sample(uris: Iterable[bytes], fixed: Sequence[bytes], *, limit: int, capturi
     return RequestSample(tuple(_in_runs(list(requests))), everything - len(of_fixed) - len(of_known))
 
 
-def _combined(uris: Sequence[bytes], forms: Sequence[Form], budget: int) -> Iterator[Request]:
+def _combined(uris: Sequence[bytes], forms: Sequence[Form], budget: int) -> Iterator[RequestBytes]:
     combinations = [(variant, form) for form in forms for variant in VARIANTS]
     rounds = min(len(combinations), budget // max(len(uris), 1))
     if rounds < 2:  # no room for a variant of each URI: use fewer URIs, evenly spread
@@ -142,7 +142,7 @@ def _spread(uris: Sequence[bytes], count: int) -> list[bytes]:
     return [uris[index * len(uris) // count] for index in range(min(count, len(uris)))] if count > 0 else []
 
 
-def _in_runs(requests: Sequence[Request]) -> Iterator[Request]:
+def _in_runs(requests: Sequence[RequestBytes]) -> Iterator[RequestBytes]:
     """Yield the requests in nearly the same order, with those that can share a connection next to each other."""
     for start in range(0, len(requests), _SHUFFLE):
         yield from sorted(requests[start : start + _SHUFFLE], key=lambda request: request.alone)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from nginxopt.config import Config, File, load_text, reread
 from nginxopt.config.context import Context
 from nginxopt.errors import InputError, NginxoptError
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.rewrite.emission import Emission
 from nginxopt.semantics.site import Build
 from nginxopt.text import Edit, apply, encode
@@ -38,7 +38,7 @@ def verification(emission: Emission, version: Version) -> Verification:
     """
     before, after = sides(emission)
     try:
-        return verify(Model(before, Build(version)), Model(after, Build(version)))
+        return verify(SiteModel(before, Build(version)), SiteModel(after, Build(version)))
     except NginxoptError as error:
         raise NotVerifiedError(f"the configuration is not understood as a site: {error}") from None
 

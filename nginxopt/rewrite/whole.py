@@ -25,7 +25,7 @@ from nginxopt.rewrite.requests import HOST, sample
 from nginxopt.rewrite.verification import NotVerifiedError, sides
 from nginxopt.semantics import Address, Level, read_listens
 from nginxopt.semantics.site.blocks import http_level, placed
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
 from nginxopt.version import Version
@@ -96,7 +96,7 @@ def _host(server: Level) -> bytes:
 def _compared(
     pair: tuple[PrivateNginx, PrivateNginx],
     doors: list[tuple[Address, bytes]],
-    requests: list[Request],
+    requests: list[RequestBytes],
     started: float,
     limits: Limits,
 ) -> Differential:
@@ -117,12 +117,12 @@ def _compared(
     return Differential(total.requests, shown, total.mismatched, time.monotonic() - started, skipped, total.unstable)
 
 
-def _to(host: bytes, request: Request) -> Request:
+def _to(host: bytes, request: RequestBytes) -> RequestBytes:
     data = request.data.replace(b"\r\nHost: %s\r\n" % HOST, b"\r\nHost: %s\r\n" % host, 1)
-    return Request(data, head=request.head, alone=request.alone)
+    return RequestBytes(data, head=request.head, alone=request.alone)
 
 
-def _requests(emission: Emission, limit: int) -> Iterator[Request]:
+def _requests(emission: Emission, limit: int) -> Iterator[RequestBytes]:
     """Yield the requests: first those for rewrites and locations, mixed with those for maps and chains."""
     plan = emission.plan
     runs = [compiled.run.native for compiled in emission.compiled]
@@ -135,7 +135,7 @@ def _requests(emission: Emission, limit: int) -> Iterator[Request]:
     )
 
 
-def _values(emission: Emission) -> Iterator[Iterator[Request]]:
+def _values(emission: Emission) -> Iterator[Iterator[RequestBytes]]:
     """Yield the requests for each map and chain, whose source has different values."""
     for compiled in emission.plan.maps.compiled:
         keys = [key for keys in compiled.native.keys for key in keys]
@@ -146,6 +146,6 @@ def _values(emission: Emission) -> Iterator[Iterator[Request]]:
         yield _sent(conditions[0].variable, variants(chain.from_iterable(known)))
 
 
-def _sent(source: str, values: Iterator[bytes]) -> Iterator[Request]:
+def _sent(source: str, values: Iterator[bytes]) -> Iterator[RequestBytes]:
     send: Sender = sender(source)[0]
     return (request for request in map(send, islice(values, _MOST)) if request is not None)

@@ -43,7 +43,7 @@ TOGETHER = {"alias": "root"}
 """Directives that count as another one (`ngx_http_core_root`)."""
 
 
-class Kind(Enum):
+class FaultKind(Enum):
     """What is wrong with a directive."""
 
     UNKNOWN = "the release does not have it"
@@ -64,7 +64,7 @@ class Fault:
             declaration of another place or release.
     """
 
-    kind: Kind
+    kind: FaultKind
     message: str
     declaration: Declaration
 
@@ -114,14 +114,14 @@ class Declared:
         if declaration is None:
             return _absent(name, self._place, self._target, self._extra)
         if declaration.has_block != (directive.block is not None):
-            return Fault(Kind.BLOCK, _without_end(directive), declaration)
+            return Fault(FaultKind.BLOCK, _without_end(directive), declaration)
         if not declaration.takes(len(directive.args)):
-            return Fault(Kind.ARGUMENTS, f'invalid number of arguments in "{name}" directive', declaration)
+            return Fault(FaultKind.ARGUMENTS, f'invalid number of arguments in "{name}" directive', declaration)
         if declaration.values != "on|off":
             self._sound.add((name, directive.block is None, len(directive.args)))
         elif directive.args[0].lower() not in ("on", "off"):
             message = f'invalid value "{directive.args[0]}" in "{name}" directive, it must be "on" or "off"'
-            return Fault(Kind.FLAG, message, declaration)
+            return Fault(FaultKind.FLAG, message, declaration)
         return None
 
     def is_once(self, name: str) -> bool:
@@ -155,8 +155,8 @@ def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fa
         return None
     known = _known(name, target, extra)
     if not known:
-        return Fault(Kind.UNKNOWN, f'unknown directive "{name}"', declarations(name)[-1])
-    return Fault(Kind.PLACE, f'"{name}" directive is not allowed here', known[0])
+        return Fault(FaultKind.UNKNOWN, f'unknown directive "{name}"', declarations(name)[-1])
+    return Fault(FaultKind.PLACE, f'"{name}" directive is not allowed here', known[0])
 
 
 def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, Fault]]:

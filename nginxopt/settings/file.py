@@ -16,7 +16,7 @@ from nginxopt import budget
 from nginxopt.config import Context, roots
 from nginxopt.config import context as contexts
 from nginxopt.errors import InputError, UsageError
-from nginxopt.format import Style
+from nginxopt.format import IndentStyle
 from nginxopt.format.style import WIDTHS
 from nginxopt.settings import patterns, premises
 from nginxopt.settings.around import STOCK
@@ -27,9 +27,9 @@ from nginxopt.text import Source, suggestion
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
-    from nginxopt.settings.toml import Value
+    from nginxopt.settings.toml import TomlValue
 
-    _Reader = Callable[[Value, Collection[str] | None, Path], Any]
+    _Reader = Callable[[TomlValue, Collection[str] | None, Path], Any]
 
 FILE = "nginxopt.toml"
 PYPROJECT = "pyproject.toml"
@@ -81,7 +81,7 @@ class Settings:
     fail_on: Severity = Severity.WARNING
     context: Mapping[str, Context] = field(default_factory=lambda: MappingProxyType({}))
     baseline: str | None = None
-    format: Style = Style()  # noqa: RUF009 - it cannot be changed
+    format: IndentStyle = IndentStyle()  # noqa: RUF009 - it cannot be changed
     budget: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     origin: Path | None = None
 
@@ -200,7 +200,7 @@ def _open(path: Path) -> Source:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
 
 
-def _table(source: Source) -> Value | None:
+def _table(source: Source) -> TomlValue | None:
     """Return the table of settings; None if a pyproject.toml has none."""
     from nginxopt.settings import toml  # many runs have no settings
 
@@ -229,23 +229,23 @@ def read(source: Source, rules: Collection[str] | None) -> Settings:
     return Settings(**values, origin=origin)
 
 
-def _strings(value: Value, _rules: Collection[str] | None, _folder: Path) -> tuple[str, ...]:
+def _strings(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -> tuple[str, ...]:
     return tuple(item.text() for item in value.strings())
 
 
-def _path(value: Value, _rules: Collection[str] | None, folder: Path) -> str:
+def _path(value: TomlValue, _rules: Collection[str] | None, folder: Path) -> str:
     return str(folder / value.text())
 
 
-def _main(value: Value, rules: Collection[str] | None, folder: Path) -> str:
+def _main(value: TomlValue, rules: Collection[str] | None, folder: Path) -> str:
     return STOCK if value.text() == STOCK else _path(value, rules, folder)
 
 
-def _paths(value: Value, _rules: Collection[str] | None, folder: Path) -> tuple[str, ...]:
+def _paths(value: TomlValue, _rules: Collection[str] | None, folder: Path) -> tuple[str, ...]:
     return tuple(str(folder / item.text()) for item in value.strings())
 
 
-def _names(value: Value, rules: Collection[str] | None, _folder: Path) -> tuple[str, ...]:
+def _names(value: TomlValue, rules: Collection[str] | None, _folder: Path) -> tuple[str, ...]:
     known = {*(rules or ()), *CATEGORIES, ALL}
     for item in value.strings():
         if rules is not None and item.text() not in known:
@@ -254,7 +254,7 @@ def _names(value: Value, rules: Collection[str] | None, _folder: Path) -> tuple[
     return tuple(item.text() for item in value.strings())
 
 
-def _premises(value: Value, _rules: Collection[str] | None, _folder: Path) -> frozenset[Premise]:
+def _premises(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -> frozenset[Premise]:
     assumed: set[Premise] = set()
     for item in value.strings():
         try:
@@ -264,12 +264,12 @@ def _premises(value: Value, _rules: Collection[str] | None, _folder: Path) -> fr
     return frozenset(assumed)
 
 
-def _names_by_pattern(value: Value, rules: Collection[str] | None, folder: Path) -> Mapping[str, tuple[str, ...]]:
+def _names_by_pattern(value: TomlValue, rules: Collection[str] | None, folder: Path) -> Mapping[str, tuple[str, ...]]:
     table = value.table()
     return MappingProxyType({pattern: _names(names, rules, folder) for pattern, names in table.items()})
 
 
-def _severity(value: Value, _rules: Collection[str] | None, _folder: Path) -> Severity:
+def _severity(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -> Severity:
     known = [str(severity) for severity in reversed(Severity)]
     if value.text() not in known:
         raise value.error(
@@ -280,67 +280,67 @@ def _severity(value: Value, _rules: Collection[str] | None, _folder: Path) -> Se
     return Severity(value.text())
 
 
-def _severity_by_rule(value: Value, rules: Collection[str] | None, folder: Path) -> Mapping[str, Severity]:
+def _severity_by_rule(value: TomlValue, rules: Collection[str] | None, folder: Path) -> Mapping[str, Severity]:
     for rule, severity in value.table().items():
         if rules is not None and rule not in rules:
             raise severity.error(f'unknown rule "{rule}"', hint=suggestion(rule, rules))
     return MappingProxyType({rule: _severity(text, rules, folder) for rule, text in value.table().items()})
 
 
-def _versions(value: Value, _rules: Collection[str] | None, _folder: Path) -> tuple[Version, ...]:
+def _versions(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -> tuple[Version, ...]:
     """Return the versions in a string or an array of strings, sorted."""
     items = value.strings() if isinstance(value.data, list) else (value,)
     return tuple(sorted({_version(item) for item in items}))
 
 
-def _version(value: Value) -> Version:
+def _version(value: TomlValue) -> Version:
     try:
         return Version.target(value.text())
     except UsageError as error:
         raise value.error(error.message, hint=error.hint) from None
 
 
-def _context_by_pattern(value: Value, _rules: Collection[str] | None, _folder: Path) -> Mapping[str, Context]:
+def _context_by_pattern(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -> Mapping[str, Context]:
     return MappingProxyType({pattern: _context(text) for pattern, text in value.table().items()})
 
 
-def _context(value: Value) -> Context:
+def _context(value: TomlValue) -> Context:
     try:
         return contexts.parse_context(value.text())
     except UsageError as error:
         raise value.error(error.message, hint=error.hint) from None
 
 
-def _format(value: Value, _rules: Collection[str] | None, _folder: Path) -> Style:
+def _format(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -> IndentStyle:
     table = value.table()
     for key in table:
         if key not in _STYLE:
             raise table[key].error(f'unknown setting "{key}"', hint=suggestion(key, _STYLE))
     values: dict[str, Any] = {_STYLE[key][0]: _STYLE[key][1](item) for key, item in table.items()}
-    return Style(**values)
+    return IndentStyle(**values)
 
 
-def _width(value: Value) -> int:
+def _width(value: TomlValue) -> int:
     if type(value.data) is not int or value.data not in WIDTHS:
         raise value.error("invalid width of indentation", expected=f"a number from {WIDTHS[0]} to {WIDTHS[-1]}")
     width: int = value.data
     return width
 
 
-def _tabs(value: Value) -> bool:
+def _tabs(value: TomlValue) -> bool:
     if value.text() not in ("space", "tab"):
         raise value.error(f'unknown indentation "{value.text()}"', expected='"space" or "tab"')
     return value.text() == "tab"
 
 
-_STYLE: Mapping[str, tuple[str, Callable[[Value], object]]] = {
+_STYLE: Mapping[str, tuple[str, Callable[[TomlValue], object]]] = {
     "indent-width": ("width", _width),
     "indent-style": ("tabs", _tabs),
 }
-"""The keys of the table `format`: the fields of `Style`, and the functions that read their values."""
+"""The keys of the table `format`: the fields of `IndentStyle`, and the functions that read their values."""
 
 
-def _budget(value: Value, _rules: Collection[str] | None, _folder: Path) -> Mapping[str, int]:
+def _budget(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -> Mapping[str, int]:
     table = value.table()
     for name, limit in table.items():
         if name not in budget.LIMITS:

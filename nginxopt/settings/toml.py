@@ -24,7 +24,7 @@ _MARK = "\ue000"
 
 
 @dataclass(frozen=True)
-class Value:
+class TomlValue:
     """A value of a TOML file, with its path."""
 
     source: Source
@@ -35,15 +35,15 @@ class Value:
         """Return an error at the key or array item."""
         return InputError(message, source=self.source, span=_place(self), expected=expected, hint=hint)
 
-    def table(self) -> dict[str, Value]:
+    def table(self) -> dict[str, TomlValue]:
         """Return the values of a table by key. Raise `InputError` if this is not a table."""
         self._require(dict, "a table")
-        return {key: Value(self.source, value, (*self.path, key)) for key, value in self.data.items()}
+        return {key: TomlValue(self.source, value, (*self.path, key)) for key, value in self.data.items()}
 
-    def strings(self) -> tuple[Value, ...]:
+    def strings(self) -> tuple[TomlValue, ...]:
         """Return the items of an array of strings. Raise `InputError` if this is not one."""
         self._require(list, 'an array of strings, such as ["a", "b"]')
-        items = tuple(Value(self.source, item, (*self.path, number)) for number, item in enumerate(self.data))
+        items = tuple(TomlValue(self.source, item, (*self.path, number)) for number, item in enumerate(self.data))
         for item in items:
             item.text()
         return items
@@ -67,7 +67,7 @@ class Value:
             raise self.error(f"{subject} has a value of the wrong type", expected=expected)
 
 
-def read(source: Source) -> Value:
+def read(source: Source) -> TomlValue:
     """Parse a TOML file. Raise `InputError` at the position of invalid TOML."""
     try:
         text = source.data.decode()
@@ -75,7 +75,7 @@ def read(source: Source) -> Value:
         span = Span(error.start, error.end)
         raise InputError("invalid UTF-8", source=source, span=span) from None
     try:
-        return Value(source, tomllib.loads(text))
+        return TomlValue(source, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(source, text, str(error)) from None
     except RecursionError:
@@ -153,7 +153,7 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def _place(value: Value) -> Span:
+def _place(value: TomlValue) -> Span:
     """Return the span of the last key of a path, or of the array item at its end."""
     text = value.source.data.decode()
     for statement in _statements(text):

@@ -22,7 +22,7 @@ _OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nCon
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EchoedRequest:
     """A request that the echo received.
 
     `line` is the method and target of an HTTP request or the key of a memcached one, otherwise empty. `headers` are the
@@ -47,7 +47,7 @@ class Echo:
     """
 
     def __init__(self, *, mirrors: bool = False) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[EchoedRequest] = []
         self._mirrors = mirrors
 
     def __enter__(self) -> Self:
@@ -88,25 +88,25 @@ class Echo:
                 return
 
 
-def _asked(data: bytes) -> Asked | None:
+def _asked(data: bytes) -> EchoedRequest | None:
     """Return the request in the received bytes; None if it is incomplete."""
     if data.startswith(b"\x01"):
-        return Asked("fastcgi") if data.endswith(struct.pack(">BBHHBx", 1, 5, 1, 0, 0)) else None
+        return EchoedRequest("fastcgi") if data.endswith(struct.pack(">BBHHBx", 1, 5, 1, 0, 0)) else None
     if data.startswith(b"\x00"):
-        return Asked("uwsgi") if len(data) >= 4 + int.from_bytes(data[1:3], "little") else None
+        return EchoedRequest("uwsgi") if len(data) >= 4 + int.from_bytes(data[1:3], "little") else None
     if data[:1].isdigit():
         size, colon, rest = data.partition(b":")
-        return Asked("scgi") if colon and len(rest) > int(size) else None
+        return EchoedRequest("scgi") if colon and len(rest) > int(size) else None
     if data.startswith(_PREFACE):
-        return Asked("grpc")
+        return EchoedRequest("grpc")
     line, end, _ = data.partition(b"\r\n")
     if end and line.startswith((b"get ", b"gets ")):
-        return Asked("memcached", line.partition(b" ")[2])
+        return EchoedRequest("memcached", line.partition(b" ")[2])
     head, end, _ = data.partition(b"\r\n\r\n")
-    return Asked("proxy", line.rpartition(b" HTTP/")[0], tuple(head.split(b"\r\n")[1:])) if end else None
+    return EchoedRequest("proxy", line.rpartition(b" HTTP/")[0], tuple(head.split(b"\r\n")[1:])) if end else None
 
 
-def _response(asked: Asked, data: bytes, *, mirrors: bool) -> bytes:
+def _response(asked: EchoedRequest, data: bytes, *, mirrors: bool) -> bytes:
     match asked.protocol:
         case "fastcgi":
             number = int.from_bytes(data[2:4], "big")

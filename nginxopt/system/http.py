@@ -21,7 +21,7 @@ _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestBytes:
     """The bytes of one request.
 
     `head`: a HEAD request, whose answer has no body. `alone`: it gets a separate connection, and its answer ends when
@@ -74,14 +74,14 @@ class Client:
             self._connection.close()
             self._connection = None
 
-    def ask(self, requests: Sequence[Request]) -> list[bytes]:
+    def ask(self, requests: Sequence[RequestBytes]) -> list[bytes]:
         """Return the raw answer to each request, in order."""
         answers: list[bytes] = []
         for batch in batches(requests):
             answers += self.receive(batch, self.send(batch))
         return answers
 
-    def send(self, batch: Sequence[Request]) -> list[_Connection]:
+    def send(self, batch: Sequence[RequestBytes]) -> list[_Connection]:
         """Send one of the `batches` and return its connections, for `receive`.
 
         Two steps, so that a second server can work on the same batch at the same time.
@@ -94,7 +94,7 @@ class Client:
             self._connection = self._connect(data)
         return [self._connection]
 
-    def receive(self, batch: Sequence[Request], sent: Sequence[_Connection]) -> list[bytes]:
+    def receive(self, batch: Sequence[RequestBytes], sent: Sequence[_Connection]) -> list[bytes]:
         """Return the answers to a batch that was sent."""
         if batch[0].alone:
             return [_all_of(connection) for connection in sent]
@@ -108,7 +108,7 @@ class Client:
                 answers += self._pipelined(batch[len(answers) :], fresh=True)
         return answers
 
-    def _pipelined(self, batch: Sequence[Request], *, fresh: bool = False) -> list[bytes]:
+    def _pipelined(self, batch: Sequence[RequestBytes], *, fresh: bool = False) -> list[bytes]:
         """Return the answers on the persistent connection, up to its end. If `fresh`, send the batch on a new one."""
         if fresh:
             self.close()
@@ -158,9 +158,9 @@ def any_certificate() -> ssl.SSLContext:
     return context
 
 
-def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
+def batches(requests: Sequence[RequestBytes]) -> Iterator[list[RequestBytes]]:
     """Yield the requests in order, in batches for `Client.send`: either all are `alone`, or all can be pipelined."""
-    batch: list[Request] = []
+    batch: list[RequestBytes] = []
     size = 0
     for request in requests:
         full = len(batch) >= Client.PIPELINE_REQUESTS or size + len(request.data) > Client.PIPELINE_BYTES

@@ -52,7 +52,7 @@ class UpstreamTarget:
 
 
 @dataclass(slots=True)
-class Response:
+class UpstreamResponse:
     """A complete response; `interim` are the statuses of interim responses (1xx) before it."""
 
     version: str
@@ -70,7 +70,7 @@ class Response:
         named = {name: self.header(name) for name, _ in self.headers if name not in _OF_THE_MESSAGE}
         return {"status": self.status, **named, "body": self.body}
 
-    def differences(self, other: Response) -> set[str]:
+    def differences(self, other: UpstreamResponse) -> set[str]:
         """Return the names of the parts in which this response differs from another one."""
         mine, theirs = self.essence(), other.essence()
         return {name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)}
@@ -116,7 +116,7 @@ class UpstreamConnection:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def ask(self, version: str, encoding: str = "") -> Response | None:
+    def ask(self, version: str, encoding: str = "") -> UpstreamResponse | None:
         """Return the response to a GET; None if it is missing or incomplete."""
         lines = [f"GET {self._target.path} HTTP/{version}", f"Host: {self._target.host}"]
         lines += ["Connection: close"] if version == "1.0" else []
@@ -141,12 +141,12 @@ class UpstreamConnection:
             ended = True
         return max(time.monotonic() - started, 0.001) if ended else 0
 
-    def _response(self) -> Response:
+    def _response(self) -> UpstreamResponse:
         interim: list[int] = []
         while True:
             version, status, headers = self._head()
             if status >= 200 or status == 101:
-                return Response(version, status, headers, self._body(version, status, headers), interim)
+                return UpstreamResponse(version, status, headers, self._body(version, status, headers), interim)
             interim.append(status)
 
     def _head(self) -> tuple[str, int, list[tuple[str, str]]]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from nginxopt.verify.comparing import verify
     from nginxopt.verify.confirming import confirm
     from nginxopt.verify.part import Part
-    from nginxopt.verify.verdict import Confirmation, Doubt, Verdict, Verification, Witness
+    from nginxopt.verify.verdict import Confirmation, Doubt, RequestWitness, Verdict, Verification
 
-__all__ = ["Confirmation", "Doubt", "Part", "Verdict", "Verification", "Witness", "confirm", "verify"]
+__all__ = ["Confirmation", "Doubt", "Part", "RequestWitness", "Verdict", "Verification", "confirm", "verify"]
 
 __getattr__ = attributes(
     __name__,
@@ -27,6 +27,6 @@ __getattr__ = attributes(
         "comparing": ("verify",),
         "confirming": ("confirm",),
         "part": ("Part",),
-        "verdict": ("Confirmation", "Doubt", "Verdict", "Verification", "Witness"),
+        "verdict": ("Confirmation", "Doubt", "Verdict", "Verification", "RequestWitness"),
     },
 )

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import cached_property
 
 from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.world import World
-from nginxopt.verify.part import Address
-from nginxopt.verify.seen import Seen
-from nginxopt.verify.verdict import Witness
-from nginxopt.verify.witness import Candidate
+from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.observation import ObservedOutcome
+from nginxopt.verify.part import ListenAddress
+from nginxopt.verify.verdict import RequestWitness
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -21,12 +21,12 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 class Asking:
     """The models of both sides, which get the same answers about the world."""
 
-    def __init__(self, old: Model, new: Model) -> None:
+    def __init__(self, old: SiteModel, new: SiteModel) -> None:
         self._models = (old, new)
         self._alike: set[str] = set()
         self.tried = 0
 
-    def witness(self, request: RequestForm) -> Witness | None:
+    def witness(self, request: RequestForm) -> RequestWitness | None:
         """Return a request with both outcomes if they differ; None if they are alike or not known.
 
         If they depend on files, the request is tried without these files, with all of them, and with those that
@@ -41,7 +41,7 @@ class Asking:
             world = self._telling(text, exists, paths)
             if world is not None:
                 old, new = (model.trace(request, world) for model in self._models)
-                return Witness(request, old, new, world.existing, world.missing)
+                return RequestWitness(request, old, new, world.existing, world.missing)
             if not paths:
                 break
         self._alike.add(text)
@@ -70,7 +70,9 @@ class Asking:
         return mine, theirs
 
     def _differ(self, old: OutcomeForm, new: OutcomeForm) -> bool:
-        mine, theirs = (Seen.of(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True))
+        mine, theirs = (
+            ObservedOutcome.of(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True)
+        )
         return mine.differs(theirs)
 
     def _is_named(self, path: str) -> bool:
@@ -100,7 +102,7 @@ def _file(outcome: OutcomeForm) -> str | None:
 _MOST_FILES = 16
 
 
-def request_of(candidate: Candidate, address: Address, *, is_tls: bool) -> RequestForm:
+def request_of(candidate: Candidate, address: ListenAddress, *, is_tls: bool) -> RequestForm:
     """Return the request of a candidate at an address."""
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in candidate.headers]
     named = candidate.host is not None

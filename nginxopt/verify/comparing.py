@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.verify.asking import Asking, request_of
-from nginxopt.verify.explore import Difference
+from nginxopt.verify.candidate import Candidate, candidates
+from nginxopt.verify.explore import Divergence
 from nginxopt.verify.given import given_unread, is_whole
 from nginxopt.verify.hosts import Hosts, addresses, pairs, taken, unlike, unlike_hosts
 from nginxopt.verify.influences import counting
 from nginxopt.verify.outside import unlike_outside
-from nginxopt.verify.part import Address, Part
+from nginxopt.verify.part import ListenAddress, Part
+from nginxopt.verify.path_condition import PathCondition
 from nginxopt.verify.probes import of_locations, probes
-from nginxopt.verify.region import Region
 from nginxopt.verify.renaming import renamed
-from nginxopt.verify.servers import Comparison
-from nginxopt.verify.side import Side, unlike_settings
+from nginxopt.verify.servers import ServerComparison
+from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.symbols import CUT
-from nginxopt.verify.verdict import Doubt, Verification, Witness
-from nginxopt.verify.witness import Candidate, candidates
+from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
 MOST_DOUBTS = 20
 """The maximum number of doubts that are reported."""
@@ -30,7 +30,7 @@ _HTTP = 0  # the number of the http block
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
-def verify(old: Model, new: Model, *, only: Part | None = None) -> Verification:
+def verify(old: SiteModel, new: SiteModel, *, only: Part | None = None) -> Verification:
     """Compare two configurations. The result has a witness if they differ, and doubts if that could not be decided.
 
     `only` limits the comparison to the requests of a part of the site. If nginx leads such a request to the rest of the
@@ -40,14 +40,14 @@ def verify(old: Model, new: Model, *, only: Part | None = None) -> Verification:
 
 
 class _Verifier:
-    def __init__(self, old: Model, new: Model, only: Part | None = None) -> None:
+    def __init__(self, old: SiteModel, new: SiteModel, only: Part | None = None) -> None:
         self._only = only
         self._configs = (old.config, new.config)
         counted = counting((old.site, new.site))
-        self._old = Side(old.site, old.site.site, counted)
+        self._old = VerifiedSide(old.site, old.site.site, counted)
         form, self._renamed = renamed(old.site.site, new.site.site)
-        self._new = Side(new.site, form, counted)
-        self._comparison = Comparison(self._old, self._new, Region() if only is None else only.region)
+        self._new = VerifiedSide(new.site, form, counted)
+        self._comparison = ServerComparison(self._old, self._new, PathCondition() if only is None else only.region)
         self._asking = Asking(old, new)
         self._probes = list(probes(self._old, self._new))
         self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
@@ -108,7 +108,8 @@ class _Verifier:
             for difference in result.differences:
                 self._doubt(self._reason(difference), difference.old.node, difference.new.node)
             hosts = [
-                Hosts(mine, theirs, Address("", "", 0, quic=False), None, each) for each in self._patterns(mine, theirs)
+                Hosts(mine, theirs, ListenAddress("", "", 0, quic=False), None, each)
+                for each in self._patterns(mine, theirs)
             ]
             captures = (reason for each in hosts for reason in self._comparison.unlike_captures(each))
             for reason, before, after in (*result.reasons, *captures):
@@ -123,7 +124,7 @@ class _Verifier:
         )
         return [*((each, None) for each in mine - theirs), *((None, each) for each in theirs - mine)]
 
-    def _compare(self, hosts: Hosts) -> Witness | None:
+    def _compare(self, hosts: Hosts) -> RequestWitness | None:
         """Return a request that two servers answer differently; add what is in doubt."""
         result = self._comparison.servers(hosts.old, hosts.new)
         for difference in islice(result.differences, _MOST_TRIED):
@@ -138,7 +139,7 @@ class _Verifier:
             self._doubt(reason, mine, theirs)
         return None
 
-    def _probe_captures(self, hosts: Hosts) -> Witness | None:
+    def _probe_captures(self, hosts: Hosts) -> RequestWitness | None:
         """Return a request that is answered differently because its host sets different captures on the two sides."""
         patterns = [pattern for pattern in hosts.patterns if pattern is not None]
         probes = (
@@ -146,13 +147,13 @@ class _Verifier:
         )
         return self._ask(probes, hosts)
 
-    def _probe(self, hosts: Hosts) -> Witness | None:
+    def _probe(self, hosts: Hosts) -> RequestWitness | None:
         """Return a request that two servers answer differently, out of those that are likely to show a difference."""
         asked = filter(self._is_asked, self._probes)
         probes = (probe if probe.host is not None else replace(probe, host=hosts.example) for probe in asked)
         return self._ask(probes, hosts)
 
-    def _ask(self, requests: Iterable[Candidate], hosts: Hosts) -> Witness | None:
+    def _ask(self, requests: Iterable[Candidate], hosts: Hosts) -> RequestWitness | None:
         """Return the first of some requests to the address of hosts that both sides answer differently."""
         is_tls = addresses(self._old)[hosts.address]["tls"]
         for request in filter(self._is_asked, requests):
@@ -217,14 +218,14 @@ class _Verifier:
             self._doubt(f"{path} was not read, and is included before other blocks than it was", None, None)
 
     @property
-    def _sides(self) -> tuple[Side, Side]:
+    def _sides(self) -> tuple[VerifiedSide, VerifiedSide]:
         return self._old, self._new
 
     def _compare_addresses(self) -> None:
         for address, reason in unlike(self._old, self._new, self._only):
             self._doubt(f"{address}: {reason}", None, None)
 
-    def _reason(self, difference: Difference) -> str:
+    def _reason(self, difference: Divergence) -> str:
         """Return what is in doubt, as a phrase."""
         old, new = difference.old, difference.new
         if difference.is_kept:

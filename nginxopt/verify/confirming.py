@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Config
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.private import Exchange, PrivateNginx
 from nginxopt.request.real import differences
 from nginxopt.request.world import World
-from nginxopt.system.echo import Asked
+from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
-from nginxopt.verify.seen import Seen
-from nginxopt.verify.verdict import Confirmation, Witness
+from nginxopt.verify.observation import ObservedOutcome
+from nginxopt.verify.verdict import Confirmation, RequestWitness
 
 _Observed = dict[str, object]
 """What a client and upstreams got, by the name of the part."""
@@ -20,7 +20,9 @@ _Observed = dict[str, object]
 _TIMED = ("date", "expires")  # which change from second to second
 
 
-def confirm(witness: Witness, old: tuple[Config, Model], new: tuple[Config, Model], binary: Binary) -> Confirmation:
+def confirm(
+    witness: RequestWitness, old: tuple[Config, SiteModel], new: tuple[Config, SiteModel], binary: Binary
+) -> Confirmation:
     """Return what nginx makes of a witness. Raises as `PrivateNginx`."""
     world = World(existing=witness.existing, missing=witness.missing)
     (mine, before), (theirs, after) = (_ask(witness, side, world, binary) for side in (old, new))
@@ -28,16 +30,18 @@ def confirm(witness: Witness, old: tuple[Config, Model], new: tuple[Config, Mode
     return Confirmation(str(binary), (mine, theirs), is_alike=is_shown and _are_alike(before, after))
 
 
-def _is_hidden(witness: Witness, old: Model, new: Model) -> bool:
+def _is_hidden(witness: RequestWitness, old: SiteModel, new: SiteModel) -> bool:
     """Return whether the private nginx cannot show the difference: all servers are echoes there, which do not
     understand gRPC."""
     outcomes = witness.old["outcome"], witness.new["outcome"]
-    mine, theirs = (Seen.of(outcome, model.site) for outcome, model in zip(outcomes, (old, new), strict=True))
+    mine, theirs = (
+        ObservedOutcome.of(outcome, model.site) for outcome, model in zip(outcomes, (old, new), strict=True)
+    )
     return mine.is_elsewhere(theirs) or any(outcome["kind"] == "grpc" for outcome in outcomes)
 
 
 def _ask(
-    witness: Witness, side: tuple[Config, Model], world: World, binary: Binary
+    witness: RequestWitness, side: tuple[Config, SiteModel], world: World, binary: Binary
 ) -> tuple[tuple[str, ...], tuple[_Observed, _Observed]]:
     """Return how nginx differs from the model, and its answers to the same request sent twice."""
     config, model = side
@@ -62,7 +66,7 @@ def _observed(exchange: Exchange, nginx: PrivateNginx) -> _Observed:
     return observed
 
 
-def _passed(asked: Asked, nginx: PrivateNginx) -> Iterator[tuple[str, object]]:
+def _passed(asked: EchoedRequest, nginx: PrivateNginx) -> Iterator[tuple[str, object]]:
     """Yield the parts of a request that an upstream got: of HTTP, each header for itself."""
     if asked.protocol != "proxy":
         yield "all", (asked.protocol, nginx.original(asked.data))

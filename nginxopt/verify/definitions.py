@@ -8,9 +8,9 @@ from functools import cache, cached_property
 
 from nginxopt.budget import meter
 from nginxopt.verify.code import Reads, reads_as_definition
-from nginxopt.verify.keys import Keys
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import group_names
-from nginxopt.verify.side import Definition, Side
+from nginxopt.verify.side import Definition, VerifiedSide
 from nginxopt.verify.symbols import variables
 
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
@@ -36,11 +36,11 @@ class _Reading:
     matches: bool
 
 
-class Definitions:
+class SideDefinitions:
     """The variables that a side defines. `keys` gives equal definitions equal numbers, whatever the variables are
     called."""
 
-    def __init__(self, side: Side, keys: Keys) -> None:
+    def __init__(self, side: VerifiedSide, keys: Interner) -> None:
         self._side = side
         self._keys = keys
         self._numbers: dict[str, Hashable] = {}

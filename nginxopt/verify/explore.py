@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from nginxopt.verify.canonical import canonical
+from nginxopt.verify.executor import Leaf, ProgramCursor, ProgramPoint, Question, SymbolicExecutor
 from nginxopt.verify.live import Live
 from nginxopt.verify.passing import (
     after_opaque,
@@ -23,11 +24,10 @@ from nginxopt.verify.passing import (
     pattern_of,
     takes_all,
 )
+from nginxopt.verify.path_condition import Matches, PathCondition, overlap, searches
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.program import Compiler, Operation, Program
-from nginxopt.verify.region import Matches, Region, overlap, searches
 from nginxopt.verify.state import State, TooMuchError
-from nginxopt.verify.steps import Cursor, Leaf, Place, Question, Steps
 from nginxopt.verify.symbols import Match
 from nginxopt.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_found
 
@@ -43,7 +43,7 @@ _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Divergence:
     """Requests that the two sides seem to answer differently.
 
     Attributes:
@@ -53,7 +53,7 @@ class Difference:
         is_at_limit: Whether one side comes to nginx's limit of internal redirects before the other.
     """
 
-    region: Region
+    region: PathCondition
     old: Leaf
     new: Leaf
     is_kept: bool = False
@@ -61,10 +61,10 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
+class SideRunner:
     """One side: the executor of its operations, and its compiler, which knows the settings in force."""
 
-    steps: Steps
+    steps: SymbolicExecutor
     compiler: Compiler
 
 
@@ -80,7 +80,7 @@ class Explorer:
     """
 
     def __init__(
-        self, old: Runner, new: Runner, live: Live, unfolding: Unfolding, work: int, *, has_named: bool
+        self, old: SideRunner, new: SideRunner, live: Live, unfolding: Unfolding, work: int, *, has_named: bool
     ) -> None:
         self._old = old
         self._new = new
@@ -93,15 +93,15 @@ class Explorer:
         self._unfolded = unfolding.work
         self._passed_by: list[Matches] = []
         self.is_uneven = False
-        self.differences: list[Difference] = []
+        self.differences: list[Divergence] = []
 
-    def compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
+    def compare(self, old: Program, new: Program, state: State, other: State, region: PathCondition) -> None:
         """Compare two programs. Their states must be equal, except for the block whose settings are in force."""
         known = len(self._passed_by)
         self._compare(old, new, state, other, region)
         del self._passed_by[known:]
 
-    def _compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
+    def _compare(self, old: Program, new: Program, state: State, other: State, region: PathCondition) -> None:
         over, over_there = behind_script(old), behind_script(new)
         for tag, first, last, start, end in self._aligned(old, new):
             if tag == "equal":
@@ -180,13 +180,13 @@ class Explorer:
         definitions = self._old.compiler.definitions, self._new.compiler.definitions
         return after_passing(old, state, definitions[0]), after_passing(new, other, definitions[1])
 
-    def _done(self, side: Runner, operation: Operation, state: State) -> State:
-        result = side.steps.do(operation, Place((), state))
-        return result.state if isinstance(result, Place) else state
+    def _done(self, side: SideRunner, operation: Operation, state: State) -> State:
+        result = side.steps.do(operation, ProgramPoint((), state))
+        return result.state if isinstance(result, ProgramPoint) else state
 
     def _inside(
-        self, operation: Operation, state: State, other: State, region: Region
-    ) -> tuple[tuple[State, State], Region]:
+        self, operation: Operation, state: State, other: State, region: PathCondition
+    ) -> tuple[tuple[State, State], PathCondition]:
         """Return the states inside a location, and the requests that reach it."""
         pattern = pattern_of(operation)
         within = region.with_answer(Matches(state.uri, pattern), True)
@@ -195,10 +195,10 @@ class Explorer:
             state, other = (side.with_match(match, group_names(pattern)) for side in (state, other))
         return (state, other), within
 
-    def _compare_ends(self, old: Operation, new: Operation, state: State, other: State, region: Region) -> None:
+    def _compare_ends(self, old: Operation, new: Operation, state: State, other: State, region: PathCondition) -> None:
         """Compare equal ends of programs, whose settings may differ."""
-        mine = self._old.steps.do(old, Place((), state))
-        theirs = self._new.steps.do(new, Place((), other))
+        mine = self._old.steps.do(old, ProgramPoint((), state))
+        theirs = self._new.steps.do(new, ProgramPoint((), other))
         assert isinstance(mine, Leaf)
         assert isinstance(theirs, Leaf)
         for part in self._parts(Pair(mine, theirs, region)):
@@ -210,16 +210,16 @@ class Explorer:
         new: tuple[Program, Program],
         state: State,
         other: State,
-        region: Region,
-    ) -> tuple[State, State, Region] | None:
+        region: PathCondition,
+    ) -> tuple[State, State, PathCondition] | None:
         """Compare parts of programs that differ, and everything that they lead to.
 
         Return the states after these parts, with the requests that get there on both sides; None if there are no such
         requests, or if all of them were followed to their end.
         """
-        exits: dict[object, tuple[State, State, Region]] = {}
-        mine = Place((Cursor((*old[0], _EXIT)), Cursor(old[1])), state)
-        theirs = Place((Cursor((*new[0], _EXIT)), Cursor(new[1])), other)
+        exits: dict[object, tuple[State, State, PathCondition]] = {}
+        mine = ProgramPoint((ProgramCursor((*old[0], _EXIT)), ProgramCursor(old[1])), state)
+        theirs = ProgramPoint((ProgramCursor((*new[0], _EXIT)), ProgramCursor(new[1])), other)
         for leaf, within in self._leaves(self._old, mine, region):
             for against, both in self._leaves(self._new, theirs, within):
                 if leaf.kind == against.kind == "exit" and self._key(leaf) == self._key(against):
@@ -233,7 +233,7 @@ class Explorer:
             self.compare(old[1], new[1], first, second, known)
         return states[0] if states else None
 
-    def _follow(self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: Region) -> None:
+    def _follow(self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: PathCondition) -> None:
         """Compare two leaves. A leaf that is not an end is run further; each comes with the program that follows an
         `exit`."""
         self._follow_on(Pair(old[0], new[0], region), (old[1], new[1]), (_MOST_LOCATIONS, _MOST_LOCATIONS))
@@ -269,13 +269,21 @@ class Explorer:
             if not division.is_complete:
                 waiting.insert(0, replace(part, kept=division.symbol))
 
-    def _behind(self, side: int, leaf: Leaf, rest: Program, region: Region) -> Iterator[tuple[Leaf, Region]]:
+    def _behind(
+        self, side: int, leaf: Leaf, rest: Program, region: PathCondition
+    ) -> Iterator[tuple[Leaf, PathCondition]]:
         """Yield the leaves that follow one that is not an end."""
         runner = (self._old, self._new)[side]
-        place = Place((Cursor(rest),), leaf.state) if leaf.kind == "exit" else runner.steps.locating(leaf.state)
+        place = (
+            ProgramPoint((ProgramCursor(rest),), leaf.state)
+            if leaf.kind == "exit"
+            else runner.steps.locating(leaf.state)
+        )
         return self._leaves(runner, place, region)
 
-    def _leaves(self, side: Runner, place: Place, region: Region) -> Iterator[tuple[Leaf, Region]]:
+    def _leaves(
+        self, side: SideRunner, place: ProgramPoint, region: PathCondition
+    ) -> Iterator[tuple[Leaf, PathCondition]]:
         """Yield the leaves that the requests of a region reach, each with the requests that reach it."""
         open_places = [(place, region)]
         while open_places:
@@ -284,13 +292,15 @@ class Explorer:
             result = side.steps.step(side.steps.passed(here, within))
             if isinstance(result, Leaf):
                 yield result, within
-            elif isinstance(result, Place):
+            elif isinstance(result, ProgramPoint):
                 open_places.append((result, within))
             else:
                 self._spend(_ASKING)
                 open_places += self._asked(result, here, within)
 
-    def _asked(self, question: Question, place: Place, region: Region) -> list[tuple[Place, Region]]:
+    def _asked(
+        self, question: Question, place: ProgramPoint, region: PathCondition
+    ) -> list[tuple[ProgramPoint, PathCondition]]:
         """Return where the answers to a question lead, for those answers that requests of the region have.
 
         If the answer depends on a map, the requests are divided by its rows, and the question is asked again for each
@@ -336,11 +346,11 @@ class Explorer:
         region = self._not_taken_before(pair.region)
         if not region.is_empty:
             is_kept = pair.kept is not None
-            self.differences.append(Difference(region, pair.old, pair.new, is_kept=is_kept, is_at_limit=is_at_limit))
+            self.differences.append(Divergence(region, pair.old, pair.new, is_kept=is_kept, is_at_limit=is_at_limit))
             if len(self.differences) >= MOST_DIFFERENCES:
                 raise TooMuchError(f"the rest is not compared: {MOST_DIFFERENCES} differences may change an answer")
 
-    def _not_taken_before(self, region: Region) -> Region:
+    def _not_taken_before(self, region: PathCondition) -> PathCondition:
         """Return a region without the requests that both sides had already answered alike."""
         for subject, known in region.values.items():
             inside = tuple(known.inside)
@@ -387,7 +397,7 @@ def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:
     return None
 
 
-def _answered(question: Question, answer: bool, region: Region) -> tuple[Place, Region]:
+def _answered(question: Question, answer: bool, region: PathCondition) -> tuple[ProgramPoint, PathCondition]:
     """Return where an answer leads that all requests of a region have.
 
     The region states the answer, as parts of requests that meet again have no more in common than what was asked.

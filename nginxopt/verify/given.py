@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nginxopt.config import Config
-from nginxopt.verify.side import Side
+from nginxopt.verify.side import VerifiedSide
 
 
-def given_unread(configs: tuple[Config, Config], sides: tuple[Side, Side], renamed: Mapping[str, str]) -> Iterator[str]:
+def given_unread(
+    configs: tuple[Config, Config], sides: tuple[VerifiedSide, VerifiedSide], renamed: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the assumptions about what was not read. `renamed` maps new names of variables to old ones."""
     if not all(map(is_whole, configs)):
         yield "nothing stands around these parts of a configuration"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from nginxopt._native import common_subject
 from nginxopt.semantics import Level
 from nginxopt.semantics.site.form import SocketForm
-from nginxopt.verify.part import Address, Part
-from nginxopt.verify.side import Side
+from nginxopt.verify.part import ListenAddress, Part
+from nginxopt.verify.side import VerifiedSide
 
 _HOST = "a-host."
 _SHAPES = (b"", rb"^www\.", rb"^[^.]+\.[^.]+\.[^.]+\.", rb"^[^.]+-", rb"^[^.]*[0-9]", rb"^[a-z]{4}")
@@ -29,24 +29,24 @@ class Hosts:
 
     old: int
     new: int
-    address: Address
+    address: ListenAddress
     example: str | None
     patterns: tuple[str | None, str | None] = (None, None)
 
 
-def addresses(side: Side) -> dict[Address, SocketForm]:
+def addresses(side: VerifiedSide) -> dict[ListenAddress, SocketForm]:
     """Return the addresses that nginx listens at, those of TCP first."""
     sockets = sorted(side.form["sockets"], key=lambda socket: socket["quic"])
-    return {Address(*(socket[part] for part in Address._fields)): socket for socket in sockets}  # type: ignore[literal-required]
+    return {ListenAddress(*(socket[part] for part in ListenAddress._fields)): socket for socket in sockets}  # type: ignore[literal-required]
 
 
-def taken(side: Side) -> Counter[tuple[Address, str]]:
+def taken(side: VerifiedSide) -> Counter[tuple[ListenAddress, str]]:
     """Count the names that servers take at each address; the empty one stands for hosts without a server of their own,
     where a `listen` says that its server takes them.
 
     Beside servers that were not read, a name counts even if nothing that was read takes its host otherwise.
     """
-    found: Counter[tuple[Address, str]] = Counter()
+    found: Counter[tuple[ListenAddress, str]] = Counter()
     for address, socket in addresses(side).items():
         for server in map(side.server, socket["servers"]):
             texts = (name["text"] for name in server["names"])
@@ -63,7 +63,7 @@ _SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6
 """How an address is spoken to, and by whom: each with the parameter of `listen` that says so."""
 
 
-def unlike(old: Side, new: Side, part: Part | None = None) -> Iterator[tuple[Address, str]]:
+def unlike(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[tuple[ListenAddress, str]]:
     """Yield the addresses that only one side has, or that differ in how they are spoken to; with `part`, only its."""
     mine, theirs = addresses(old), addresses(new)
     for address in {**mine, **theirs}:
@@ -89,13 +89,13 @@ _HTTP3 = {"http3": "on", "http3_hq": "off"}
 """Which protocols are spoken over QUIC, with the defaults."""
 
 
-def _protocols(side: Side, socket: SocketForm) -> dict[str, str]:
+def _protocols(side: VerifiedSide, socket: SocketForm) -> dict[str, str]:
     """Return what the default server of an address, which nginx asks before it knows another, says of them."""
     level = side.site.levels[side.server(socket["default"])["level"]]
     return {name: level.setting(name).value or default for name, default in _HTTP3.items()}
 
 
-def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
+def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[Hosts]:
     """Yield which servers answer which hosts, so that each host is in one of them; with `part`, only its host.
 
     Hosts divide by the names of both sides: each plain name, each wildcard and each of two of them together, and all
@@ -103,7 +103,7 @@ def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
     """
     mine, theirs = addresses(old), addresses(new)
     for address in filter(theirs.__contains__, mine):
-        before, after = Names(old, mine[address]), Names(new, theirs[address])
+        before, after = ServerNames(old, mine[address]), ServerNames(new, theirs[address])
         if part is not None:
             if part.is_at(address):
                 yield from _chosen(before, after, address, part.host)
@@ -112,7 +112,7 @@ def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
             yield from _chosen(before, after, address, example)
 
 
-def _chosen(old: Names, new: Names, address: Address, example: str | None) -> Iterator[Hosts]:
+def _chosen(old: ServerNames, new: ServerNames, address: ListenAddress, example: str | None) -> Iterator[Hosts]:
     """Yield the servers that may answer the hosts of a class."""
     named = example or ""
     mine, theirs = old.named(named), new.named(named)
@@ -150,7 +150,7 @@ def unlike_hosts(patterns: Sequence[str]) -> Iterator[str]:
     yield from dict.fromkeys(host for host in hosts if host is not None)
 
 
-def _names(side: Side, socket: SocketForm) -> list[str]:
+def _names(side: VerifiedSide, socket: SocketForm) -> list[str]:
     return [name["text"] for server in socket["servers"] for name in side.server(server)["names"]]
 
 
@@ -175,7 +175,7 @@ def _examples(names: list[str]) -> Iterator[str | None]:
             yield f"{tail}.{_HOST}{head}"
 
 
-class Names:
+class ServerNames:
     """The names of the servers of an address (`ngx_http_find_virtual_server`). Of equal names the first counts.
 
     Attributes:
@@ -183,7 +183,7 @@ class Names:
         patterns: The servers of patterns, in the order in which they are tried.
     """
 
-    def __init__(self, side: Side, socket: SocketForm) -> None:
+    def __init__(self, side: VerifiedSide, socket: SocketForm) -> None:
         self.default = socket["default"]
         self.patterns: dict[str, int] = {}
         self._exact: dict[str, int] = {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from nginxopt.verify.path_condition import beginning
 from nginxopt.verify.program import Operation, Program
-from nginxopt.verify.region import beginning
 from nginxopt.verify.words import Words
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.text import encode
 from nginxopt.verify.assigned import Assigned
-from nginxopt.verify.definitions import Definitions, groups_of
+from nginxopt.verify.definitions import SideDefinitions, groups_of
 from nginxopt.verify.named import statement_words
-from nginxopt.verify.side import Side
+from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import variables
 
 
@@ -39,7 +39,7 @@ class Live:
         return self.everything or name in (self.kept if is_over else self.names)
 
     @classmethod
-    def of(cls, sides: tuple[Side, Side], definitions: tuple[Definitions, Definitions]) -> Live:
+    def of(cls, sides: tuple[VerifiedSide, VerifiedSide], definitions: tuple[SideDefinitions, SideDefinitions]) -> Live:
         """Return what is read in these sides."""
         words = {word for side in sides for word in _words(side)}
         rewrites = {word for side in sides for word in _replacements(side)}
@@ -58,7 +58,7 @@ _SPLIT = {"fastcgi_script_name", "fastcgi_path_info"}
 (`ngx_http_fastcgi_split`)."""
 
 
-def splitting(side: Side, definitions: Definitions) -> tuple[tuple[str, ...], ...]:
+def splitting(side: VerifiedSide, definitions: SideDefinitions) -> tuple[tuple[str, ...], ...]:
     """Return the statements of all scripts if one of them reads a variable that keeps the URI of its first use;
     otherwise nothing."""
     reading = _Reading(side, definitions)
@@ -68,7 +68,7 @@ def splitting(side: Side, definitions: Definitions) -> tuple[tuple[str, ...], ..
     return tuple((statement["kind"], *_read(statement), *statement_words(statement)) for statement in statements)
 
 
-def _kept(side: Side, definitions: Definitions) -> set[str]:
+def _kept(side: VerifiedSide, definitions: SideDefinitions) -> set[str]:
     """Return the variables that are read outside of scripts, or in one that has not set them before."""
     reading = _Reading(side, definitions)
     kept = set().union(*map(reading.variables, _settings(side)))
@@ -83,7 +83,7 @@ def _kept(side: Side, definitions: Definitions) -> set[str]:
 class _Reading:
     """Finds what the words of a side read, directly and through its maps."""
 
-    def __init__(self, side: Side, definitions: Definitions) -> None:
+    def __init__(self, side: VerifiedSide, definitions: SideDefinitions) -> None:
         self._side = side
         self._definitions = definitions
 
@@ -120,7 +120,7 @@ def _read(statement: StatementForm) -> Sequence[str]:
     return []
 
 
-def _words(side: Side) -> Iterator[str]:
+def _words(side: VerifiedSide) -> Iterator[str]:
     """Yield the words of settings, maps and statements, without the targets of rewrites and the names that are set.
 
     A row of a map that reads what its own pattern has captured reads nothing from outside, so these names are left out.
@@ -136,7 +136,7 @@ def _words(side: Side) -> Iterator[str]:
             yield from _read(statement)
 
 
-def _settings(side: Side) -> Iterator[str]:
+def _settings(side: VerifiedSide) -> Iterator[str]:
     """Yield the words of directives outside of scripts, those of upstreams as well: `hash $key`."""
     for directive in side.form["directives"]:
         yield from directive["args"]
@@ -157,10 +157,10 @@ def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _statements(side: Side) -> Iterator[StatementForm]:
+def _statements(side: VerifiedSide) -> Iterator[StatementForm]:
     for number in range(len(side.form["levels"])):
         yield from side.script(number)
 
 
-def _replacements(side: Side) -> Iterator[str]:
+def _replacements(side: VerifiedSide) -> Iterator[str]:
     return (statement["replacement"] for statement in _statements(side) if statement["kind"] == "rewrite")

@@ -8,15 +8,15 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from nginxopt.request.urls import Url
+from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.path_condition import Matches, PathCondition
 from nginxopt.verify.patterns import starts_with
-from nginxopt.verify.region import Matches, Region
 from nginxopt.verify.symbols import URI, Variable
-from nginxopt.verify.witness import Candidate
 
 _UNRESOLVED = re.compile(rb"//|/\.\.?(?:/|\Z)|\0")
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """An address that nginx listens on. QUIC, which uses UDP, and TCP at the same port are two addresses."""
 
     family: str
@@ -43,18 +43,18 @@ class Part:
         return cls(url.host.lower(), url.port, unquote_to_bytes(url.target))
 
     @property
-    def region(self) -> Region:
+    def region(self) -> PathCondition:
         """The requests."""
         if self.path == b"/":
-            return Region()
-        return Region().with_answer(Matches(Variable(URI), starts_with(self.path)), True)
+            return PathCondition()
+        return PathCondition().with_answer(Matches(Variable(URI), starts_with(self.path)), True)
 
     @property
     def is_resolved(self) -> bool:
         """Whether a path can start like this after nginx has resolved `//`, `.` and `..`."""
         return _UNRESOLVED.search(self.path) is None
 
-    def is_at(self, address: Address) -> bool:
+    def is_at(self, address: ListenAddress) -> bool:
         """Return whether requests of the part may come to an address."""
         return address.family != "unix" and address.port == self.port
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nginxopt.verify.definitions import Definitions
+from nginxopt.verify.definitions import SideDefinitions
+from nginxopt.verify.executor import is_url
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.program import Operation, Program
 from nginxopt.verify.state import State
-from nginxopt.verify.steps import is_url
 from nginxopt.verify.symbols import ARGS, PERHAPS, Derived, Match, Symbol, Variable, variables
 
 
-def after_passing(operation: Operation, state: State, definitions: Definitions) -> State:
+def after_passing(operation: Operation, state: State, definitions: SideDefinitions) -> State:
     """Return the state after an `if` or a rewrite. `definitions` says what the maps that it reads may set."""
     if operation.kind == "rewrite" and not _goes_on(operation):
         return state.without_match()
@@ -108,13 +108,13 @@ def _walk(operation: Operation) -> Iterator[Operation]:
         yield from _walk(inner)
 
 
-def _perhaps(name: str, after: str, definitions: Definitions) -> Symbol:
+def _perhaps(name: str, after: str, definitions: SideDefinitions) -> Symbol:
     """Return the value of a variable that may have been set; if it was not, a map may define it."""
     value = Variable(f"{name} {after}")
     return Derived(PERHAPS, (value,)) if definitions.defines(name) else value
 
 
-def _assigned(operation: Operation, definitions: Definitions) -> Iterator[str]:
+def _assigned(operation: Operation, definitions: SideDefinitions) -> Iterator[str]:
     """Yield the variables that an operation may set, also by a map that it reads."""
     for name in set().union(*(variables((word or "").encode("latin-1")) for word in operation.words)):
         if definitions.defines(name):

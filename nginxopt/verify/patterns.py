@@ -91,7 +91,7 @@ def group_names(pattern: bytes) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CertainGroup:
     """A group that takes part in every match of its pattern.
 
     Attributes:
@@ -162,7 +162,7 @@ def _order(strings: tuple[bytes, ...]) -> dict[bytes, int]:
 
 
 @lru_cache(maxsize=1 << 10)
-def group(pattern: bytes, name: str) -> Group | None:
+def group(pattern: bytes, name: str) -> CertainGroup | None:
     """Return a group by its number or name; None if the pattern is not simple enough to say what surrounds the group.
 
     The group may be neither repeated nor inside another one. Outside of it, the pattern may have no alternatives,
@@ -172,7 +172,7 @@ def group(pattern: bytes, name: str) -> Group | None:
         if name in (str(number), own_name):
             inside = pattern[body : end - 1]
             strings = None if pattern.startswith(b"(?") else _strings(inside)
-            return Group(pattern[:start], inside, None if strings is None else tuple(strings), pattern[end:])
+            return CertainGroup(pattern[:start], inside, None if strings is None else tuple(strings), pattern[end:])
     return None
 
 
@@ -181,7 +181,7 @@ def are_groups_plain(pattern: bytes) -> bool:
     return _outer_groups(pattern) is not None
 
 
-def beginnings(pattern: bytes) -> Group | None:
+def beginnings(pattern: bytes) -> CertainGroup | None:
     """Return the group that makes up a pattern which matches what starts with one of its strings; None for others."""
     first = group(pattern, "1")
     is_such = first is not None and first.before == b"^" and not first.after and first.strings is not None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from nginxopt.verify.region import example
-from nginxopt.verify.side import Side
+from nginxopt.verify.candidate import Candidate, with_value
+from nginxopt.verify.path_condition import example
+from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import URI, Variable, pieces
-from nginxopt.verify.witness import Candidate, with_value
 
 MOST = 500
 """The maximum number of requests."""
@@ -16,14 +16,14 @@ MOST = 500
 _Thing = tuple[str, ...]
 
 
-def probes(old: Side, new: Side) -> Iterator[Candidate]:
+def probes(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
     """Yield requests for what only one side has, without a host."""
     mine, theirs = set(_things(old)), set(_things(new))
     only = [thing for thing in (*_things(old), *_things(new)) if (thing in mine) != (thing in theirs)]
     return islice((probe for thing in dict.fromkeys(only) for probe in _of(thing)), MOST)
 
 
-def of_locations(old: Side, new: Side) -> Iterator[Candidate]:
+def of_locations(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
     """Yield a request for `/`, and one for each location of a side, without a host."""
     yield Candidate()
     things = (thing for side in (old, new) for thing in _things(side) if thing[0] == "location")
@@ -31,7 +31,7 @@ def of_locations(old: Side, new: Side) -> Iterator[Candidate]:
         yield from islice(_of(thing), 1)
 
 
-def _things(side: Side) -> Iterator[_Thing]:
+def _things(side: VerifiedSide) -> Iterator[_Thing]:
     """Yield the locations, rules and rows of a side."""
     for number, level in enumerate(side.form["levels"]):
         if level["kind"] == "location":

@@ -14,11 +14,11 @@ from operator import or_
 
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.verify.code import Reads, reads
-from nginxopt.verify.definitions import Definitions
+from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.influences import SETTINGS
-from nginxopt.verify.keys import Keys
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import equal_to, starts_with
-from nginxopt.verify.side import LocationName, Side
+from nginxopt.verify.side import LocationName, VerifiedSide
 from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import Value, Words
 
@@ -79,13 +79,13 @@ def _passes_to_variable(name: str, directives: Value) -> bool:
 class Compiler:
     """Compiles the servers of a side. `keys` numbers what is equal, for both sides."""
 
-    def __init__(self, side: Side, keys: Keys) -> None:
+    def __init__(self, side: VerifiedSide, keys: Interner) -> None:
         self._side = side
         self._keys = keys
         self._reference: dict[int, Hashable] = {}
         self._answering: dict[int, Hashable] = {}
         self._choices: dict[int, Program] = {}
-        self.definitions = Definitions(side, keys)
+        self.definitions = SideDefinitions(side, keys)
 
     def server(self, level: int) -> Program:
         """Return the program of a server from its script on."""

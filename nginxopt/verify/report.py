@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm, shown
 from nginxopt.request.trace import directive_text, line_of
 from nginxopt.request.trace_text import headline
@@ -15,7 +15,7 @@ from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable, unicode
 from nginxopt.text.plural import count
 from nginxopt.text.style import Style
-from nginxopt.verify.verdict import Doubt, Verification, Witness
+from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
 VERSION = 1
 """The version of the form; it grows when a reader would have to change."""
@@ -23,13 +23,15 @@ VERSION = 1
 _COLORS = {"equivalent": "green", "different": "red", "unknown": "magenta"}
 
 
-def text(result: Verification, old: Model, new: Model, names: tuple[str, str], *, color: bool) -> Iterator[str]:
+def text(result: Verification, old: SiteModel, new: SiteModel, names: tuple[str, str], *, color: bool) -> Iterator[str]:
     """Yield the lines of a result."""
     return (f"{line}\n" for line in _Text(result, (old, new), names, Style(color)).lines())
 
 
 class _Text:
-    def __init__(self, result: Verification, models: tuple[Model, Model], names: tuple[str, str], style: Style) -> None:
+    def __init__(
+        self, result: Verification, models: tuple[SiteModel, SiteModel], names: tuple[str, str], style: Style
+    ) -> None:
         self._result = result
         self._models = models
         self._names = names
@@ -60,7 +62,7 @@ class _Text:
                 places = count(len(self._result.doubts), "difference")
                 return f"{places} may change an answer, but no request was found that shows it"
 
-    def _witness(self, witness: Witness) -> Iterator[str]:
+    def _witness(self, witness: RequestWitness) -> Iterator[str]:
         sent = witness.request
         connection = sent["connection"]
         tls = " over QUIC" if connection.get("quic", False) else " over TLS" if connection["tls"] else ""
@@ -74,7 +76,7 @@ class _Text:
             yield f"{self._style(printable(name), bold=True)}: {headline(outcome)}"
             yield from self._by(model, outcome)
 
-    def _by(self, model: Model, outcome: OutcomeForm) -> Iterator[str]:
+    def _by(self, model: SiteModel, outcome: OutcomeForm) -> Iterator[str]:
         if outcome["node"] is not None:
             yield f"  by {_at(model, outcome['node'])}"
         yield from (
@@ -89,17 +91,17 @@ class _Text:
                 yield f"    {_at(model, node)}" if node else f"    {printable(name)}"
 
 
-def _at(model: Model, node: Node) -> str:
+def _at(model: SiteModel, node: Node) -> str:
     place = model.site.nodes.place(node)
     return f"{printable(line_of(place))}: {directive_text(place)}"
 
 
-def render(result: Verification, old: Model, new: Model) -> str:
+def render(result: Verification, old: SiteModel, new: SiteModel) -> str:
     """Return a result as JSON."""
     return json.dumps(_form(result, old, new), ensure_ascii=False, indent=2) + "\n"
 
 
-def _form(result: Verification, old: Model, new: Model) -> dict[str, Any]:
+def _form(result: Verification, old: SiteModel, new: SiteModel) -> dict[str, Any]:
     witness = result.witness
     return {
         "version": VERSION,
@@ -117,7 +119,7 @@ def _form(result: Verification, old: Model, new: Model) -> dict[str, Any]:
     }
 
 
-def _witness(witness: Witness, old: Model, new: Model) -> dict[str, Any]:
+def _witness(witness: RequestWitness, old: SiteModel, new: SiteModel) -> dict[str, Any]:
     sent = witness.request
     return {
         "method": shown(sent["method"]),
@@ -134,7 +136,7 @@ def _witness(witness: Witness, old: Model, new: Model) -> dict[str, Any]:
     }
 
 
-def _outcome(model: Model, outcome: OutcomeForm) -> dict[str, Any]:
+def _outcome(model: SiteModel, outcome: OutcomeForm) -> dict[str, Any]:
     location, body = outcome["location"], outcome["body"]
     return {
         "kind": outcome["kind"],
@@ -145,7 +147,7 @@ def _outcome(model: Model, outcome: OutcomeForm) -> dict[str, Any]:
     }
 
 
-def _place(model: Model, node: Node | None) -> dict[str, Any] | None:
+def _place(model: SiteModel, node: Node | None) -> dict[str, Any] | None:
     if node is None:
         return None
     place = model.site.nodes.place(node)

@@ -12,16 +12,16 @@ from operator import or_
 from nginxopt.budget import limit
 from nginxopt.verify.code import Reads
 from nginxopt.verify.definitions import groups_of
-from nginxopt.verify.explore import Difference, Explorer, Runner
+from nginxopt.verify.executor import SymbolicExecutor
+from nginxopt.verify.explore import Divergence, Explorer, SideRunner
 from nginxopt.verify.hosts import Hosts
-from nginxopt.verify.keys import Keys
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.live import Live, splitting
+from nginxopt.verify.path_condition import PathCondition
 from nginxopt.verify.program import Compiler, Program
-from nginxopt.verify.region import Region
 from nginxopt.verify.renaming import defined
-from nginxopt.verify.side import Side, unlike_settings
+from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.state import State, TooMuchError
-from nginxopt.verify.steps import Steps
 from nginxopt.verify.tables import Tables
 from nginxopt.verify.unfold import Unfolding
 from nginxopt.verify.values import Values
@@ -34,7 +34,7 @@ _BEFORE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ServersCompared:
     """The result for two servers.
 
     Attributes:
@@ -42,7 +42,7 @@ class Compared:
         reasons: Other things that differ, as phrases, with the directives of the old and the new side.
     """
 
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[Divergence, ...] = ()
     reasons: tuple[tuple[str, int | None, int | None], ...] = ()
 
     @property
@@ -51,26 +51,26 @@ class Compared:
         return not self.differences and not self.reasons
 
 
-class Comparison:
+class ServerComparison:
     """Compares servers of two sides, each pair once, for the requests of a region.
 
     `is_uneven`: whether it is true of any pair so far (`Explorer.is_uneven`).
     """
 
-    def __init__(self, old: Side, new: Side, region: Region) -> None:
+    def __init__(self, old: VerifiedSide, new: VerifiedSide, region: PathCondition) -> None:
         self._region = region
         self._work = limit("steps")  # operations that may be run in all: half of what is left for each pair of servers
-        self._keys = Keys()
+        self._keys = Interner()
         self._sides = (old, new)
         self._tables = Tables()
         self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
         definitions = (self._compilers[0].definitions, self._compilers[1].definitions)
         self._live = Live.of(self._sides, definitions)
         self._splits_alike = splitting(old, definitions[0]) == splitting(new, definitions[1])
-        self._known: dict[tuple[int, int], Compared] = {}
+        self._known: dict[tuple[int, int], ServersCompared] = {}
         self.is_uneven = False
 
-    def servers(self, old: int, new: int) -> Compared:
+    def servers(self, old: int, new: int) -> ServersCompared:
         """Return what differs between two servers."""
         if (old, new) not in self._known:
             self._known[old, new] = self._compare(old, new)
@@ -128,7 +128,7 @@ class Comparison:
         mine, theirs = (side.upstreams for side in self._sides)
         return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
-    def _compare(self, old: int, new: int) -> Compared:
+    def _compare(self, old: int, new: int) -> ServersCompared:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)
         reasons = [*self._reasons(old, new)]
         has_named = bool(mine.named or theirs.named)
@@ -142,7 +142,7 @@ class Comparison:
                 (mine.program, theirs.program, self._region, rewritten),
                 (mine.locating, theirs.locating, self._region, False),
                 *(
-                    (mine.named[name], theirs.named[name], Region(), False)
+                    (mine.named[name], theirs.named[name], PathCondition(), False)
                     for name in mine.named.keys() & theirs.named.keys()
                 ),
             ):
@@ -156,13 +156,13 @@ class Comparison:
         for name in mine.named.keys() ^ theirs.named.keys():
             side = "old" if name in mine.named else "new"
             reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))
-        return Compared(tuple(explorer.differences), tuple(reasons))
+        return ServersCompared(tuple(explorer.differences), tuple(reasons))
 
     def _compiled(self, side: int, server: int) -> _Server:
         compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
         locating = compiler.locate(level)
         values = Values(self._sides[side], server, compiler, self._tables)
-        runner = Runner(Steps(values, level, locating), compiler)
+        runner = SideRunner(SymbolicExecutor(values, level, locating), compiler)
         return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
 
     def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:
@@ -194,4 +194,4 @@ class _Server:
     program: Program
     locating: Program
     named: dict[bytes, Program]
-    runner: Runner
+    runner: SideRunner

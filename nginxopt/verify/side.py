@@ -85,7 +85,7 @@ class LocationName:
     text: bytes
 
 
-class Side:
+class VerifiedSide:
     """A site, with cached answers to what is asked of it repeatedly.
 
     `form` is that of the site, or that with other names. `counting` are the directives that are visible in this
@@ -633,7 +633,7 @@ def _is_inner(form: LevelForm) -> bool:
     return form["kind"] in ("location", "if", "limit_except")
 
 
-def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:
+def unlike_settings(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> list[str]:
     """Return the names of the settings that are in force at only one of two blocks, or otherwise, and the files that
     were not read and may state further ones.
     """

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from nginxopt._native import captures
-from nginxopt.verify.symbols import Capture, Derived, Match, Symbol, Text, derived, join, mapped, parts_of
+from nginxopt.verify.symbols import Capture, Derived, KnownBytes, Match, Symbol, derived, join, mapped, parts_of
 
 _SAME_IN_URIS = re.compile(rb"[A-Za-z0-9/_.~-]*")
 """What nginx does not escape when it copies a capture into a URI (`ngx_http_script_copy_capture_code`)."""
@@ -54,12 +54,12 @@ def is_raw(capture: Capture) -> bool:
 def captured(capture: Capture) -> Symbol:
     """Return what was captured, if that is known now."""
     subject, pattern = capture.match.subject, capture.match.pattern
-    if not isinstance(subject, Text) or pattern is None:
+    if not isinstance(subject, KnownBytes) or pattern is None:
         return capture
     text = _group(pattern, subject.value, capture.group)
     if text is None or not (is_raw(capture) or _SAME_IN_URIS.fullmatch(text)):
         return capture
-    return Text(text)
+    return KnownBytes(text)
 
 
 @lru_cache(maxsize=1 << 12)

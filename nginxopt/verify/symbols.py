@@ -42,7 +42,7 @@ class _Shared(type):
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
-class Text(metaclass=_Shared):
+class KnownBytes(metaclass=_Shared):
     """Bytes that are known."""
 
     value: bytes
@@ -87,9 +87,9 @@ class Join(metaclass=_Shared):
     parts: tuple[Symbol, ...]
 
 
-Symbol = Text | Variable | Derived | Capture | Join
+Symbol = KnownBytes | Variable | Derived | Capture | Join
 
-EMPTY = Text(b"")
+EMPTY = KnownBytes(b"")
 
 _MOST_PARTS = 200
 """The most parts of a sequence in which those of others stand by themselves."""
@@ -105,8 +105,8 @@ def join(parts: Iterable[Symbol]) -> Symbol:
     for part in given:
         for piece in part.parts if isinstance(part, Join) else (part,):
             last = flat[-1] if flat else None
-            if isinstance(piece, Text) and isinstance(last, Text) and _are_short(last, piece):
-                flat[-1] = Text(last.value + piece.value)
+            if isinstance(piece, KnownBytes) and isinstance(last, KnownBytes) and _are_short(last, piece):
+                flat[-1] = KnownBytes(last.value + piece.value)
             else:
                 flat.append(piece)
     if not flat:
@@ -116,7 +116,7 @@ def join(parts: Iterable[Symbol]) -> Symbol:
     return flat[0] if len(flat) == 1 else Join(tuple(flat))
 
 
-def _are_short(*texts: Text) -> bool:
+def _are_short(*texts: KnownBytes) -> bool:
     return sum(len(text.value) for text in texts) <= _LONGEST_TEXT
 
 
@@ -125,7 +125,7 @@ def may_be_empty(symbol: Symbol) -> bool:
     seen, waiting = {symbol}, [symbol]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Text) and part.value:
+        if isinstance(part, KnownBytes) and part.value:
             return False
         inner = set(part.parts) - seen if isinstance(part, Join) else set()
         seen |= inner
@@ -166,10 +166,10 @@ def mapped(
 def derived(name: str, sources: tuple[Symbol, ...]) -> Symbol:
     """Return a variable that nginx computes, or its value if that is known now."""
     match name, sources:
-        case "is_args", (Text(value),):
-            return Text(b"?" if value else b"")
-        case "redirect", (Text(value),) if b"%" not in value.partition(b"?")[0]:
-            return Text(value)
+        case "is_args", (KnownBytes(value),):
+            return KnownBytes(b"?" if value else b"")
+        case "redirect", (KnownBytes(value),) if b"%" not in value.partition(b"?")[0]:
+            return KnownBytes(value)
     return Derived(name, sources)
 
 

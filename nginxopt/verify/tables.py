@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from nginxopt.verify.definitions import Definitions
+from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.patterns import escaped, group_names
 from nginxopt.verify.side import Definition
 from nginxopt.verify.substitution import captured
-from nginxopt.verify.symbols import Capture, Derived, Match, Symbol, Text, join, pieces
+from nginxopt.verify.symbols import Capture, Derived, KnownBytes, Match, Symbol, join, pieces
 from nginxopt.verify.words import Words
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PatternRow:
     """A row with a pattern, in PCRE's syntax."""
 
     pattern: bytes
     value: bytes
 
 
-class Table:
+class MapTable:
     """A map without host names.
 
     Attributes:
@@ -31,7 +31,7 @@ class Table:
         default: The value otherwise.
     """
 
-    def __init__(self, source: bytes, exact: dict[bytes, bytes], rows: tuple[Row, ...], default: bytes) -> None:
+    def __init__(self, source: bytes, exact: dict[bytes, bytes], rows: tuple[PatternRow, ...], default: bytes) -> None:
         self.source = source
         self.exact = exact
         self.rows = rows
@@ -49,12 +49,12 @@ def key_pattern(key: bytes) -> bytes:
     return flag + b"^" + escaped(key) + rb"\z"
 
 
-def table_of(form: Definition) -> Table | None:
+def table_of(form: Definition) -> MapTable | None:
     """Return the table of a map; None if its rows are not divided: host names, `geo`, `split_clients`."""
     if form["kind"] != "map":
         return None
     exact: dict[bytes, bytes] = {}
-    rows: list[Row] = []
+    rows: list[PatternRow] = []
     default = b""
     for stated in form["rows"]:
         words = [word.encode("latin-1") for word in stated["args"]]
@@ -66,20 +66,20 @@ def table_of(form: Definition) -> Table | None:
         if key == b"default":
             default = value
         elif key.startswith(b"~"):
-            rows.append(Row(b"(?i)" + key[2:] if key.startswith(b"~*") else key[1:], value))
+            rows.append(PatternRow(b"(?i)" + key[2:] if key.startswith(b"~*") else key[1:], value))
         else:
             exact[key.removeprefix(b"\\").lower()] = value
-    return Table(form["source"].encode("latin-1"), exact, tuple(rows), default)
+    return MapTable(form["source"].encode("latin-1"), exact, tuple(rows), default)
 
 
 class Tables:
     """The tables of both sides, by the names of what is looked up in them."""
 
     def __init__(self) -> None:
-        self._defined: dict[str, tuple[Definitions, str]] = {}
-        self._known: dict[str, Table | None] = {}
+        self._defined: dict[str, tuple[SideDefinitions, str]] = {}
+        self._known: dict[str, MapTable | None] = {}
 
-    def key(self, definitions: Definitions, name: str) -> str:
+    def key(self, definitions: SideDefinitions, name: str) -> str:
         """Return the term for a defined variable.
 
         It is the same for equal definitions that depend on the same variables. If one side defines a variable that the
@@ -90,7 +90,7 @@ class Tables:
         self._defined.setdefault(key, (definitions, name))
         return key
 
-    def table(self, symbol: Derived) -> Table | None:
+    def table(self, symbol: Derived) -> MapTable | None:
         """Return the table that a value is looked up in; None if it is none, or not known."""
         if symbol.name not in self._defined:
             return None
@@ -106,7 +106,7 @@ class Tables:
         definitions, name = self._defined[symbol.name]
         return definitions.is_kept(name)
 
-    def source(self, symbol: Derived, table: Table) -> Symbol:
+    def source(self, symbol: Derived, table: MapTable) -> Symbol:
         """Return what is looked up."""
         return self._evaluated(symbol, table.source, None)
 
@@ -116,7 +116,7 @@ class Tables:
 
     def _evaluated(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
         if b"$" not in text:
-            return Text(text)
+            return KnownBytes(text)
         definitions, name = self._defined[symbol.name]
         known = dict(zip(definitions.bases(name), symbol.sources, strict=True))
         groups = () if match is None or match.pattern is None else group_names(match.pattern)
@@ -129,7 +129,7 @@ class Tables:
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
-                parts.append(Text(piece))
+                parts.append(KnownBytes(piece))
             elif definitions.defines(piece) and piece not in known and piece not in groups:
                 key = self.key(definitions, piece)
                 parts.append(Derived(key, tuple(map(base, definitions.bases(piece)))))

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from nginxopt.verify.patterns import Group, beginnings, equal_to, escaped, group, only_value
-from nginxopt.verify.region import Atom, Fact, Known, Matches, Region, matches
+from nginxopt.verify.executor import Leaf
+from nginxopt.verify.path_condition import Atom, Fact, Known, Matches, PathCondition, matches
+from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, only_value
 from nginxopt.verify.state import State
-from nginxopt.verify.steps import Leaf
 from nginxopt.verify.substitution import Substitution, is_raw, replaced
-from nginxopt.verify.symbols import Capture, Derived, Match, Symbol, Text, may_be_empty, parts_of
-from nginxopt.verify.tables import Table, Tables, key_pattern
+from nginxopt.verify.symbols import Capture, Derived, KnownBytes, Match, Symbol, may_be_empty, parts_of
+from nginxopt.verify.tables import MapTable, Tables, key_pattern
 
 _EMPTY = equal_to(b"")
 _WALKED = 4  # parts of values that take as long to look at as an operation
@@ -31,7 +31,7 @@ class Pair:
 
     old: Leaf
     new: Leaf
-    region: Region
+    region: PathCondition
     kept: Symbol | None = None
 
 
@@ -73,7 +73,7 @@ class Unfolding:
         self._tried += put.work
         return Division(symbol, parts, is_complete=not self._is_kept(symbol))
 
-    def asked(self, atom: Atom, region: Region) -> list[Region] | None:
+    def asked(self, atom: Atom, region: PathCondition) -> list[PathCondition] | None:
         """Return the parts of a region by the rows of one map that a question depends on; each knows the value.
 
         None if it depends on none, or if they are too many to go on with each by itself, as they may be where nothing
@@ -88,7 +88,7 @@ class Unfolding:
         self._tried += put.work
         return parts if len(parts) <= _MOST_ASKED else None
 
-    def _parts(self, symbol: Derived | Capture, region: Region, put: Substitution) -> Iterator[Region]:
+    def _parts(self, symbol: Derived | Capture, region: PathCondition, put: Substitution) -> Iterator[PathCondition]:
         """Yield the parts of a region that hold requests, by the row that answers or by what a group holds."""
         for within, looked_up in self._cases(symbol, region):
             part = _with_value(within, symbol, looked_up, put)
@@ -146,10 +146,10 @@ class Unfolding:
                 return subject not in found and _is_one_of_some(symbol)
         return False
 
-    def _source(self, symbol: Derived, table: Table, found: Mapping[Symbol, Symbol]) -> Symbol:
+    def _source(self, symbol: Derived, table: MapTable, found: Mapping[Symbol, Symbol]) -> Symbol:
         return known_now(self._tables.source(symbol, table), found)
 
-    def _cases(self, symbol: Derived | Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
+    def _cases(self, symbol: Derived | Capture, region: PathCondition) -> Iterator[tuple[PathCondition, Symbol]]:
         """Yield the parts of a region by the row that answers, or by what a group holds, with that value."""
         if isinstance(symbol, Capture):
             for case in _held(symbol, region):
@@ -159,7 +159,7 @@ class Unfolding:
         table = self._tables.table(symbol)
         assert table is not None
         source, left = self._source(symbol, table, region.found), region
-        if isinstance(source, Text):
+        if isinstance(source, KnownBytes):
             yield left, self._found(symbol, table, source)
             return
         for key in _keys(table, source, left):
@@ -182,7 +182,7 @@ class Unfolding:
             left = miss
         yield left, self._tables.value(symbol, table.default, None)
 
-    def _found(self, symbol: Derived, table: Table, source: Text) -> Symbol:
+    def _found(self, symbol: Derived, table: MapTable, source: KnownBytes) -> Symbol:
         """Return what is found for a value that is known."""
         value = table.exact.get(source.value.lower())
         if value is not None:
@@ -196,7 +196,7 @@ class Unfolding:
         return self._tables.value(symbol, table.default, None)
 
 
-def _is_known(symbol: Derived | Capture, region: Region) -> bool:
+def _is_known(symbol: Derived | Capture, region: PathCondition) -> bool:
     """Return whether a region knows something of a value that a map or a group depends on."""
     sources = symbol.sources if isinstance(symbol, Derived) else (symbol.match.subject,)
     return any(source in region.values for source in sources)
@@ -211,7 +211,7 @@ def with_found(pair: Pair) -> Pair:
     return replace(pair, old=old, new=new)
 
 
-def _in(region: Region, pair: Pair, symbol: Symbol, put: Substitution) -> Pair:
+def _in(region: PathCondition, pair: Pair, symbol: Symbol, put: Substitution) -> Pair:
     """Return the part of a pair in a region where a value is known."""
     value = region.found[symbol]
     return Pair(_end(pair.old, value, put), _end(pair.new, value, put), region)
@@ -222,7 +222,7 @@ def _with_only_values(pair: Pair) -> Division | None:
     for subject, known in pair.region.values.items():
         only = known.only
         if only is not None and subject not in pair.region.found:
-            region = pair.region.with_found(subject, Text(only))
+            region = pair.region.with_found(subject, KnownBytes(only))
             return Division(subject, [_in(region, pair, subject, Substitution(subject))], is_complete=True)
     return None
 
@@ -242,23 +242,23 @@ def _comparison(first: Symbol, second: Symbol) -> Atom | bool:
     if first == second:
         return True
     match first, second:
-        case Text(), Text():
+        case KnownBytes(), KnownBytes():
             return False
-        case (Text(text), other) | (other, Text(text)):
+        case (KnownBytes(text), other) | (other, KnownBytes(text)):
             return Matches(other, equal_to(text))
     return Fact("=", (first, second))
 
 
 def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
     """Return a value in which that of lookups is known."""
-    if isinstance(symbol, Text):
+    if isinstance(symbol, KnownBytes):
         return symbol
     for looked_up, value in found.items():
         symbol = replaced(symbol, looked_up, value)
     return symbol
 
 
-def _keys(table: Table, source: Symbol, region: Region) -> Iterator[bytes]:
+def _keys(table: MapTable, source: Symbol, region: PathCondition) -> Iterator[bytes]:
     """Return the keys that may be equal to a value, as far as that is obvious."""
     known = region.known(source)
     only = known.only
@@ -273,7 +273,7 @@ def _keys(table: Table, source: Symbol, region: Region) -> Iterator[bytes]:
     return iter(table.keys if beginning is None else table.keys.near(beginning))
 
 
-def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | None, Region | None]:
+def _tried(pattern: bytes, source: Symbol, region: PathCondition) -> tuple[PathCondition | None, PathCondition | None]:
     """Return the parts of a region that a pattern matches and that it does not; None where nothing is left."""
     first = beginnings(pattern)
     if first is not None:  # which one it is, or that it is none, is easier to see than what all together match
@@ -286,7 +286,7 @@ def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | Non
     return hit, None if answer else region.with_answer(atom, False)
 
 
-def _group(capture: Capture) -> Group | None:
+def _group(capture: Capture) -> CertainGroup | None:
     """Return the group of a capture, if it is used as it was matched."""
     match = capture.match
     if not is_raw(capture) or match.pattern is None or match.subject is None:
@@ -299,16 +299,16 @@ def _is_one_of_some(capture: Capture) -> bool:
     return own is not None and own.strings is not None
 
 
-def with_answer(region: Region, atom: Atom, answer: bool) -> Region:
+def with_answer(region: PathCondition, atom: Atom, answer: bool) -> PathCondition:
     """Return the part of a region with an answer, which also says something of what a capture comes from."""
-    if isinstance(atom, Matches) and isinstance(atom.subject, Text):
+    if isinstance(atom, Matches) and isinstance(atom.subject, KnownBytes):
         return region  # says nothing of a request
     if isinstance(atom, Matches) and only_value(atom.pattern) is not None:
         return _equal(region, atom.subject, atom.pattern, answer)
     return region.with_answer(atom, answer)
 
 
-def _equal(region: Region, value: Symbol, pattern: bytes, answer: bool) -> Region:
+def _equal(region: PathCondition, value: Symbol, pattern: bytes, answer: bool) -> PathCondition:
     """Return the part of a region in which a value is equal to a text, or not. `pattern` is as of `key_pattern`."""
     region = region.with_answer(Matches(value, pattern), answer)
     own = _group(value) if isinstance(value, Capture) else None
@@ -322,7 +322,7 @@ def _equal(region: Region, value: Symbol, pattern: bytes, answer: bool) -> Regio
     return region.with_answer(Matches(value.match.subject, own.holding(held)), answer)
 
 
-def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
+def _held(capture: Capture, region: PathCondition) -> Iterator[tuple[PathCondition, Symbol]]:
     """Yield the parts of a region by what a capture holds."""
     own, subject = _group(capture), capture.match.subject
     assert own is not None
@@ -331,16 +331,16 @@ def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
     for text in near:
         others = (own.holding(escaped(other)) for other in own.tried_before(text, near))
         held = Known({own.holding(escaped(text)): None}, dict.fromkeys(others))
-        yield region.with_known(subject, held), Text(text)
+        yield region.with_known(subject, held), KnownBytes(text)
 
 
-def _with_value(region: Region, symbol: Symbol, looked_up: Symbol, put: Substitution) -> Region | None:
+def _with_value(region: PathCondition, symbol: Symbol, looked_up: Symbol, put: Substitution) -> PathCondition | None:
     """Return a region in which a value is known; None if no request is left in it."""
     value = known_now(looked_up, region.found)
-    result = Region(found={**region.found, symbol: value})
+    result = PathCondition(found={**region.found, symbol: value})
     for subject, known in region.values.items():
         now = put.into(subject, value)
-        if isinstance(now, Text):
+        if isinstance(now, KnownBytes):
             if not known.may_be(now.value):
                 return None
         elif _EMPTY in known.inside and not may_be_empty(now):
@@ -355,7 +355,7 @@ def _with_value(region: Region, symbol: Symbol, looked_up: Symbol, put: Substitu
     return None if result.is_empty else result
 
 
-def _fact(fact: Fact, values: tuple[Symbol, ...], region: Region, answer: bool) -> Region | None:
+def _fact(fact: Fact, values: tuple[Symbol, ...], region: PathCondition, answer: bool) -> PathCondition | None:
     """Return a region with the answer to a question about these values; None if it cannot be."""
     atom = _comparison(*values) if fact.name == "=" else Fact(fact.name, values)
     if isinstance(atom, bool):

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from nginxopt.verify.influences import SETTINGS, keeps_first
 from nginxopt.verify.program import Compiler, Operation
-from nginxopt.verify.side import Side
+from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.state import LOOKED_UP, State
 from nginxopt.verify.symbols import (
     ARGS,
     CUT,
     PERHAPS,
     Derived,
+    KnownBytes,
     Match,
     Symbol,
-    Text,
     Variable,
     join,
     pieces,
@@ -27,7 +27,7 @@ from nginxopt.verify.tables import Tables
 _LookedUp = dict[str, tuple[Symbol | None, Symbol]]
 """What one reading of a text has looked up, and what may have been set before."""
 
-_CERTAINLY = Text(b"certainly")
+_CERTAINLY = KnownBytes(b"certainly")
 
 
 def _is_perhaps(value: Symbol) -> bool:
@@ -52,7 +52,7 @@ def _names(text: bytes) -> list[str]:
 class Values:
     """Evaluates values of one server of a side."""
 
-    def __init__(self, side: Side, server: int, compiler: Compiler, tables: Tables) -> None:
+    def __init__(self, side: VerifiedSide, server: int, compiler: Compiler, tables: Tables) -> None:
         self._side = side
         self._compiler = compiler
         self._server_name = side.server_name(server)
@@ -125,7 +125,7 @@ class Values:
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
-                parts.append(Text(piece))
+                parts.append(KnownBytes(piece))
                 continue
             known = (state.values or {}).get(piece)
             is_kept = looked_up is not None and self._is_defined(piece, known)
@@ -187,11 +187,11 @@ class Values:
             case "args" | "query_string":
                 return state.args
             case "is_args":
-                return Text(b"") if state.args == Text(b"") else Derived("is_args", (state.args,))
+                return KnownBytes(b"") if state.args == KnownBytes(b"") else Derived("is_args", (state.args,))
             case "server_name":
-                return Text(self._server_name.encode("latin-1"))
+                return KnownBytes(self._server_name.encode("latin-1"))
             case "host":  # without a header, the name of the server
-                return Derived("host", (Text(self._server_name.encode("latin-1")),))
+                return Derived("host", (KnownBytes(self._server_name.encode("latin-1")),))
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
         if name in SETTINGS:

@@ -13,7 +13,7 @@ Verdict = Literal["equivalent", "different", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class RequestWitness:
     """A request that the two sides answer differently, with both traces of the model.
 
     Attributes:
@@ -74,7 +74,7 @@ class Verification:
         confirmation: What nginx makes of the witness, if it was asked.
     """
 
-    witness: Witness | None
+    witness: RequestWitness | None
     doubts: tuple[Doubt, ...]
     servers: int
     tried: int

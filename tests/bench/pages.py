@@ -8,7 +8,7 @@ import html5lib
 
 from nginxopt.bench import gate, measure
 from nginxopt.bench.result import NodeUse, Outcome, Result, Sample
-from nginxopt.bench.scenario import Attack, Comparison, Experiment, Node, OpenLoop, Published, Target, Variant
+from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Published, Target, Variant, VariantPair
 
 HTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 
@@ -35,8 +35,8 @@ def experiment(case: str = "far miss") -> Experiment:
         for variant in variants
         if variant.size or name == case
     ]
-    pairs = [Comparison(f"{size} rewrites", f"{size} compiled") for size in SIZES[1:]]
-    pairs += [Comparison(NONE, variant.name) for variant in variants[1:]]
+    pairs = [VariantPair(f"{size} rewrites", f"{size} compiled") for size in SIZES[1:]]
+    pairs += [VariantPair(NONE, variant.name) for variant in variants[1:]]
     published = (
         Published("median, 0 to 10,000 rewrites", "132.126 us", "906.9 us", 6.86, "p50", (NONE, "10000 rewrites")),
         Published("time of 100 requests", "1.765 s", "1.247 s", 0.71),

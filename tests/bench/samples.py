@@ -10,11 +10,11 @@ from nginxopt.bench.nodes import node
 from nginxopt.bench.result import NodeUse, Outcome, Result, Sample
 from nginxopt.bench.scenario import (
     Attack,
-    Comparison,
     Experiment,
     OpenLoop,
     Target,
     Variant,
+    VariantPair,
 )
 
 
@@ -31,7 +31,7 @@ def experiment(**changes: object) -> Experiment:
     """Two variants, before and after, and one without anything."""
     variants = tuple(Variant(name, name, (node("edge", "return 200 ok;"),)) for name in ("none", "before", "after"))
     attacks = tuple(Attack(variant.name, "case", (Target("/"),), OpenLoop(100, 1)) for variant in variants)
-    pairs = tuple(Comparison(*names) for names in (("before", "after"), ("none", "before"), ("none", "after")))
+    pairs = tuple(VariantPair(*names) for names in (("before", "after"), ("none", "before"), ("none", "after")))
     fields: dict[str, object] = {"baseline": "none", **changes}
     return Experiment("test", "A test", "Nothing.", variants, attacks, pairs, "latency", **fields)  # type: ignore[arg-type]
 

@@ -22,7 +22,7 @@ from nginxopt.bench.containers import Images
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.runner import engine as engines
-from nginxopt.bench.scenario import Asks, Expected, Experiment, ScenarioSettings, Target
+from nginxopt.bench.scenario import Asks, ExpectedResponse, Experiment, ScenarioSettings, Target
 from nginxopt.cli import nginxopt
 from nginxopt.errors import MissingError, NginxoptError
 
@@ -141,7 +141,7 @@ def test_a_folder_is_whole(name: str, generator: str, tmp_path: Path) -> None:
 def test_probes_are_quoted() -> None:
     """What is asked and answered reaches the script word for word."""
     (variant, *_others) = build("hop").variants
-    answer = Expected(301, f"https://@{variant.entry}@/it's", header=("X-A", "$b"))
+    answer = ExpectedResponse(301, f"https://@{variant.entry}@/it's", header=("X-A", "$b"))
     target = Target("/a'b;$(c)", answer, "POST", (("Host", '"d"'),))
     line = emit._probe("name", variant, Asks(variant.entry, target), containers.addresses(build("hop")), 0)
     assert shlex.split(line) == [

@@ -16,7 +16,7 @@ from nginxopt.bench.scenario import Experiment
 from nginxopt.errors import UsageError
 from nginxopt.request import read_url
 from nginxopt.request.client import from_curl
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.text import Source
@@ -270,7 +270,7 @@ def test_the_server_is_the_one_that_answers(servers: list[tuple[list[str], list[
         found = listeners.Listeners("a", config, Version(1, 28, 0)).of_site(known, request)
     except UsageError:
         return
-    model = Model(config, Build(Version(1, 28, 0)))
+    model = SiteModel(config, Build(Version(1, 28, 0)))
     gate = model.gate((found.address.host.replace("0.0.0.0", "10.0.0.9"), found.address.port))
     url = read_url(f"{scheme}://{name}:{found.address.port}/")
     server = model.trace(gate.form(from_curl(url)), World())["outcome"]["server"]
@@ -284,7 +284,7 @@ def test_the_order_of_listens_does_not_matter(
 ) -> None:
     """A configuration whose listens stand in another order is measured at the same address."""
     other = [(chance.sample(listens, len(listens)), names) for listens, names in servers]
-    known = listeners.Site("https", name.lower(), None, name)
+    known = listeners.RequestTarget("https", name.lower(), None, name)
     request = compare.targets(Source("t", f"https://{name}/".encode()))
 
     def address(of: list[tuple[list[str], list[str]]]) -> object:

@@ -13,7 +13,7 @@ from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.runner.local import directives
 from nginxopt.bench.scenario import (
     Attack,
-    Expected,
+    ExpectedResponse,
     Target,
     Variant,
 )
@@ -39,18 +39,18 @@ class Answers:
 @pytest.mark.parametrize(
     ("answer", "expected", "why"),
     [
-        (b"", Expected(), "no response"),
-        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", Expected(), "502 instead of 200"),
-        (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", Expected(301, "/a"), "301 to /b instead of 301 to /a"),
-        (b"HTTP/1.1 200 OK\r\n\r\nno", Expected(body="ok"), "the body does not contain 'ok'"),
+        (b"", ExpectedResponse(), "no response"),
+        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", ExpectedResponse(), "502 instead of 200"),
+        (b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", ExpectedResponse(301, "/a"), "301 to /b instead of 301 to /a"),
+        (b"HTTP/1.1 200 OK\r\n\r\nno", ExpectedResponse(body="ok"), "the body does not contain 'ok'"),
         (
             b"HTTP/1.1 200 OK\r\nX-Node: b\r\n\r\n",
-            Expected(header=("X-Node", "a")),
+            ExpectedResponse(header=("X-Node", "a")),
             "the header X-Node is 'b', not 'a'",
         ),
     ],
 )
-def test_probes(answer: bytes, expected: Expected, why: str) -> None:
+def test_probes(answer: bytes, expected: ExpectedResponse, why: str) -> None:
     """A variant that does not answer as it must ends the run with the reason."""
     original = experiment()
     attacks = tuple(Attack(item.variant, item.case, (Target("/", expected),), item.load) for item in original.attacks)

@@ -21,8 +21,8 @@ from nginxopt.bench.load.capped import Capped
 from nginxopt.bench.result import Outcome
 from nginxopt.bench.runner import remote
 from nginxopt.bench.scenario import Attack, ClosedLoop, Load, OpenLoop, Target, Variant
-from nginxopt.bench.site import LoadRun, Site
-from nginxopt.bench.target import Url, url
+from nginxopt.bench.site import LoadRun, RunningSite
+from nginxopt.bench.target import TargetUrl, url
 from nginxopt.errors import RunError, UsageError
 from tests.bench.clusters import fake_vegeta
 from tests.nginx.benching import needs_vegeta
@@ -87,12 +87,12 @@ def vegeta_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("http://a.test", Url("http", "a.test", 80, "/")),
-        ("https://a.test:443/b?c=d", Url("https", "a.test", 443, "/b?c=d")),
-        ("http://[::1]:8080/", Url("http", "::1", 8080, "/")),
+        ("http://a.test", TargetUrl("http", "a.test", 80, "/")),
+        ("https://a.test:443/b?c=d", TargetUrl("https", "a.test", 443, "/b?c=d")),
+        ("http://[::1]:8080/", TargetUrl("http", "::1", 8080, "/")),
     ],
 )
-def test_urls(text: str, expected: Url) -> None:
+def test_urls(text: str, expected: TargetUrl) -> None:
     """A URL has a scheme, a host, a port and a path; the usual port is not in its address."""
     assert url(text) == expected
     assert url(str(expected)) == expected
@@ -233,10 +233,10 @@ class Answers:
         self.outcome = outcome
         self.loads: list[Load] = []
 
-    def start(self, site: Site) -> None:
+    def start(self, site: RunningSite) -> None:
         """Nothing."""
 
-    def attack(self, site: Site, run: LoadRun) -> Outcome:  # noqa: ARG002
+    def attack(self, site: RunningSite, run: LoadRun) -> Outcome:  # noqa: ARG002
         """Note the load."""
         self.loads.append(run.attack.load)
         return self.outcome

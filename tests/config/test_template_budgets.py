@@ -8,7 +8,7 @@ from nginxopt import budget
 from nginxopt.config import load_text
 from nginxopt.config.filesystem import DISK
 from nginxopt.config.templates import Templates
-from nginxopt.config.templates.structure import DEPTH, Unreadable, read_template
+from nginxopt.config.templates.structure import DEPTH, UnreadableTag, read_template
 from nginxopt.errors import InputError
 from nginxopt.text import Source
 
@@ -31,16 +31,16 @@ def test_blocks_have_a_depth(opening: bytes, closing: bytes) -> None:
     """Blocks of tags are read to the limit; 1,200 of them are refused at the tag that is too deep."""
     at_limit = read_template(Source("f", opening * DEPTH + b"a;" + closing * DEPTH))
     assert len(at_limit.blocks) == DEPTH
-    with pytest.raises(Unreadable, match="nested"):
+    with pytest.raises(UnreadableTag, match="nested"):
         read_template(Source("f", opening * 1_200 + b"a;" + closing * 1_200))
     for text in (opening * 50, closing * 50, opening * 50 + b"a;" + closing * 49):
-        with pytest.raises(Unreadable):
+        with pytest.raises(UnreadableTag):
             read_template(Source("f", text))
 
 
 def test_jumps_count_as_depth() -> None:
     """What follows a jump is a block that may be skipped, one in the other: 1,200 are too many."""
-    with pytest.raises(Unreadable, match="nested"):
+    with pytest.raises(UnreadableTag, match="nested"):
         read_template(Source("f", b"{% for a in b %}" + b"{% continue %} a;" * 1_200 + b"{% endfor %}"))
 
 

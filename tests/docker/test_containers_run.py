@@ -19,7 +19,7 @@ from nginxopt.bench.containers import Images
 from nginxopt.bench.load.vegeta import parse
 from nginxopt.bench.runner.compose import Compose
 from nginxopt.bench.runner.engine import Engine
-from nginxopt.bench.scenario import Asks, Comparison, Expected, Experiment, Node, Target, Variant
+from nginxopt.bench.scenario import Asks, ExpectedResponse, Experiment, Node, Target, Variant, VariantPair
 from nginxopt.errors import InputError, MissingError, RunError
 from tests.support import ended
 
@@ -43,9 +43,9 @@ http {
 
 def experiment(config: bytes = CONFIG) -> Experiment:
     """One variant of one nginx."""
-    ok = Asks("edge", Target("/", Expected(200, body="ok")))
+    ok = Asks("edge", Target("/", ExpectedResponse(200, body="ok")))
     variant = Variant("plain", "a server that says ok", (Node("edge", config, nofile=512),), probes=(ok,))
-    return Experiment("plain", "Plain", "Nothing.", (variant,), (), (Comparison("plain", "plain"),), "latency")
+    return Experiment("plain", "Plain", "Nothing.", (variant,), (), (VariantPair("plain", "plain"),), "latency")
 
 
 @pytest.fixture

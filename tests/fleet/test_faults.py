@@ -24,9 +24,9 @@ import pytest
 from nginxopt.cli import main
 from nginxopt.errors import RunError
 from nginxopt.fleet import running
-from nginxopt.fleet.plan import Plan, versions
+from nginxopt.fleet.plan import FleetOptions, versions
 from nginxopt.fleet.result import begin
-from nginxopt.fleet.running import Run
+from nginxopt.fleet.running import FleetRun
 from nginxopt.fleet.sources import find
 from nginxopt.system import cluster
 from tests.fleet.fleets import FOUND, in_threads, rows
@@ -266,10 +266,10 @@ def test_a_run_without_its_scheduler_ends() -> None:
     fleet = find(("hosts",), None)
     with _cluster(1) as (_, address), cluster.connected(scheduler=address) as client:
         client.close()
-        plan = Plan()
+        plan = FleetOptions()
         part = begin(Path("a.part"), plan.options(), versions(), [])
         with pytest.raises(RunError, match="the connection to the scheduler was lost"):
-            Run(client, plan, fleet, part)()
+            FleetRun(client, plan, fleet, part)()
 
 
 def test_without_its_scheduler_the_command_ends() -> None:

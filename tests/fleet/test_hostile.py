@@ -17,7 +17,7 @@ from nginxopt.errors import InputError
 from nginxopt.fleet import archives
 from nginxopt.fleet.content import Content, Link
 from nginxopt.fleet.judging import judge
-from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.plan import FleetOptions
 from nginxopt.fleet.storage import Stored
 
 SITE = b"events {}\nhttp { server { listen 80; } }\n"
@@ -181,8 +181,8 @@ def test_a_host_that_takes_long_or_much_is_a_row(tmp_path: Path) -> None:
     for name, after in zip("abcdefghijklmnopqrstu", "bcdefghijklmnopqrstuv", strict=True):
         (tmp_path / name).write_text(f"include {after};\ninclude {after};\n")
     (tmp_path / "v").write_text("")
-    judged = judge(Stored(str(tmp_path), is_tree=True), Plan())
+    judged = judge(Stored(str(tmp_path), is_tree=True), FleetOptions())
     assert any("budget inclusions" in row for row in judged.rows["errors"])
     with budget.using({"inclusions": 10**9, "directives": 10**9, "seconds": 1}):
-        judged = judge(Stored(str(tmp_path), is_tree=True), Plan())
+        judged = judge(Stored(str(tmp_path), is_tree=True), FleetOptions())
     assert any("budget seconds" in row for row in judged.rows["errors"])

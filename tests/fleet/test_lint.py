@@ -17,7 +17,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import judging, linting
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged
-from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.plan import FleetOptions
 from nginxopt.lint.catalogue import catalogue
 from tests.fleet.fleets import BROKEN, FOUND, GOOD, SITE, dump, lint, rows, tree
 
@@ -81,7 +81,7 @@ def test_the_same_bytes_are_judged_once(tmp_path: Path, monkeypatch: pytest.Monk
     """Hosts with the same files share a configuration, and its findings count for each."""
     asked: list[str] = []
 
-    def judge(recipe: Recipe, plan: Plan) -> Judged:
+    def judge(recipe: Recipe, plan: FleetOptions) -> Judged:
         asked.append(str(recipe))
         return judging.judge(recipe, plan)
 

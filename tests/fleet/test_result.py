@@ -13,12 +13,12 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.fleet import result
 from nginxopt.fleet.judging import JudgedText
-from nginxopt.fleet.result import Part
+from nginxopt.fleet.result import PartialResult
 from nginxopt.fleet.tables import MOST, columns, row
 
 
 @pytest.fixture
-def part(tmp_path: Path) -> Part:
+def part(tmp_path: Path) -> PartialResult:
     """A result of no host yet."""
     return result.begin(tmp_path / "fleet.duckdb.part", {}, {}, [])
 
@@ -28,7 +28,7 @@ def _text(data: bytes) -> JudgedText:
 
 
 @pytest.mark.slow
-def test_a_file_of_64_megabytes_is_written(part: Part) -> None:
+def test_a_file_of_64_megabytes_is_written(part: PartialResult) -> None:
     """DuckDB gets more memory for a batch that needs it."""
     data = b"x" * (64 << 20)
     part.add({}, texts=[_text(data)])
@@ -41,7 +41,7 @@ def test_a_file_of_64_megabytes_is_written(part: Part) -> None:
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 8_000_000), (MOST, 2_000), (2 * MOST + 1, 10)])
-def test_findings_of_any_size_are_written(part: Part, count: int, size: int) -> None:
+def test_findings_of_any_size_are_written(part: PartialResult, count: int, size: int) -> None:
     """One message of megabytes, or many long ones, need more memory than a result usually takes."""
     message = "m" * size
     place = (0, 1, 2, 3)
@@ -56,7 +56,7 @@ def test_findings_of_any_size_are_written(part: Part, count: int, size: int) -> 
 
 
 @pytest.mark.parametrize("count", [0, 1, MOST, 2 * MOST + 1])
-def test_directives_are_written_in_order(part: Part, count: int) -> None:
+def test_directives_are_written_in_order(part: PartialResult, count: int) -> None:
     """However many a file has, and whatever bytes are in them, the rows are those that were given."""
     rows = [(number, number + 1, f"http/{number % 7}", "set\xe9\udcff", ["$a", f"{number}"]) for number in range(count)]
     for name in (b"one", b"two"):
@@ -70,7 +70,9 @@ def test_directives_are_written_in_order(part: Part, count: int) -> None:
     part.close()
 
 
-def test_a_signal_during_a_batch_neither_loses_nor_doubles_it(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_during_a_batch_neither_loses_nor_doubles_it(
+    part: PartialResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The batch is written first; whoever then commits again, as a run does at its end, writes nothing."""
     hosts = [row("hosts", f"web{number}", "0" * 64, "x") for number in range(1000)]
     part.add({"hosts": hosts}, texts=[_text(b"events {}")])
@@ -111,7 +113,7 @@ def test_only_the_owner_reads_results(tmp_path: Path) -> None:
         "DROP TABLE versions",
     ],
 )
-def test_a_crafted_part_is_not_resumed(part: Part, statement: str) -> None:
+def test_a_crafted_part_is_not_resumed(part: PartialResult, statement: str) -> None:
     """A file that was not written by a run has other tables, views or macros, and none of them is evaluated."""
     part.close()
     with duckdb.connect(str(part.path)) as database:
@@ -120,7 +122,7 @@ def test_a_crafted_part_is_not_resumed(part: Part, statement: str) -> None:
         result.resumed(part.path, {}, {})
 
 
-def test_a_part_reaches_no_other_file(part: Part, tmp_path: Path) -> None:
+def test_a_part_reaches_no_other_file(part: PartialResult, tmp_path: Path) -> None:
     """Whatever is in it, a result that is written or resumed reads no file beside it."""
     (tmp_path / "other.csv").write_text("a\n1\n")
     part.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.errors import DefectError, InputError
-from nginxopt.format import Style, edits, formatted
+from nginxopt.format import IndentStyle, edits, formatted
 from nginxopt.format import formatting as module
 from nginxopt.text import Edit, Source, Span, apply
 
@@ -95,15 +95,15 @@ def test_layout(name: str) -> None:
 
 def test_style() -> None:
     """A step is a number of spaces, or a tab."""
-    assert formatted(b"a{b{c;}}", Style(width=2)) == b"a {\n  b {\n    c;\n  }\n}\n"
-    assert formatted(b"a{b{c;}}", Style(tabs=True)) == b"a {\n\tb {\n\t\tc;\n\t}\n}\n"
+    assert formatted(b"a{b{c;}}", IndentStyle(width=2)) == b"a {\n  b {\n    c;\n  }\n}\n"
+    assert formatted(b"a{b{c;}}", IndentStyle(tabs=True)) == b"a {\n\tb {\n\t\tc;\n\t}\n}\n"
 
 
 @pytest.mark.parametrize("width", [-1, 0, 17])
 def test_invalid_width(width: int) -> None:
     """A width that no editor offers is an error."""
     with pytest.raises(ValueError, match=str(width)):
-        Style(width)
+        IndentStyle(width)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from nginxopt.config import load_text
 from nginxopt.config.reader import parsed
 from nginxopt.errors import InputError
-from nginxopt.format import Style, edits, formatted
-from nginxopt.format.pieces import Kind, pieces
+from nginxopt.format import IndentStyle, edits, formatted
+from nginxopt.format.pieces import PieceKind, pieces
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.comments import suppressions
 from nginxopt.lint.run import Selected, lint
@@ -27,22 +27,22 @@ from nginxopt.version import Version
 from tests.config.test_corpus import CORPUS, rows
 from tests.format.texts import FEW_WORDS, SUPPRESSIONS, configurations
 
-STYLES = [Style(), Style(width=2), Style(tabs=True)]
-PUNCTUATION = (Kind.END, Kind.OPEN, Kind.CLOSE)
+STYLES = [IndentStyle(), IndentStyle(width=2), IndentStyle(tabs=True)]
+PUNCTUATION = (PieceKind.END, PieceKind.OPEN, PieceKind.CLOSE)
 
 
-def contents(text: bytes) -> list[tuple[Kind, bytes]]:
+def contents(text: bytes) -> list[tuple[PieceKind, bytes]]:
     """Words, comments and punctuation of a text, as written."""
     return [(piece.kind, text[piece.start : piece.end]) for piece in pieces(Source("f", text))]
 
 
-def gaps(text: bytes) -> Iterator[tuple[Kind, bytes, Kind]]:
+def gaps(text: bytes) -> Iterator[tuple[PieceKind, bytes, PieceKind]]:
     """What stands between two pieces of a text, with their kinds."""
     for before, after in pairwise(pieces(Source("f", text))):
         yield before.kind, text[before.end : after.start], after.kind
 
 
-def check(text: bytes, style: Style) -> None:
+def check(text: bytes, style: IndentStyle) -> None:
     """Check the laws on a text that can be formatted."""
     result = formatted(text, style)
     assert contents(result) == contents(text)
@@ -54,43 +54,43 @@ def check(text: bytes, style: Style) -> None:
 
 def comments_at_ends(text: bytes) -> list[bool]:
     """Whether each comment but the first stands at the end of a line."""
-    return [b"\n" not in gap for _, gap, kind in gaps(text) if kind is Kind.COMMENT]
+    return [b"\n" not in gap for _, gap, kind in gaps(text) if kind is PieceKind.COMMENT]
 
 
 def one_directive_a_line(text: bytes) -> bool:
     """Whether what follows a directive, a head or a block stands on another line, but for comments and `{}`."""
     return all(
-        b"\n" in gap or kind is Kind.COMMENT or (before, kind) == (Kind.OPEN, Kind.CLOSE)
+        b"\n" in gap or kind is PieceKind.COMMENT or (before, kind) == (PieceKind.OPEN, PieceKind.CLOSE)
         for before, gap, kind in gaps(text)
         if before in PUNCTUATION
     )
 
 
-def check_lines(text: bytes, style: Style) -> None:
+def check_lines(text: bytes, style: IndentStyle) -> None:
     """Check the white space of a formatted text: indentation by depth, and empty lines."""
     depth, in_statement = 0, False
     line_ends = set()
     for before, gap, kind in gaps(text):
-        depth += before is Kind.OPEN
-        depth -= kind is Kind.CLOSE
-        in_statement = before is Kind.WORD or (before is Kind.COMMENT and in_statement)
+        depth += before is PieceKind.OPEN
+        depth -= kind is PieceKind.CLOSE
+        in_statement = before is PieceKind.WORD or (before is PieceKind.COMMENT and in_statement)
         if b"\n" not in gap:
             assert gap in (b"", b" ")
             continue
         ends, indentation = re.fullmatch(rb"((?:\r?\n)+)([ \t]*)", gap).groups()  # type: ignore[union-attr]
         line_ends |= set(re.findall(rb"\r?\n", ends))
-        assert indentation == style.unit * (depth + (in_statement and kind in (Kind.WORD, Kind.COMMENT)))
-        assert ends.count(b"\n") <= (1 if before is Kind.OPEN or kind in PUNCTUATION else 2)
+        assert indentation == style.unit * (depth + (in_statement and kind in (PieceKind.WORD, PieceKind.COMMENT)))
+        assert ends.count(b"\n") <= (1 if before is PieceKind.OPEN or kind in PUNCTUATION else 2)
     assert len(line_ends) < 2
     assert text[:1] not in (b" ", b"\t", b"\r", b"\n")
     assert not text or text.endswith(b"\n") or len(text) >= 4096
 
 
 @given(configurations(), st.sampled_from(STYLES))
-@example(b"\n a 'x\r\ny';\n", Style())
-@example(b"a\n{ b; # nginxopt: ignore[x]\n}", Style())
-@example(b"# nginxopt: ignore[x]\na;b{c;\nd;}", Style())
-def test_any_text(text: bytes, style: Style) -> None:
+@example(b"\n a 'x\r\ny';\n", IndentStyle())
+@example(b"a\n{ b; # nginxopt: ignore[x]\n}", IndentStyle())
+@example(b"# nginxopt: ignore[x]\na;b{c;\nd;}", IndentStyle())
+def test_any_text(text: bytes, style: IndentStyle) -> None:
     """The laws hold for any text that nginx would read."""
     try:
         list(pieces(Source("f", text)))
@@ -119,7 +119,8 @@ def spoken_of(text: bytes) -> list[list[int] | None]:
     starts = [
         piece.start
         for piece in pieces(file.source)
-        if piece.kind is Kind.WORD or (piece.kind is Kind.COMMENT and b"nginxopt:" in text[piece.start : piece.end])
+        if piece.kind is PieceKind.WORD
+        or (piece.kind is PieceKind.COMMENT and b"nginxopt:" in text[piece.start : piece.end])
     ]
     scopes = [suppression.scope for suppression in suppressions(file.block)]
     return [
@@ -130,7 +131,7 @@ def spoken_of(text: bytes) -> list[list[int] | None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES, ids=["4", "2", "tabs"])
-def test_corpus(style: Style, record_property: Callable[[str, object], None]) -> None:
+def test_corpus(style: IndentStyle, record_property: Callable[[str, object], None]) -> None:
     """The laws hold for all public configurations that are no templates and that nginx would read."""
     counts: Counter[str] = Counter()
     for row in rows():

@@ -166,7 +166,7 @@ def _fleet(source: str) -> int:
     """Judge each host of a source as a worker does; print its errors."""
     from nginxopt.errors import NginxoptError
     from nginxopt.fleet.judging import judge
-    from nginxopt.fleet.plan import Plan
+    from nginxopt.fleet.plan import FleetOptions
     from nginxopt.fleet.sources import find
 
     status = 0
@@ -177,7 +177,7 @@ def _fleet(source: str) -> int:
             path.rename(folder / path.name)
     try:
         for host in find([source], None).hosts(lambda _: False):
-            judged = judge(host.recipe, Plan(diff=True))
+            judged = judge(host.recipe, FleetOptions(diff=True))
             if judged.error or "errors" in judged.rows:
                 os.write(
                     2, (judged.error or "\n".join(judged.rows["errors"])).encode("utf-8", "backslashreplace") + b"\n"

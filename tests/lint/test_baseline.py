@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic, Finding, Severity, baseline
-from nginxopt.lint.baseline import Baseline, Compared, Entry
+from nginxopt.lint.baseline import Baseline, BaselineEntry, BaselineSplit
 from nginxopt.text import Source, Span
 
 RULES = ("slow", "late")
@@ -40,7 +40,7 @@ def of(diagnostics: list[Diagnostic], folder: str = ".") -> Baseline:
     return baseline.read(Source(f"{folder}/baseline.json", written.encode()))
 
 
-def compared(known: Baseline, diagnostics: list[Diagnostic], files: tuple[str, ...] = ("nginx.conf",)) -> Compared:
+def compared(known: Baseline, diagnostics: list[Diagnostic], files: tuple[str, ...] = ("nginx.conf",)) -> BaselineSplit:
     """What the baseline leaves, when all rules were asked about the files and none is missing."""
     return baseline.compare(known, diagnostics, files=files, rules=RULES, exists=lambda _: True)
 
@@ -64,7 +64,7 @@ def test_added_lines_and_indentation_change_nothing(
     """A baseline still hides all findings after lines are inserted and indentation changes."""
     before = found_in(lines)
     after = found_in([indentation + line for line in with_lines(lines, inserted)])
-    assert compared(of(before), after) == Compared((), len(before), 0)
+    assert compared(of(before), after) == BaselineSplit((), len(before), 0)
 
 
 @given(LINES, LINES)
@@ -83,7 +83,7 @@ def test_fixed_findings_are_gone(lines: list[str], data: st.DataObject) -> None:
     """A fixed finding makes its entry count as gone; the others stay hidden."""
     kept = [line for line in lines if data.draw(st.booleans())]
     before, after = found_in(lines), found_in(kept)
-    assert compared(of(before), after) == Compared((), len(after), len(before) - len(after))
+    assert compared(of(before), after) == BaselineSplit((), len(after), len(before) - len(after))
 
 
 @given(st.integers(1, 6), st.data())
@@ -119,7 +119,7 @@ def test_the_file_has_a_line_per_finding() -> None:
 def test_an_empty_baseline_is_valid() -> None:
     """A baseline without findings is valid and hides nothing."""
     diagnostics = found_in(["slow;"])
-    assert compared(of([]), diagnostics) == Compared(tuple(diagnostics), 0, 0)
+    assert compared(of([]), diagnostics) == BaselineSplit(tuple(diagnostics), 0, 0)
 
 
 def test_the_folder_of_the_baseline_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_the_folder_of_the_baseline_counts(tmp_path: Path, monkeypatch: pytest.M
     ):
         monkeypatch.chdir(tmp_path / folder)
         result = baseline.compare(baseline.load(known), found_in(["", "slow;"], path), files=[path], rules=RULES)
-        assert result == Compared((), 1, 0)
+        assert result == BaselineSplit((), 1, 0)
     assert {entry.file for entry in baseline.load("ci/known.json").entries} == {"../conf/nginx.conf"}
 
 
@@ -150,12 +150,12 @@ def test_paths_of_hosts_stay_as_they_are() -> None:
     assert json.loads(written)["findings"][0]["file"] == path
     known = baseline.read(Source("/elsewhere/known.json", written))
 
-    def result(found: list[Diagnostic], files: list[str]) -> Compared:
+    def result(found: list[Diagnostic], files: list[str]) -> BaselineSplit:
         return baseline.compare(known, found, files=files, rules=RULES, on_host={path}, exists=lambda _: False)
 
-    assert result(found_in(["", "slow;"], path), [path]) == Compared((), 1, 0)
-    assert result([], [path]) == Compared((), 0, 1)
-    assert result([], ["nginx.conf"]) == Compared((), 0, 0)
+    assert result(found_in(["", "slow;"], path), [path]) == BaselineSplit((), 1, 0)
+    assert result([], [path]) == BaselineSplit((), 0, 1)
+    assert result([], ["nginx.conf"]) == BaselineSplit((), 0, 0)
 
 
 def test_files_are_told_apart() -> None:
@@ -184,7 +184,7 @@ def test_only_entries_that_were_checked_can_be_gone() -> None:
 
 def test_the_note_counts_gone_entries() -> None:
     """The note counts the entries that are gone and names the option that updates the baseline."""
-    none = Compared((), 0, 0)
+    none = BaselineSplit((), 0, 0)
     assert none.note is None
     note = replace(none, gone=1).note
     assert note == "the baseline has 1 entry without a finding: update it with --write-baseline"
@@ -192,7 +192,7 @@ def test_the_note_counts_gone_entries() -> None:
     assert many == "the baseline has 12 entries without a finding: update it with --write-baseline"
 
 
-GOOD = baseline.text([Entry("findings", "slow", "0"), Entry("b.conf", "slow", "1")])
+GOOD = baseline.text([BaselineEntry("findings", "slow", "0"), BaselineEntry("b.conf", "slow", "1")])
 
 # What is wrong, the place of the error, and what is said.
 DAMAGED = [

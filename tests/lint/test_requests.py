@@ -7,7 +7,7 @@ import re
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.lint import FOREIGN, Asked, Model
+from nginxopt.lint import FOREIGN, AskedRequest, Model
 from nginxopt.lint.check import Checked
 from nginxopt.lint.queries import access, backtracking, controlled, inheritance, newlines, origins, reaching
 from nginxopt.lint.report.notes import notes
@@ -48,15 +48,15 @@ def test_a_request_reaches_its_location(name: str) -> None:
 @pytest.mark.parametrize(
     ("condition", "has"),
     [
-        ("$request_method = POST", Asked(b"/", "POST")),
-        ("$http_x_id", Asked(b"/", headers=("X-Id: 1",))),
-        ("$http_x_id ~ ^a+b$", Asked(b"/", headers=("X-Id: ab",))),
-        ("$arg_page = 7", Asked(b"/?page=7")),
-        ("$http_x_id != a", Asked(b"/", headers=("X-Id: ax",))),
-        ("$remote_addr = 1", Asked(b"/")),
+        ("$request_method = POST", AskedRequest(b"/", "POST")),
+        ("$http_x_id", AskedRequest(b"/", headers=("X-Id: 1",))),
+        ("$http_x_id ~ ^a+b$", AskedRequest(b"/", headers=("X-Id: ab",))),
+        ("$arg_page = 7", AskedRequest(b"/?page=7")),
+        ("$http_x_id != a", AskedRequest(b"/", headers=("X-Id: ax",))),
+        ("$remote_addr = 1", AskedRequest(b"/")),
     ],
 )
-def test_a_request_makes_a_condition_true(condition: str, has: Asked) -> None:
+def test_a_request_makes_a_condition_true(condition: str, has: AskedRequest) -> None:
     """A request for an `if` has what the condition asks for, where a client decides that."""
     model = model_of(f"location / {{ if ({condition}) {{ return 204; }} }}")
     (level,) = model.levels("if")
@@ -67,14 +67,14 @@ def test_nothing_is_asked_of_what_nginx_refuses() -> None:
     """A configuration that nginx does not start with has no answers."""
     model = model_of("location / { proxy_pass; }")
     (level,) = model.levels("location")
-    assert list(model.requests.ask(level, Asked(b"/"))) == []
+    assert list(model.requests.ask(level, AskedRequest(b"/"))) == []
 
 
 def test_files_are_missing_or_exist() -> None:
     """A location behind `try_files` is reached by a request for a file that does not exist."""
     model = model_of("root /srv; location / { try_files $uri @app; } location @app { return 200 app; }")
     level = location_of(model, "/")
-    answers = list(model.requests.all(level, Asked(b"/x")))
+    answers = list(model.requests.all(level, AskedRequest(b"/x")))
     assert [answer.outcome["kind"] for answer in answers] == ["unknown", "return", "static"]
     assert answers[0].file == answers[2].file == "/srv/x"
     assert not answers[0].is_known
@@ -84,14 +84,14 @@ def test_files_are_missing_or_exist() -> None:
 def test_a_stranger_comes_from_an_address_of_the_family(listen: str, client: str) -> None:
     """The foreign address is one of IPv6 where nothing else connects."""
     model = model_of(f"listen {listen}; location / {{ return 200; }}")
-    (answer,) = model.requests.ask(location_of(model, "/"), Asked(b"/", client=FOREIGN))
+    (answer,) = model.requests.ask(location_of(model, "/"), AskedRequest(b"/", client=FOREIGN))
     assert answer.witness("it is answered").client == client
 
 
 def test_a_header_of_bytes_that_are_no_text() -> None:
     """The name and the value of a header may have bytes that are not UTF-8."""
     model = model_of("location / { return 200; }")
-    answer = model.requests.first(location_of(model, "/"), Asked(b"/", headers=("X-\udcff: \udcfe",)))
+    answer = model.requests.first(location_of(model, "/"), AskedRequest(b"/", headers=("X-\udcff: \udcfe",)))
     assert answer is not None
     assert answer.is_at == "return"
 
@@ -99,7 +99,7 @@ def test_a_header_of_bytes_that_are_no_text() -> None:
 def test_headers_of_an_answer_are_found_by_name() -> None:
     """The values of a header are found whatever the case of its name."""
     model = model_of("add_header X-A 1; add_header x-a 2; location / { return 200; }")
-    (answer,) = model.requests.ask(location_of(model, "/"), Asked(b"/"))
+    (answer,) = model.requests.ask(location_of(model, "/"), AskedRequest(b"/"))
     assert answer.headers("x-A") == ("1", "2")
     assert answer.headers("x-b") == ()
 
@@ -253,7 +253,7 @@ def test_nginx_refuses_a_fragment(text: str) -> None:
     """A fragment with a statement that lacks arguments has no answers, as nginx does not start with it."""
     model = Model(load_text(text.encode(), "a.conf"), TARGET)
     (level,) = model.levels("location")
-    assert list(model.requests.ask(level, Asked(b"/"))) == []
+    assert list(model.requests.ask(level, AskedRequest(b"/"))) == []
 
 
 def test_a_file_that_is_read_twice_has_requests() -> None:
@@ -261,7 +261,9 @@ def test_a_file_that_is_read_twice_has_requests() -> None:
     server = b"server { listen 80; server_name %s.test; include in.conf; }\n"
     main = b"events {}\nhttp {\n" + server % b"a" + server % b"b" + b"}\n"
     model = Model(configuration({"nginx.conf": main, "in.conf": b"location /x { return 200; }\n"}), TARGET)
-    answers = [answer for level in model.levels("location") for answer in model.requests.ask(level, Asked(b"/x"))]
+    answers = [
+        answer for level in model.levels("location") for answer in model.requests.ask(level, AskedRequest(b"/x"))
+    ]
     assert [answer.url for answer in answers] == ["http://a.test/x", "http://b.test/x"]
     assert [answer.level for answer in answers] == list(model.levels("location"))
 
@@ -270,7 +272,7 @@ def test_a_server_with_a_pattern_has_a_host() -> None:
     """A server whose only name is a pattern is asked by a host that the pattern matches."""
     text = "server { return 444; }\nserver { server_name ~^shop-[0-9]+\\.test$; location / { return 200; } }"
     model = model_of(text, "http")
-    (answer,) = model.requests.ask(location_of(model, "/"), Asked(b"/"))
+    (answer,) = model.requests.ask(location_of(model, "/"), AskedRequest(b"/"))
     assert re.fullmatch(r"http://shop-[0-9]+\.test/", answer.url)
 
 

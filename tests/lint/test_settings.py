@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nginxopt import budget
 from nginxopt.errors import InputError, UsageError
-from nginxopt.format import Style
+from nginxopt.format import IndentStyle
 from nginxopt.lint import IDLE_CONNECTIONS, Severity
 from nginxopt.settings import file as settings
 from nginxopt.settings.file import Settings
@@ -76,7 +76,7 @@ def test_every_key_is_read() -> None:
         fail_on=Severity.WARNING,
         context={"locations/**": ("http", "server")},
         baseline="etc/baseline.json",
-        format=Style(width=2, tabs=True),
+        format=IndentStyle(width=2, tabs=True),
         origin=Path("etc/nginxopt.toml"),
     )
 
@@ -254,7 +254,7 @@ def _plain(key: str, value: object) -> object:
         return sorted(premise.name for premise in value)
     if isinstance(value, tuple):
         return ",".join(value) if key == "context" else [str(item) for item in value]
-    if isinstance(value, Style):
+    if isinstance(value, IndentStyle):
         return {"indent-width": value.width, "indent-style": "tab" if value.tabs else "space"}
     if hasattr(value, "items"):
         return {name: _plain(key, inner) for name, inner in value.items()}

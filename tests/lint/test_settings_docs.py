@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nginxopt.lint import Severity, baseline
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.comments import Kind, suppressions
+from nginxopt.lint.comments import SuppressionScope, suppressions
 from nginxopt.lint.run import Selected, lint
 from nginxopt.lint.suppress import FAULTY, UNUSED, suppress
 from nginxopt.settings import file as settings
@@ -66,9 +66,9 @@ def test_the_severities_are_documented() -> None:
 
 def test_every_kind_of_suppression_is_documented() -> None:
     """The table of suppressions lists each kind; the example uses each, and hides all findings."""
-    assert re.findall(r"^\| `# nginxopt: ([\w-]+)\[", TEXT, re.MULTILINE) == [kind.value for kind in Kind]
+    assert re.findall(r"^\| `# nginxopt: ([\w-]+)\[", TEXT, re.MULTILINE) == [kind.value for kind in SuppressionScope]
     config = read(block("nginx"))
-    assert {suppression.kind for suppression in suppressions(config.main.block)} == set(Kind)
+    assert {suppression.kind for suppression in suppressions(config.main.block)} == set(SuppressionScope)
     rules = {name: catalogue()[name] for name in ("gzip-level", "upstream-keepalive-missing")}
     linted = lint(config, [Selected(rule, None) for rule in rules.values()], TARGET)
     active = {name: rule.severity for name, rule in rules.items()}

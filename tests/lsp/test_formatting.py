@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types
 
-from nginxopt.format import Style, formatted
+from nginxopt.format import IndentStyle, formatted
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.formatting import format_document
 from tests.lsp.editing import Editor, edited
@@ -25,16 +25,16 @@ def result(editor: Editor, document: Document, width: int = 2, *, spaces: bool =
 def test_a_document_is_formatted_like_by_the_command(editor: Editor, end: str) -> None:
     """Without settings, the editor says how wide an indentation is, and whether it is a tab."""
     document = editor.open("a.conf", _UGLY.replace("\n", end))
-    assert result(editor, document) == formatted(document.data, Style(2)).decode()
-    assert result(editor, document, spaces=False) == formatted(document.data, Style(2, tabs=True)).decode()
-    assert result(editor, document, 99) == formatted(document.data, Style()).decode()
+    assert result(editor, document) == formatted(document.data, IndentStyle(2)).decode()
+    assert result(editor, document, spaces=False) == formatted(document.data, IndentStyle(2, tabs=True)).decode()
+    assert result(editor, document, 99) == formatted(document.data, IndentStyle()).decode()
 
 
 def test_settings_count_more_than_the_editor(editor: Editor) -> None:
     """With a settings file, its indentation is that of everybody."""
     editor.write("nginxopt.toml", "[format]\nindent-width = 3\n")
     document = editor.open("a.conf", _UGLY)
-    assert result(editor, document) == formatted(document.data, Style(3)).decode()
+    assert result(editor, document) == formatted(document.data, IndentStyle(3)).decode()
 
 
 def test_what_cannot_be_read_stays(editor: Editor) -> None:

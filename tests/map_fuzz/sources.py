@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nginxopt.rewrite.uris import percent_encode
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.map_fuzz.words import STYLES, Style
 
 PRELUDE = b"""
@@ -90,6 +90,6 @@ SOURCES: tuple[tuple[Source, float], ...] = (
 )
 
 
-def request(source: Source, subject: bytes, later: bytes) -> Request:
+def request(source: Source, subject: bytes, later: bytes) -> RequestBytes:
     """Return the request for a string."""
-    return Request(source.request(subject, later))
+    return RequestBytes(source.request(subject, later))

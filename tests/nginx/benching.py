@@ -20,7 +20,7 @@ from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.nodes import node
 from nginxopt.bench.result import Result
 from nginxopt.bench.runner.local import Local
-from nginxopt.bench.scenario import Attack, Comparison, Experiment, Load, OpenLoop, Target, Variant
+from nginxopt.bench.scenario import Attack, Experiment, Load, OpenLoop, Target, Variant, VariantPair
 from nginxopt.bench.site import Generator
 from tests.nginx.modules import require_directive
 from tests.support import PATIENCE, the_nginx
@@ -49,7 +49,7 @@ def simple(*, load: Load | None = None, **changes: object) -> Experiment:
     """One variant of one node, attacked once."""
     variant = Variant("only", "", (node("edge", "return 200 ok;"),), **changes)  # type: ignore[arg-type]
     attack = Attack("only", "case", (Target("/"),), load or OpenLoop(50, 0.2))
-    return Experiment("test", "", "", (variant,), (attack,), (Comparison("only", "only"),), "latency")
+    return Experiment("test", "", "", (variant,), (attack,), (VariantPair("only", "only"),), "latency")
 
 
 def processes(folder: Path) -> list[int]:

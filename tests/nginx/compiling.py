@@ -22,7 +22,7 @@ from nginxopt.rewrite import Emission, Options, emit, plan, prove
 from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.sections import Phase
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from tests.nginx.sides import LIMIT, limited
 
@@ -88,7 +88,7 @@ def check(
     return emission
 
 
-def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
+def answers(side: Instance, requests: Sequence[RequestBytes], server: int = 0) -> list[bytes]:
     """The responses of one side, without what differs between any two runs."""
     with side.client(server) as client:
         return [
@@ -97,7 +97,7 @@ def answers(side: Instance, requests: Sequence[Request], server: int = 0) -> lis
         ]
 
 
-def different(before: Instance, after: Instance, requests: Sequence[Request], server: int = 0) -> list[bytes]:
+def different(before: Instance, after: Instance, requests: Sequence[RequestBytes], server: int = 0) -> list[bytes]:
     """The requests to which two sides respond differently."""
     both = zip(requests, answers(before, requests, server), answers(after, requests, server), strict=True)
     return [request.data for request, was, is_now in both if was != is_now]

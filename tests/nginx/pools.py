@@ -13,7 +13,7 @@ from nginxopt.lint.run import Selected
 from nginxopt.semantics import PIVOT
 from nginxopt.settings.file import Settings
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
 from tests.lintcheck import read
 from tests.support import PATIENCE
@@ -63,7 +63,7 @@ def responses(binary: nginx.Binary, text: str, requests: Sequence[bytes]) -> lis
         nginx.Instance(binary, servers=(server,), http=http) as running,
         running.client(timeout=PATIENCE) as client,
     ):
-        return [_stable(response) for request in requests for response in client.ask([Request(request)])]
+        return [_stable(response) for request in requests for response in client.ask([RequestBytes(request)])]
 
 
 def _stable(response: bytes) -> bytes:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.support import the_nginx
 
 
-def get(target: str, *, method: str = "GET", version: str = "1.1", host: str = "a.test", head: str = "") -> Request:
+def get(
+    target: str, *, method: str = "GET", version: str = "1.1", host: str = "a.test", head: str = ""
+) -> RequestBytes:
     """A request on a connection of its own."""
     lines = f"{method} {target} HTTP/{version}\r\nHost: {host}\r\n{head}Connection: close\r\n\r\n"
-    return Request(lines.encode("latin-1"), alone=True)
+    return RequestBytes(lines.encode("latin-1"), alone=True)
 
 
 def answers(
     servers: list[str],
-    requests: list[Request],
+    requests: list[RequestBytes],
     *,
     main: str = "",
     http: str = "",

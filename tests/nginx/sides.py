@@ -18,7 +18,7 @@ from _pytest.mark import ParameterSet
 from nginxopt.config import load
 from nginxopt.rewrite import Emission, Options, emit, plan, prove
 from nginxopt.system import nginx
-from nginxopt.system.http import Client, Request
+from nginxopt.system.http import Client, RequestBytes
 from nginxopt.system.nginx import Instance
 from tests.support import PATIENCE
 
@@ -134,7 +134,7 @@ class Said:
     errors: tuple[str, ...]
 
 
-def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests: Sequence[Request]) -> Said:
+def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], requests: Sequence[RequestBytes]) -> Said:
     """Responses and logs of nginx for requests, which every server receives in turn."""
     parts = re.fullmatch(rb"(.*)\nevents \{\}\nhttp \{(.*?)server \{ include .*", files["nginx.conf"], re.DOTALL)
     assert parts
@@ -166,7 +166,7 @@ class _Once(Client):
     answer (`return 444`), requests behind make that a reset, which can take answers with it: there must be none.
     """
 
-    def receive(self, batch: Sequence[Request], sent: Sequence[object]) -> list[bytes]:
+    def receive(self, batch: Sequence[RequestBytes], sent: Sequence[object]) -> list[bytes]:
         """Return the answers to a batch; that to its last request is empty if nginx is silent."""
         assert len(sent) == 1, "requests are sent on one connection"
         answers: list[bytes] = []
@@ -180,7 +180,7 @@ class _Once(Client):
         return answers
 
 
-def _up_to_silence(requests: Sequence[Request]) -> Iterator[Sequence[Request]]:
+def _up_to_silence(requests: Sequence[RequestBytes]) -> Iterator[Sequence[RequestBytes]]:
     """Yield the requests in order, in groups that end with a request to which nginx may be silent."""
     first = 0
     for end, request in enumerate(requests, 1):
@@ -217,13 +217,13 @@ def _clean(side: Instance, text: bytes) -> bytes:
     return text.replace(bytes(side.prefix), b"<prefix>")
 
 
-def get(target: str, *, method: str = "GET", host: str = HOST, headers: str = "") -> Request:
+def get(target: str, *, method: str = "GET", host: str = HOST, headers: str = "") -> RequestBytes:
     """A request on the connection that is there."""
     data = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n".encode("latin-1")
-    return Request(data, head=method == "HEAD")
+    return RequestBytes(data, head=method == "HEAD")
 
 
-def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[Request]) -> Said:
+def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[RequestBytes]) -> Said:
     """Compile a site, and ask nginx on both sides; returns what it says, after it was found to be the same."""
     was = record(binary, site, _limited(site, site.texts()), requests)
     is_now = record(binary, site, _limited(site, compiled(site, folder)), requests)

@@ -10,13 +10,13 @@ from socket import create_connection
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.request import Gate
+from nginxopt.request import ClientGate
 from nginxopt.request.build import probe
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.world import World
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.request.test_connection import site, socket
 from tests.site_fuzz.stage import Stage
 from tests.support import PATIENCE
@@ -88,7 +88,7 @@ def test_requests_of_http2_are_those_of_http1_but_for_the_protocol(each_binary: 
     (tmp_path / "access.log").write_bytes(data)
     text = b"http { server { server_name shop.example; %s } }" % HTTP2
     config = load_text(text, "nginx.conf")
-    model = Model(config, probe(each_binary))
+    model = SiteModel(config, probe(each_binary))
     traffic = RequestsFile(str(tmp_path / "access.log"), config, model.gate()).read()
     outcomes = [model.trace(model.gate().form(request), World())["outcome"] for request in traffic]
     assert [(outcome["status"], outcome["body"]) for outcome in outcomes] == [
@@ -116,17 +116,19 @@ def test_a_log_is_read_as_it_was_written(each_binary: nginx.Binary, tmp_path: Pa
     server = f"access_log access.log {name}; return 204;".encode()
     with nginx.Instance(each_binary, servers=[server], http=FORMATS[name].encode()) as instance:
         with instance.client() as client:
-            client.ask([Request(sent(*request), head=request[0] == b"HEAD") for request in requests])
+            client.ask([RequestBytes(sent(*request), head=request[0] == b"HEAD") for request in requests])
         for refused in REFUSED:
             with instance.client() as client:
-                client.ask([Request(refused)])
+                client.ask([RequestBytes(refused)])
         log = instance.prefix / "access.log"
         wait_for_lines(log, len(requests) + len(REFUSED))
         data = log.read_bytes()
     config = load_text(b"http { %s set $a $http_x_a; }" % FORMATS[name].encode(), "nginx.conf")
     path = tmp_path / "access.log"
     path.write_bytes(data)
-    traffic = RequestsFile(str(path), config, Gate(site(socket("0.0.0.0", 8080, 0), names=("shop.example",)))).read()
+    traffic = RequestsFile(
+        str(path), config, ClientGate(site(socket("0.0.0.0", 8080, 0), names=("shop.example",)))
+    ).read()
     has_header = name != "combined"
     expected = Counter((method, target, value if has_header else b"") for method, target, value in requests)
     read = Counter[tuple[bytes, bytes, bytes]]()

@@ -9,7 +9,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose
 
 UPSTREAM = "server {{ listen unix:temp/up; return 200 {}; }}\n"
@@ -34,7 +34,7 @@ def answered(
         for host, target in requests:
             head = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
             with instance.client() as client:
-                answers += client.ask([Request(head.encode(), alone=True)])
+                answers += client.ask([RequestBytes(head.encode(), alone=True)])
     return answers
 
 

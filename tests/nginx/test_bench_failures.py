@@ -15,7 +15,7 @@ from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.nodes import node
 from nginxopt.bench.runner import local
 from nginxopt.bench.runner.local import Local
-from nginxopt.bench.scenario import Attack, Comparison, Count, Experiment, OpenFiles, OpenLoop, Target, Variant
+from nginxopt.bench.scenario import Attack, Count, Experiment, OpenFiles, OpenLoop, Target, Variant, VariantPair
 from nginxopt.bench.temporary import private_folder
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
@@ -38,7 +38,7 @@ def test_nginx_does_not_start(tmp_path: Path) -> None:
     """The error gives nginx's reason, the variant and the role, and running variants are stopped."""
     good, bad = simple().variants[0], Variant("bad", "", (node("edge", "nonsense on;"),))
     attacks = tuple(Attack(name, "case", (Target("/"),), OpenLoop(50, 0.2)) for name in ("only", "bad"))
-    experiment = Experiment("test", "", "", (good, bad), attacks, (Comparison("only", "bad"),), "latency")
+    experiment = Experiment("test", "", "", (good, bad), attacks, (VariantPair("only", "bad"),), "latency")
     with pytest.raises(InputError, match=r'bad: edge: nginx did not start.*\n.*unknown directive "nonsense"'):
         run(experiment, Vegeta(), tmp_path)
 

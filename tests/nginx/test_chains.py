@@ -12,7 +12,7 @@ from nginxopt.rewrite.kinds.chains import text
 from nginxopt.rewrite.kinds.chains.reading import Chain
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get
 
 # {v}: what is compared. Answers of every kind; some conditions are never the first that is true.
@@ -68,7 +68,7 @@ SERVED = "location / { try_files $uri /page; } location = /page { return 200 '$u
 FILES = {"html/x": "x", "html/page": "page"}
 
 
-def requests(variable: str) -> list[Request]:
+def requests(variable: str) -> list[RequestBytes]:
     """Return requests with every value of a variable, and some whose URI has captures."""
     if variable in ("$uri", "$request_uri", "$document_uri"):
         asked = [get(f"/{value}") for value in VALUES]

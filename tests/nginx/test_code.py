@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange
@@ -329,4 +329,4 @@ def verified(case: Case, sides: tuple[int, int], binary: nginx.Binary) -> Verifi
     """What `verify` says of two sides."""
     old, new = (load_text(written(case, which, (8080, 9090)).encode(), "nginx.conf") for which in sides)
     build = Build(Version.of(binary.version))
-    return verify(Model(old, build), Model(new, build))
+    return verify(SiteModel(old, build), SiteModel(new, build))

@@ -17,7 +17,7 @@ from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.sections import Phase
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from tests import rulegen
 from tests.config.test_corpus import CORPUS, is_plain, rows
@@ -184,7 +184,7 @@ def test_patterns_that_give_up(binary: nginx.Binary) -> None:
     assert emission.changes
     show = b'location / { return 200 "$uri"; }'
     uris = [*GIVEN_UP, b"/moved", b"/ab"]
-    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
+    requests = [RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
     with (
         Instance(binary, servers=[GIVES_UP + show, _limited(GIVES_UP) + show]) as before,
         Instance(binary, servers=[show, _limited(emission.changes[0].after) + show], http=emission.maps) as after,

@@ -12,7 +12,7 @@ from _pytest.mark import ParameterSet
 from nginxopt import cli
 from nginxopt.lint import Diagnostic, Rule, Sign, Witness
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.confirm import Confirmed, Disk, confirm
+from nginxopt.lint.confirm import Confirmed, FileChoice, confirm
 from nginxopt.lint.examples import Example, examples, wrapped
 from nginxopt.request.world import World
 from nginxopt.system import nginx
@@ -129,7 +129,7 @@ def test_one_nginx_is_asked_for_many_files(binary: nginx.Binary) -> None:
 
 def test_files_that_exclude_each_other() -> None:
     """A path is a file, a folder or missing, however it is written."""
-    disk = Disk()
+    disk = FileChoice()
     assert disk.takes(World(("/srv/a", "/srv/b/c"), ("/srv/gone",)))
     assert disk.takes(World(("/srv/d/../a",)))
     for world in (World(("/srv/a/x",)), World(("/srv/b",)), World(("/srv/gone",)), World((), ("/srv/b/../a",))):

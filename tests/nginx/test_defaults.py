@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.semantics import default
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
 from tests.support import run_nginx
 
@@ -69,7 +69,7 @@ def traces(binary: nginx.Binary, case: Case, value: str | None) -> tuple[bytes, 
     with nginx.Instance(binary, servers=[server], http=BACKEND, files=FILES, log_level="debug") as instance:
         with instance.client() as client:
             # With the second response all effects of the first are logged: a kept connection, a closed file.
-            responses = client.ask([Request(request)]) + client.ask([Request(request)])
+            responses = client.ask([RequestBytes(request)]) + client.ask([RequestBytes(request)])
         log = "\n".join(instance.error_log())
     logged = {next(part for part in groups if part) for groups in TRACES.findall(log) if any(groups)}
     return re.sub(rb"\r\nDate: [^\r]*", b"", b"".join(responses)), logged

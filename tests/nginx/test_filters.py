@@ -16,7 +16,7 @@ from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.questions import ask
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from tests.nginx.compiling import different
 from tests.nginx.grouplists import random_list
@@ -143,7 +143,7 @@ def test_random_short_lists_answer_as_before(each_binary: nginx.Binary, jit: byt
     servers: list[bytes] = []
     texts: list[bytes] = []
     maps: list[bytes] = []
-    asked: list[list[Request]] = []
+    asked: list[list[RequestBytes]] = []
     for number in range(30):
         draw = random.Random(f"filters {number}")
         text, uris = random_list(draw)
@@ -155,7 +155,7 @@ def test_random_short_lists_answer_as_before(each_binary: nginx.Binary, jit: byt
         servers.append(SET + _limited(rules) + SHOW)
         texts.append(SET + _limited(emission.after(emission.plan.config.main)) + SHOW)
         maps.append(emission.maps.removeprefix(sizes.text(emission.sizes)))
-        asked.append([Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris])
+        asked.append([RequestBytes(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris])
     main = b"pcre_jit %s;" % jit
     mapped = b"map $arg_k $mapped { v bee; }"
     tables = sizes.text(dict.fromkeys(sizes.DEFAULTS, 8_192))

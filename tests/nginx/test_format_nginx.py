@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.errors import InputError
-from nginxopt.format import Style, formatted
+from nginxopt.format import IndentStyle, formatted
 from nginxopt.system.nginx import Binary
 from tests.config.test_corpus import CORPUS, rows
 from tests.format.test_format import CASES
@@ -74,9 +74,9 @@ http{ log_format m  '$a {;} '
 """
 
 
-@pytest.mark.parametrize("style", [Style(), Style(tabs=True)], ids=["spaces", "tabs"])
+@pytest.mark.parametrize("style", [IndentStyle(), IndentStyle(tabs=True)], ids=["spaces", "tabs"])
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
-def test_values(each_binary: Binary, tmp_path: Path, style: Style, newline: bytes) -> None:
+def test_values(each_binary: Binary, tmp_path: Path, style: IndentStyle, newline: bytes) -> None:
     """A configuration with everything that may look like syntax is accepted before and after."""
     text = VALUES.replace(b"\n", newline)
     assert verdict(each_binary, tmp_path, text)[0] == 0

@@ -12,7 +12,7 @@ from nginxopt.rewrite import Options, emit, plan, prove, sizes
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from tests.nginx.compiling import different
 from tests.nginx.grouplists import random_list
@@ -115,7 +115,7 @@ def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, gro
     assert emission.plan.grouped == grouped
     assert emission.plan.reasons()["backtracking"] == rules.count(GIVES_UP)
     assert prove(emission).holds
-    requests = [Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in URIS]
+    requests = [RequestBytes(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in URIS]
     main = b"pcre_jit %s;" % jit
     with (
         Instance(each_binary, servers=[rules + SHOW], main=main) as before,
@@ -129,7 +129,7 @@ def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, gro
         assert different(before, after, requests) == []
         if GIVES_UP in rules:
             with after.client() as client:
-                (answer,) = client.ask([Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % TOO_LONG)])
+                (answer,) = client.ask([RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % TOO_LONG)])
             assert answer[:12] == b"HTTP/1.1 500"
 
 
@@ -142,7 +142,7 @@ def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> Non
     assert (after.count(b"_kind = "), after.count(b"_target")) == (10, 8)
     assert prove(emission).holds
     uris = [(start % number) + end for start in STARTS for number in (0, 2, 9, 14, 39, 41) for end in ENDS]
-    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in uris]
+    requests = [RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in uris]
     main = b"pcre_jit %s;" % jit
     with (
         Instance(each_binary, servers=[OF_KINDS + SHOW], main=main) as rules,
@@ -159,7 +159,9 @@ def test_an_internal_redirect_looks_up_again(each_binary: nginx.Binary, rules: b
     assert emission.plan.grouped == rules.count(b"\n")
     around = b"error_page 404 %s; location / { add_header X [$1] always; return 404; }" % page
     around += b"location /to/r { return 200 $uri; } location = /zz { return 200 $uri; }"
-    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in (b"/l/1/", b"/r/a", b"/k/2/a", b"/a")]
+    requests = [
+        RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in (b"/l/1/", b"/r/a", b"/k/2/a", b"/a")
+    ]
     with (
         Instance(each_binary, servers=[rules + around]) as before,
         Instance(each_binary, servers=[emission.changes[0].after + around], http=emission.http) as after,
@@ -186,6 +188,6 @@ def compare(binary: nginx.Binary, lists: Sequence[tuple[bytes, list[bytes]]], ma
         Instance(binary, servers=[SET + text + SHOW for text in texts], http=http, main=main) as after,
     ):
         for server, (rules, uris) in enumerate(lists):
-            requests = [Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
+            requests = [RequestBytes(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
             assert different(before, after, requests, server) == [], rules.decode(errors="replace")
     return sum(emission.plan.grouped for emission in emissions)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from nginxopt.config import load
 from nginxopt.semantics import Level, Setting, levels
 from nginxopt.system import nginx
-from nginxopt.system.http import Client, Request
+from nginxopt.system.http import Client, RequestBytes
 from nginxopt.version import Version
 from tests.nginx.modules import require_directive
 
@@ -285,7 +285,7 @@ def asked(client: Client, number: int, place: Place) -> Answer:
     body = "Content-Length: 0\r\n" if place.method == "POST" else ""
     target = f"{place.path}f.ext?id={number}&k={place.condition}"
     data = f"{place.method} {target} HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: gzip\r\n{body}\r\n"
-    return Answer.of(client.ask([Request(data.encode())])[0])
+    return Answer.of(client.ask([RequestBytes(data.encode())])[0])
 
 
 def logged(instance: nginx.Instance, number: int) -> list[str]:

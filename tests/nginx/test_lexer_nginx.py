@@ -15,7 +15,7 @@ from nginxopt.config import statements
 from nginxopt.config.tokens import Statement
 from nginxopt.config.tree import DEPTH, parse
 from nginxopt.errors import InputError
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from nginxopt.text import Source, encode
 from tests.support import Complaint, needs_nginx, nginx_test, the_nginx
@@ -148,7 +148,7 @@ def assert_same_values(words: Iterable[bytes]) -> None:
     words = list(words)
     location = b"location = /%d { default_type %s ; return 200 x; }\n"
     server = b"types {}\n" + b"".join(location % item for item in enumerate(words))
-    requests = [Request(b"GET /%d HTTP/1.0\r\n\r\n" % number, alone=True) for number in range(len(words))]
+    requests = [RequestBytes(b"GET /%d HTTP/1.0\r\n\r\n" % number, alone=True) for number in range(len(words))]
     with Instance(the_nginx(), servers=[server]) as instance, instance.client() as client:
         values = [content_type(answer) for answer in client.ask(requests)]
     assert dict(zip(words, values, strict=True)) == {word: read_word(word) for word in words}

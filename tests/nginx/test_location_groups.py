@@ -10,7 +10,7 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get
 
 # Some match what others do, and some are in a level of their own of the group.
@@ -73,7 +73,7 @@ SERVERS = {
 }
 
 
-def requests() -> list[Request]:
+def requests() -> list[RequestBytes]:
     """Return requests for every location, by several methods and hosts."""
     return [
         *map(get, URIS),

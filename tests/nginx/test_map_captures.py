@@ -10,7 +10,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.rewrite.kinds.maps.captures import CaptureReadings
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get
 
 MAP = 'map $uri $new { "~^/hit/(.*)" v; default d; }'
@@ -128,6 +128,6 @@ def test_captures_after_a_compiled_map(each_binary: nginx.Binary, case: Case, tm
 
 def _answers(binary: nginx.Binary, server: str, http: str) -> list[bytes]:
     paths = ("/a/b", "/hit/c", "/none", "/a/")
-    requests = [Request(f"GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n".encode()) for path in paths]
+    requests = [RequestBytes(f"GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n".encode()) for path in paths]
     with nginx.Instance(binary, servers=[server.encode()], http=http.encode()) as instance, instance.client() as client:
         return [answer.partition(b"\r\n\r\n")[2] for answer in client.ask(requests)]

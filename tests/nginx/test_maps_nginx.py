@@ -11,7 +11,7 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 
 SAYS_M = 'location / { return 200 "$m"; }'
 LETTERS = string.ascii_lowercase * 160
@@ -333,9 +333,9 @@ def test_experiment(each_binary: nginx.Binary, experiment: Experiment) -> None:
     assert experiment.logged in log
 
 
-def _request(key: str, *, header: bool) -> Request:
+def _request(key: str, *, header: bool) -> RequestBytes:
     target, line = ("/", f"X: {key}\r\n") if header else (key, "")
-    return Request(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n{line}\r\n".encode())
+    return RequestBytes(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n{line}\r\n".encode())
 
 
 REFUSED = {

@@ -10,7 +10,7 @@ import pytest
 
 from nginxopt.errors import InputError, MissingError
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.support import PATIENCE, ended
 
 SERVER = b"""
@@ -26,15 +26,15 @@ def _started_without_a_copy() -> None:
     """Start nginx as `nginxopt.system` does, which is tested here."""
 
 
-def get(path: bytes, method: bytes = b"GET") -> Request:
+def get(path: bytes, method: bytes = b"GET") -> RequestBytes:
     """A request for the persistent connection."""
-    return Request(b"%s %s HTTP/1.1\r\nHost: a.test\r\n\r\n" % (method, path), head=method == b"HEAD")
+    return RequestBytes(b"%s %s HTTP/1.1\r\nHost: a.test\r\n\r\n" % (method, path), head=method == b"HEAD")
 
 
-def alone(path: bytes, extra: bytes = b"", body: bytes = b"") -> Request:
+def alone(path: bytes, extra: bytes = b"", body: bytes = b"") -> RequestBytes:
     """A request for a connection of its own."""
     data = b"POST %s HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n%s\r\n%s" % (path, extra, body)
-    return Request(data, alone=True)
+    return RequestBytes(data, alone=True)
 
 
 def test_find_reads_the_version(binary: nginx.Binary) -> None:
@@ -170,7 +170,7 @@ def test_alone_requests_show_every_byte(binary: nginx.Binary) -> None:
 def test_a_silent_server_is_given_up(binary: nginx.Binary) -> None:
     """A client waits no longer than its timeout and returns what there is."""
     with nginx.Instance(binary, servers=[SERVER]) as instance, instance.client(timeout=0.1) as client:
-        assert client.ask([Request(b"GET /never HTTP/1.1\r\n", alone=True)]) == [b""]
+        assert client.ask([RequestBytes(b"GET /never HTTP/1.1\r\n", alone=True)]) == [b""]
 
 
 def assert_gone(instance: nginx.Instance) -> None:

@@ -10,7 +10,7 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from tests.nginx.compiling import check, different
 from tests.rewrite.test_rewrite_pcre import BACKTRACKING, OTHER
@@ -71,7 +71,7 @@ def test_the_stack_of_jit(each_binary: nginx.Binary, text: bytes, jit: bytes) ->
     assert emission.plan.moved == 1
     show = b'location / { return 200 "$uri"; }'
     uris = [LONG, LONG + b"z", b"/moved", b"/az", b"/" + b"a" * 3_000]
-    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
+    requests = [RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
     main = b"pcre_jit %s;" % jit
     with (
         Instance(each_binary, servers=[text + show], main=main) as before,
@@ -92,7 +92,7 @@ def test_patterns_that_end_in_what_may_be_empty(each_binary: nginx.Binary, jit: 
     """No PCRE gives up on long URIs that come to the end of the pattern late, or never."""
     repeated = (b"a", b"/a", b"b", b"a%3Fa", b"xy1a", b"Gopac", b"/=", b"=a", b"/x", b"a/")
     targets = [b"/" + part * (60_000 // len(part)) for part in repeated]
-    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % target) for target in targets]
+    requests = [RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % target) for target in targets]
     rewrite = b"merge_slashes off; large_client_header_buffers 4 64k; rewrite '%s' /hit? permanent; return 204;"
     with Instance(
         each_binary, servers=[rewrite % pattern for pattern in ENDING], main=b"pcre_jit %s;" % jit

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests import origins
 from tests.lintcheck import diagnose
 from tests.nginx.modules import require_directive
@@ -58,7 +58,7 @@ def test_no_request_is_taken_for_a_body(each_binary: nginx.Binary, server: str) 
         seconds = 1 if breaks else 20  # a server that misses a part of the body may wait for it
         instance = nginx.Instance(each_binary, servers=(inner, backend), http=http)
         with instance, instance.client(timeout=seconds) as client:
-            return [client.ask([Request(request)])[0][:12] for request in (POST, get(), POST, get())]
+            return [client.ask([RequestBytes(request)])[0][:12] for request in (POST, get(), POST, get())]
 
     pooled = statuses(cleared.replace(clears, ""), breaks=True)
     unbroken = statuses(cleared, breaks=False)
@@ -93,7 +93,7 @@ def test_no_body_is_taken_for_a_request(each_binary: nginx.Binary, lines: str) -
         http, server = inside(text.replace(";\n}", "; keepalive 4;\n}", 1).replace("http://app;", kept))
         with nginx.Instance(each_binary, servers=(server,), http=http) as running, running.client() as client:
             head = b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED)
-            client.ask([Request(head + SMUGGLED)])
+            client.ask([RequestBytes(head + SMUGGLED)])
             until = time.monotonic() + PATIENCE
             while not any(b"/smuggled" in asked.head for asked in origin.asked) and time.monotonic() < until:
                 time.sleep(0.01)
@@ -173,7 +173,7 @@ def after_a_late_body(binary: nginx.Binary, text: str, backend: bytes) -> bytes:
                 while client.recv(65536):
                     pass
         with running.client() as again:
-            return again.ask([Request(get("/end"))])[0][9:12]
+            return again.ask([RequestBytes(get("/end"))])[0][9:12]
 
 
 CODE = {

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests import origins
 from tests.nginx.modules import require_directive
 from tests.nginx.pools import (
@@ -137,7 +137,7 @@ def failures(binary: nginx.Binary, text: str) -> int:
 
         def ask() -> None:
             with running.client() as client:
-                received = [client.ask([Request(get(f"/{n}/"))])[0] for n in [*range(40)] * 2]
+                received = [client.ask([RequestBytes(get(f"/{n}/"))])[0] for n in [*range(40)] * 2]
             failed.extend(response for response in received if not response.startswith(b"HTTP/1.1 200"))
 
         clients = [threading.Thread(target=ask) for _ in range(30)]
@@ -278,5 +278,5 @@ def subjects(binary: nginx.Binary, text: str) -> list[bytes]:
     http, _, inner = text.partition("http {\n")[2].rpartition("\nserver {\n")
     servers = (inner.removesuffix("}\n}\n").encode(),)
     with nginx.Instance(binary, servers=servers, http=http.encode()) as running, running.client() as client:
-        received = [client.ask([Request(get(path))])[0] for path in ("/a", "/b", "/a", "/b")]
+        received = [client.ask([RequestBytes(get(path))])[0] for path in ("/a", "/b", "/a", "/b")]
     return [response.partition(b"\r\n\r\n")[2] for response in received]

@@ -9,15 +9,15 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
-from nginxopt.request import Gate, read_url
-from nginxopt.request.model import Model
+from nginxopt.request import ClientGate, read_url
+from nginxopt.request.model import SiteModel
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange
 from nginxopt.verify.asking import request_of
-from nginxopt.verify.part import Address
-from nginxopt.verify.witness import Candidate
+from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.part import ListenAddress
 from nginxopt.version import Version
 from tests.nginx.running import running
 from tests.support import NGINXES, nginx_verdict
@@ -68,11 +68,13 @@ def test_servers_of_quic_take_nothing_over_tcp(
     files = {name: (tmp_path / name).read_bytes() for name in ("cert.pem", "cert.key")}
     with nginx.reserved_ports(1) as (port,):
         text = site(listens, f"127.0.0.1:{port}")
-        model = Model(load_text(text.encode(), "nginx.conf"), Build(Version.of(with_quic.version)))
+        model = SiteModel(load_text(text.encode(), "nginx.conf"), Build(Version.of(with_quic.version)))
         with running(with_quic, text, files):
             for host in ("a.example", "b.example", "c.example", "x.example"):
-                request = request_of(Candidate(host=host), Address("inet", "127.0.0.1", port, quic=False), is_tls=True)
-                request["connection"] = Gate(model.site.site).connection(read_url(f"https://{host}:{port}/"))
+                request = request_of(
+                    Candidate(host=host), ListenAddress("inet", "127.0.0.1", port, quic=False), is_tls=True
+                )
+                request["connection"] = ClientGate(model.site.site).connection(read_url(f"https://{host}:{port}/"))
                 sent = f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
                 response = exchange(sent, port, tls=True, sni=host)
                 assert response is not None
@@ -108,7 +110,7 @@ def test_what_nginx_refuses_beside_quic(text: str, with_quic: nginx.Binary, tmp_
 def refusal(data: bytes, binary: nginx.Binary) -> str | None:
     """What the model says with the words of nginx; None if it takes the configuration."""
     try:
-        Model(load_text(data, "nginx.conf"), Build(Version.of(binary.version)))
+        SiteModel(load_text(data, "nginx.conf"), Build(Version.of(binary.version)))
     except InputError as error:
         return error.nginx
     return None

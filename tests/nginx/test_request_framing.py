@@ -10,7 +10,7 @@ import pytest
 
 from nginxopt.lint import Severity
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests import origins
 from tests.lintcheck import diagnose, fix_text
 from tests.nginx.benching import wait_until
@@ -101,7 +101,7 @@ def read(binary: nginx.Binary, text: str, count: int, *requests: bytes) -> list[
         http, server = inside(text.replace("127.0.0.1:1;", f"127.0.0.1:{origin.port};"))
         with nginx.Instance(binary, servers=(server,), http=http) as running, running.client() as client:
             for request in requests:
-                client.ask([Request(request)])
+                client.ask([RequestBytes(request)])
             wait_until(lambda: len(origin.asked) >= count)
         return list(origin.asked)
 
@@ -136,8 +136,8 @@ def test_another_client_gets_the_response(each_binary: nginx.Binary) -> None:
     with origins.serving(reply) as origin:
         http, server = inside(text.replace("127.0.0.1:1;", f"127.0.0.1:{origin.port};"))
         with nginx.Instance(each_binary, servers=(server,), http=http) as running, running.client() as client:
-            client.ask([Request(stated(SMUGGLED))])
-            assert client.ask([Request(get("/account"))])[0].endswith(b"GET /smuggled HTTP/1.1")
+            client.ask([RequestBytes(stated(SMUGGLED))])
+            assert client.ask([RequestBytes(get("/account"))])[0].endswith(b"GET /smuggled HTTP/1.1")
 
 
 def test_a_mirror_gets_a_body_without_its_length(each_binary: nginx.Binary) -> None:
@@ -269,7 +269,7 @@ def logged(binary: nginx.Binary, text: str) -> list[str]:
         log = running.prefix / "logs" / "lines"
         for request in requests:
             with running.client(timeout=PATIENCE) as client:
-                client.ask([Request(request)])
+                client.ask([RequestBytes(request)])
             time.sleep(0.1)
         wait_until(lambda: len(log.read_text().splitlines()) >= len(requests))
         return log.read_text().splitlines()
@@ -285,4 +285,4 @@ def test_an_upstream_waits_for_a_body(each_binary: nginx.Binary) -> None:
         with origins.serving(origins.plain) as origin:
             http, server = inside(conf.replace("127.0.0.1:1;", f"127.0.0.1:{origin.port};"))
             with nginx.Instance(each_binary, servers=(server,), http=http) as running, running.client() as client:
-                assert client.ask([Request(stated(b"ab"))])[0][9:12] == status
+                assert client.ask([RequestBytes(stated(b"ab"))])[0][9:12] == status

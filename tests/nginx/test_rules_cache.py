@@ -16,11 +16,11 @@ import pytest
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import Example, examples
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
 
 BODY = b"x" * 1000
-ONE = Request(b"GET /static/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
+ONE = RequestBytes(b"GET /static/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
 PATH = "proxy_cache_path cache keys_zone=pages:1m max_size=10m;\n"
 
 
@@ -140,7 +140,7 @@ def test_a_zone_bounds_the_files(each_binary: nginx.Binary, origin: Origin) -> N
     assert diagnose("cache-unbounded", text, context="http") == ()
     with served(each_binary, text) as instance:
         with instance.client() as client:
-            requests = [Request(f"GET /{number} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) for number in range(1200)]
+            requests = [RequestBytes(f"GET /{number} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) for number in range(1200)]
             origin.expect(1)
             assert all(answer.endswith(BODY) for answer in client.ask(requests))
         assert origin.requests == 1200
@@ -218,7 +218,9 @@ def test_a_response_that_the_cache_has_no_room_for(each_binary: nginx.Binary) ->
     lengths = []
     for text in (before, after):
         with served(each_binary, text, {"html/big": b"x" * size}, SMALL) as instance, instance.client() as client:
-            (answer,) = client.ask([Request(b"GET /big HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)])
+            (answer,) = client.ask(
+                [RequestBytes(b"GET /big HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)]
+            )
         lengths.append(len(answer.partition(b"\r\n\r\n")[2]))
     assert lengths[0] == size
     assert lengths[1] < size

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Client, Request
+from nginxopt.system.http import Client, RequestBytes
 from tests.lintcheck import diagnose, fixed
 from tests.support import PATIENCE
 
@@ -32,9 +32,9 @@ def answers(binary: nginx.Binary, server: str, headers: str = "") -> dict[str, b
         return dict(zip(names, responses, strict=True))
 
 
-def request(target: str, headers: str = "") -> Request:
+def request(target: str, headers: str = "") -> RequestBytes:
     """A request of a client that takes gzip."""
-    return Request(f"GET {target} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n{headers}\r\n".encode())
+    return RequestBytes(f"GET {target} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n{headers}\r\n".encode())
 
 
 def is_compressed(answer: bytes) -> bool:

@@ -10,7 +10,7 @@ from nginxopt.config import load
 from nginxopt.lint import Severity
 from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, judge
 from tests.nginx.example import verdict_on, warnings
 from tests.nginx.test_rules_security import answered, request_of, witness_of
@@ -49,7 +49,7 @@ def ask(binary: nginx.Binary, server: str, target: str, http: str = "") -> bytes
     """The answer to a GET."""
     with nginx.Instance(binary, servers=[server.encode()], http=http.encode()) as instance, instance.client() as client:
         head = f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-        return client.ask([Request(head.encode(), alone=True)])[0]
+        return client.ask([RequestBytes(head.encode(), alone=True)])[0]
 
 
 def test_a_server_that_returns_has_no_locations(each_binary: nginx.Binary) -> None:
@@ -183,7 +183,7 @@ def test_a_zone_alone_limits_nothing(each_binary: nginx.Binary) -> None:
     (diagnostic,) = diagnose("zone-unused", whole)
     assert 'no limit_req names the zone "each"' in diagnostic.message
     assert not diagnose("zone-unused", whole.replace("root", "limit_req zone=each; root"))
-    head = Request(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
+    head = RequestBytes(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
     for limit, served in (("", 20), ("limit_req zone=each; ", 1)):
         server = f"{limit}location / {{ try_files /50x.html =404; }}".encode()
         with (
@@ -269,4 +269,4 @@ def test_the_first_server_takes_foreign_hosts(each_binary: nginx.Binary) -> None
         instance.client() as client,
     ):
         head = b"GET /x HTTP/1.1\r\nHost: host.invalid\r\nConnection: close\r\n\r\n"
-        assert client.ask([Request(head, alone=True)])[0].endswith(b"server a")
+        assert client.ask([RequestBytes(head, alone=True)])[0].endswith(b"server a")

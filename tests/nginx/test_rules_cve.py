@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.version import dotted
 from tests.lintcheck import diagnose
 
@@ -99,7 +99,7 @@ def test_the_shapes(each_binary: nginx.Binary, name: str) -> None:
         nginx.Instance(each_binary, servers=[shape.server.encode()], http=http) as instance,
         instance.client() as client,
     ):
-        (answer,) = client.ask([Request("\r\n".join(lines).encode(), alone=True)])
+        (answer,) = client.ask([RequestBytes("\r\n".join(lines).encode(), alone=True)])
     ends = bool(findings) and _is_sanitized(each_binary)
     assert (answer == b"") if ends else (shape.shows in answer)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose
 from tests.nginx.example import verdict_on
 from tests.support import PATIENCE
@@ -17,12 +17,12 @@ from tests.support import PATIENCE
 TEXT = b"a { color: red }\n" * 400
 
 
-def get(path: str = "/") -> Request:
+def get(path: str = "/") -> RequestBytes:
     """A request that allows compression."""
-    return Request(f"GET {path} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n".encode())
+    return RequestBytes(f"GET {path} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n".encode())
 
 
-def answers(binary: nginx.Binary, server: str, requests: Sequence[Request], *, http: str = "") -> list[bytes]:
+def answers(binary: nginx.Binary, server: str, requests: Sequence[RequestBytes], *, http: str = "") -> list[bytes]:
     """The answers of a server to requests on one connection, as far as it stays open."""
     files = {"html/a.css": TEXT}
     with (

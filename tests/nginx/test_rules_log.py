@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import fixed
 
-ASK = Request(b"GET /file HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n", alone=True)
+ASK = RequestBytes(b"GET /file HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n", alone=True)
 FILES = {"html/file": b"text"}
 
 

@@ -20,7 +20,7 @@ from nginxopt.lint.run import Selected, lint
 from nginxopt.semantics import PIVOT
 from nginxopt.settings.file import Settings
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, fixed, read
 
@@ -92,7 +92,7 @@ def asked(
     binary: nginx.Binary, setup: Setup, *, backend: bytes = BACKEND, requests: Sequence[bytes] = ()
 ) -> list[bytes]:
     """The answers to 20 requests, one after the other, or to those given."""
-    sequence = [Request(data) for data in requests or [get()] * REQUESTS]
+    sequence = [RequestBytes(data) for data in requests or [get()] * REQUESTS]
     servers = (setup.server.encode(), backend)
     with nginx.Instance(binary, servers=servers, http=setup.http.encode()) as running, running.client() as client:
         return [answer for request in sequence for answer in client.ask([request])]

@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.request import from_curl, read_url
 from nginxopt.request.chains import chains
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.redirects import RedirectChain
 from nginxopt.request.world import World
@@ -60,7 +60,7 @@ def build_of(binary: nginx.Binary) -> Build:
     return Build(Version.of(binary.version))
 
 
-def ask(model: Model, uri: str) -> OutcomeForm:
+def ask(model: SiteModel, uri: str) -> OutcomeForm:
     """What the model says of a URI of the site."""
     request = from_curl(read_url(f"http://a.test{uri}"))
     return model.trace(model.gate().form(request), World())["outcome"]
@@ -73,7 +73,7 @@ def test_redirects_are_followed_as_nginx_goes() -> None:
     build = build_of(the_nginx())
     certain = 0
     for text, replies in zip(programs, by_program, strict=True):
-        model = Model(read(text, "server"), build)
+        model = SiteModel(read(text, "server"), build)
         for uri, reply in zip(URIS, replies, strict=True):
             outcome = ask(model, uri)
             if outcome["kind"] == "redirect":
@@ -167,7 +167,7 @@ def test_locations_are_chosen_as_nginx_does() -> None:
     uris = ["/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/c", "/b", "/b/c", "/b/c/b", "/B", "/c", "/xb"]
     by_server = answers(servers, [get(uri) for uri in uris])
     for text, replies in zip(servers, by_server, strict=True):
-        model = Model(read(text, "server"), build_of(the_nginx()))
+        model = SiteModel(read(text, "server"), build_of(the_nginx()))
         for uri, reply in zip(uris, replies, strict=True):
             expected = reply.partition(b"\r\n\r\n")[2].decode() if reply.startswith(b"HTTP/1.1 200 ") else None
             assert ask(model, uri)["body"] == expected, (text, uri)

@@ -9,7 +9,7 @@ import pytest
 from nginxopt.lint import Severity
 from nginxopt.semantics import levels
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import TARGET, diagnose, fix_text, fixed, read
 from tests.nginx.raw import answers, get, location
 from tests.support import needs_nginx, the_nginx
@@ -56,7 +56,7 @@ def test_a_single_literal_differs_with_a_body() -> None:
     after = fixed("rewrite-single-literal", before, context="server").decode()
     expect = get("/x", method="POST", head="Content-Length: 1\r\nExpect: 100-continue\r\n")
     chunk = get("/x", method="POST", head="Transfer-Encoding: chunked\r\n")
-    requests = [Request(expect.data + b"a", alone=True), Request(chunk.data + b"zz\r\n", alone=True)]
+    requests = [RequestBytes(expect.data + b"a", alone=True), RequestBytes(chunk.data + b"zz\r\n", alone=True)]
     original, compiled = answers([before, after], requests)
     assert [answer[9:12] for answer in original] == [b"301", b"301"]
     assert [answer[9:12] for answer in compiled] == [b"100", b"400"]

@@ -14,7 +14,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic, Severity, Witness
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
 from tests.nginx.example import certificate
 
@@ -36,12 +36,12 @@ def found(rule: str, text: str, context: str = "server", target: str = "1.22.1")
     return diagnose(rule, text, context=context, target=target)
 
 
-def request_of(witness: Witness) -> Request:
+def request_of(witness: Witness) -> RequestBytes:
     """A witness as it is sent."""
     url = urlsplit(witness.url)
     target = witness.url.removeprefix(f"{url.scheme}://{url.netloc}")
     lines = [f"{witness.method} {target} HTTP/1.1", f"Host: {url.hostname}", *witness.headers, "Connection: close"]
-    return Request("\r\n".join([*lines, "", ""]).encode(), alone=True)
+    return RequestBytes("\r\n".join([*lines, "", ""]).encode(), alone=True)
 
 
 def answered(

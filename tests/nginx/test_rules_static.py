@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import fixed
 from tests.support import PATIENCE
 
@@ -73,7 +73,9 @@ def answered(binary: nginx.Binary, server: str) -> tuple[bytes, str]:
     servers = [f"error_log file.log debug;\n{server}".encode()]
     http = b"server { listen unix:temp/origin; }"
     with nginx.Instance(binary, servers=servers, http=http, files=FILES) as instance, instance.client() as client:
-        answer = client.ask([Request(b"GET /a.css HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)])[0]
+        answer = client.ask([RequestBytes(b"GET /a.css HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)])[
+            0
+        ]
         return re.sub(rb"Date: [^\r]*\r\n", b"", answer), (instance.prefix / "file.log").read_text()
 
 

@@ -9,7 +9,7 @@ import pytest
 from nginxopt.lint import Safety
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import fixed
 
 BIG = bytes(range(256)) * 40_000
@@ -50,7 +50,7 @@ ORIGIN = "server { listen unix:origin.sock; root html; }\n"
 def responses_to(binary: nginx.Binary, http: str, server: str) -> list[bytes]:
     """The responses to all URIs, whole and in part, without their dates."""
     heads = ["", "Range: bytes=5-9\r\n", "Accept-Encoding: gzip\r\n"]
-    requests = [Request(f"GET {uri} HTTP/1.1\r\nHost: a\r\n{head}\r\n".encode()) for uri in URIS for head in heads]
+    requests = [RequestBytes(f"GET {uri} HTTP/1.1\r\nHost: a\r\n{head}\r\n".encode()) for uri in URIS for head in heads]
     data = (ORIGIN + http).encode()
     instance = nginx.Instance(binary, http=data, servers=[server.encode()], files=FILES)
     with instance, instance.client() as client:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.nginx.experiments import say
 
 STATE = 'location / { return 200 "uri=[$uri] args=[$args]"; }'
@@ -358,7 +358,8 @@ def test_experiment(laboratory: nginx.Instance, index: int) -> None:
     """The server responds as the experiment claims."""
     experiment = EXPERIMENTS[index]
     requests = [
-        Request(f"GET {target} HTTP/1.1\r\nHost: {experiment.host}\r\n\r\n".encode()) for target in experiment.answers
+        RequestBytes(f"GET {target} HTTP/1.1\r\nHost: {experiment.host}\r\n\r\n".encode())
+        for target in experiment.answers
     ]
     with laboratory.client(index) as client:
         answers = client.ask(requests)

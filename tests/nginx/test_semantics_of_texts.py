@@ -10,7 +10,7 @@ import pytest
 from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.sections import Phase
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.nginx.experiments import say
 
 OK = ""  # nothing is said
@@ -124,7 +124,7 @@ def test_tokens(binary: nginx.Binary) -> None:
     with nginx.Instance(binary, servers=servers) as instance:
         for index, read in enumerate(written.values()):
             with instance.client(index) as client:
-                (answer,) = client.ask([Request(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")])
+                (answer,) = client.ask([RequestBytes(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")])
             assert answer.decode().partition("\r\n\r\n")[2] == read
 
 
@@ -146,14 +146,14 @@ def test_return_reads_the_body(binary: nginx.Binary, request_head: str, by_rewri
     servers = [b"rewrite ^ https://e.com/ permanent;", b"return 301 https://e.com/;"]
     with nginx.Instance(binary, servers=servers) as instance:
         for index, start in enumerate((by_rewrite, by_return)):
-            (answer,) = instance.client(index).ask([Request(data, alone=True)])
+            (answer,) = instance.client(index).ask([RequestBytes(data, alone=True)])
             assert answer.startswith(start)
 
 
 def test_return_does_not_decode(binary: nginx.Binary) -> None:
     """A rewrite decodes %XX in its target and in the client's Host, `return` decodes neither."""
     servers = [b"rewrite ^ https://$http_host/%41 permanent;", b"return 301 https://$http_host/%41;"]
-    request = Request(b"GET / HTTP/1.1\r\nHost: H%41x.test\r\n\r\n")
+    request = RequestBytes(b"GET / HTTP/1.1\r\nHost: H%41x.test\r\n\r\n")
     with (
         nginx.Instance(binary, servers=servers) as instance,
         instance.client(0) as by_rewrite,

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from nginxopt.rewrite.tables import CheckedTable, emit, prove
 from nginxopt.rewrite.tables.questions import ask
 from nginxopt.rewrite.tables.table import Kind
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary, Instance
 from tests.tables import SAMPLES, apache_lists, checked, compiled, csv_tables, lists
 
@@ -82,7 +82,7 @@ def answers(binary: Binary, emission_of: tuple[Kind, bytes], server: bytes, targ
     }
     instance = Instance(binary, servers=[b"include server.conf;\n" + server], http=b"include http.conf;", files=files)
     with instance, instance.client() as client:
-        return client.ask([Request(b"GET %s HTTP/1.1\r\n%s" % (target, HOST)) for target in targets])
+        return client.ask([RequestBytes(b"GET %s HTTP/1.1\r\n%s" % (target, HOST)) for target in targets])
 
 
 def test_only_what_clients_ask_for_is_answered(each_binary: Binary) -> None:

@@ -13,14 +13,14 @@ from nginxopt.config import Config, load, load_text
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.private import Exchange, PrivateNginx
 from nginxopt.request.real import compare, differences
 from nginxopt.request.trace import Circumstances, Trace, trace
 from nginxopt.request.world import World
 from nginxopt.system import nginx
-from nginxopt.system.echo import Asked
+from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.exchange import Response
 
 probe = cache(builds.probe)  # a binary is run once to learn its build
@@ -113,7 +113,7 @@ def loaded(folder: Path, text: str) -> Config:
 
 def traced(config: Config, binary: nginx.Binary, text: str, world: World) -> Trace:
     """The trace of a request for a build."""
-    model = Model(config, probe(binary))
+    model = SiteModel(config, probe(binary))
     return trace(model, read_request(text), Circumstances(world, model.gate(), "nginx -v"))
 
 
@@ -192,7 +192,7 @@ def test_tls_without_a_parameter(each_binary: nginx.Binary) -> None:
     config = load_text(text, "nginx.conf")
     if each_binary.version >= (1, 25, 1):
         with pytest.raises(InputError, match="ssl"):
-            Model(config, probe(each_binary))
+            SiteModel(config, probe(each_binary))
     else:
         result = traced(config, each_binary, "https://a.example/", World())
         comparison = compare(config, result, World(), each_binary)
@@ -246,22 +246,24 @@ PASSED = {"server": "app", "scheme": "http", "method": "GET", "target": "/x"}
         (outcome(headers=[{"node": 0, "name": "location", "value": "/a"}]), MOVED, [], []),
         (outcome(location="/b"), MOVED, [], ["nginx sends the Location /a, not /b"]),
         (outcome(), MOVED, [], ["nginx sends the Location /a, not none"]),
-        (outcome(kind="proxy", upstream=PASSED), OK, [Asked("proxy", b"GET /x")], []),
+        (outcome(kind="proxy", upstream=PASSED), OK, [EchoedRequest("proxy", b"GET /x")], []),
         (outcome(kind="proxy", upstream=PASSED), OK, [], ["nginx passes nothing on, and answers 200"]),
         (
             outcome(kind="proxy", upstream=PASSED),
             OK,
-            [Asked("proxy", b"GET /y")],
+            [EchoedRequest("proxy", b"GET /y")],
             ["nginx passes on GET /y, not GET /x"],
         ),
         (
             outcome(kind="proxy", upstream=PASSED),
             OK,
-            [Asked("scgi")],
+            [EchoedRequest("scgi")],
             ["nginx passes the request on by scgi, not proxy"],
         ),
     ],
 )
-def test_differences(said: OutcomeForm, response: Response | None, asked: list[Asked], expected: list[str]) -> None:
+def test_differences(
+    said: OutcomeForm, response: Response | None, asked: list[EchoedRequest], expected: list[str]
+) -> None:
     """Each part of an outcome is compared with the response, or with what the echo got."""
     assert list(differences(said, Exchange(response, asked, b"", 0.0))) == expected

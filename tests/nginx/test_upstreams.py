@@ -10,7 +10,7 @@ from nginxopt.config import load_text
 from nginxopt.lint import Model
 from nginxopt.semantics import Pass
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
 
 OLD = Version(1, 22, 1)
@@ -83,7 +83,7 @@ def seen(binary: nginx.Binary, text: str) -> tuple[str, str, str]:
     server = f"location /in/ {{ set $memcached_key k; {shown} {text}; }}".encode()
     with nginx.Instance(binary, servers=[server], http=UPSTREAMS, log_level="error") as instance:
         with instance.client() as client:
-            answer = client.ask([Request(b"GET /in/asked?arg HTTP/1.1\r\nHost: a.test\r\n\r\n")])[0].decode()
+            answer = client.ask([RequestBytes(b"GET /in/asked?arg HTTP/1.1\r\nHost: a.test\r\n\r\n")])[0].decode()
         log = " ".join(instance.error_log())
     host, port = (re.search(rf"\r\nX-{name}: (.*)\r\n", answer) for name in ("Host", "Port"))
     went = re.search(r'upstream: "(.*?)", host', log)

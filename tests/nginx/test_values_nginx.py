@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.semantics import values
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 
 TIMES = (
     "0", "0s", "1", "75s", "1m", "1m 30s", "1m30s", "1m30", "1h1", "500ms", "0ms", "1s500ms", "1s 500ms", "1 500ms",
@@ -80,4 +80,4 @@ def test_sizes_are_worth_the_same(binary: nginx.Binary) -> None:
 def asked(instance: nginx.Instance, server: int) -> bytes:
     """The answer of a server."""
     with instance.client(server) as client:
-        return client.ask([Request(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")])[0]
+        return client.ask([RequestBytes(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")])[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nginxopt.lint import Safety
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
 from tests.nginx.modules import LUA, require_lua
 
@@ -27,6 +27,6 @@ def test_lua_reads_the_variable_of_a_map(binary: nginx.Binary) -> None:
     for http in (before, after):
         instance = nginx.Instance(binary, main=LUA.encode(), http=http.encode(), servers=[lua.encode()])
         with instance, instance.client() as client:
-            (response,) = client.ask([Request(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")])
+            (response,) = client.ask([RequestBytes(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")])
         shown.append([value for value in (b"[close]", b"[]") if value in response])
     assert shown == [[b"[close]"], [b"[]"]]

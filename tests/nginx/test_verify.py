@@ -13,11 +13,11 @@ import pytest
 from nginxopt import cli
 from nginxopt.config import load_text
 from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
-from nginxopt.verify import Verification, Witness, confirming, verify
+from nginxopt.verify import RequestWitness, Verification, confirming, verify
 from nginxopt.version import Version
 from tests.nginx.layouts import Ran
 from tests.nginx.running import running
@@ -73,9 +73,9 @@ def run_command(
     return call
 
 
-def model(binary: nginx.Binary, text: str) -> Model:
+def model(binary: nginx.Binary, text: str) -> SiteModel:
     """The model of a side."""
-    return Model(load_text(text.encode(), "nginx.conf"), Build(Version.of(binary.version)))
+    return SiteModel(load_text(text.encode(), "nginx.conf"), Build(Version.of(binary.version)))
 
 
 def plain(path: str, port: int) -> RequestForm:
@@ -197,7 +197,7 @@ def test_a_witness_that_nginx_does_not_confirm(binary: nginx.Binary, monkeypatch
     monkeypatch.setattr(confirming, "differences", lambda *_: ["nginx answers 200, not 301"])
     text = whole("return 301 /a;"), whole("return 302 /a;")
     sides = [load_text(data.encode(), "nginx.conf") for data in text]
-    models = [Model(config, Build(Version.of(binary.version))) for config in sides]
+    models = [SiteModel(config, Build(Version.of(binary.version))) for config in sides]
     result = verify(*models)
     assert result.witness is not None
     asked = result.confirmed(confirming.confirm(result.witness, (sides[0], models[0]), (sides[1], models[1]), binary))
@@ -223,11 +223,11 @@ def test_nginx_counts_internal_redirects_over_error_pages(binary: nginx.Binary, 
 def confirmed(binary: nginx.Binary, old: str, new: str) -> Verification:
     """The result after nginx was asked `GET /` of both sides, which were called different by that."""
     sides = [load_text(whole(text).encode(), "nginx.conf") for text in (old, new)]
-    models = [Model(config, Build(Version.of(binary.version))) for config in sides]
+    models = [SiteModel(config, Build(Version.of(binary.version))) for config in sides]
     request, world = plain("/", 8080), World()
     request["connection"]["port"] = models[0].site.site["sockets"][0]["port"]
     before, after = (each.trace(request, world) for each in models)
-    witness = Witness(request, before, after)
+    witness = RequestWitness(request, before, after)
     result = Verification(witness, (), 1, 1, ())
     return result.confirmed(confirming.confirm(witness, (sides[0], models[0]), (sides[1], models[1]), binary))
 

@@ -30,7 +30,7 @@ from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, who
 from nginxopt.errors import RunError
 from nginxopt.format import formatted
 from nginxopt.request.batch import Batch
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.world import World
 from nginxopt.rewrite import plan
@@ -289,7 +289,7 @@ def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for kind in trace.LOGS:
         path = tmp_path / f"{kind}.log"
         path.write_bytes(b"".join(trace.log(kind, text, 400)))
-        model = Model(config, Build(Version(1, 28, 0)))
+        model = SiteModel(config, Build(Version(1, 28, 0)))
         traffic = RequestsFile(str(path), config, model.gate()).read()
         tally = Batch(model, model.gate(), World()).tally(traffic.groups)
         redirected = sum(ends.requests for end, ends in tally.ends.items() if end.kind == "redirect")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from nginxopt.lint import Model as Checked
+from nginxopt.lint import SiteModel as Checked
 from nginxopt.request import chains as module
 from nginxopt.request.chains import chains
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.redirects import RedirectChain
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET, read
@@ -46,7 +46,7 @@ def test_each_url_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work for redirects that all follow each other grows with their number, not its square."""
     asked: list[bytes] = []
 
-    class Counted(Model):
+    class Counted(SiteModel):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             self.native = Counting(self.native, asked)  # type: ignore[assignment]

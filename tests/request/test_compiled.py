@@ -9,23 +9,23 @@ from collections.abc import Sequence
 from benchmarks.mixes import example, wild
 from nginxopt.bench.rewrite_rules import fragment
 from nginxopt.config import load_text
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.verify.asking import request_of
-from nginxopt.verify.part import Address
-from nginxopt.verify.witness import Candidate
+from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.part import ListenAddress
 from tests.lintcheck import TARGET
 
 SERVER = b"events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\nlocation / { return 200 $uri; }\n}\n}\n"
-ADDRESS = Address("inet", "0.0.0.0", 80, quic=False)
+ADDRESS = ListenAddress("inet", "0.0.0.0", 80, quic=False)
 RULES = 1_200  # enough for tables of families
 
 
 def outcomes(http: bytes, server: bytes, paths: Sequence[bytes]) -> list[OutcomeForm]:
     """What becomes of requests for these paths."""
-    model = Model(load_text(SERVER % (http, server), "nginx.conf"), Build(TARGET))
+    model = SiteModel(load_text(SERVER % (http, server), "nginx.conf"), Build(TARGET))
     candidates = [Candidate(path=path, host="h") for path in paths]
     requests = [json.dumps(request_of(each, ADDRESS, is_tls=False)) for each in candidates]
     return [json.loads(answer) for answer in model.native.answers(requests, json.dumps(World().form()))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.request import Gate, NobodyListensError, read_request, read_url
+from nginxopt.request import ClientGate, NobodyListensError, read_request, read_url
 from nginxopt.semantics.site.form import SiteForm, SocketForm
 
 
@@ -44,12 +44,12 @@ MET = [
 @pytest.mark.parametrize(("site_", "url", "host"), MET)
 def test_a_client_connects_to_the_likely_address(site_: SiteForm, url: str, host: str) -> None:
     """A name leads to the address where a server has it, an address to itself."""
-    assert Gate(site_).connection(read_url(url))["host"] == host
+    assert ClientGate(site_).connection(read_url(url))["host"] == host
 
 
 def test_a_handshake_has_the_name() -> None:
     """With TLS the client names the host of the URL, unless that is an address."""
-    gate = Gate(WILD)
+    gate = ClientGate(WILD)
     assert gate.connection(read_url("https://A.example./"))["sni"] == "A.example"
     assert gate.connection(read_url("https://127.0.0.1/"))["sni"] is None
     assert gate.connection(read_url("http://a.example/"))["sni"] is None
@@ -68,19 +68,19 @@ def test_a_handshake_has_the_name() -> None:
 def test_nobody_listens(site_: SiteForm, url: str, message: str) -> None:
     """A request to where nginx does not listen is an error."""
     with pytest.raises(NobodyListensError) as caught:
-        Gate(site_).connection(read_url(url))
+        ClientGate(site_).connection(read_url(url))
     assert caught.value.message == message
 
 
 def test_the_user_chooses_the_address() -> None:
     """--connect is for whatever the URL names."""
-    connection = Gate(SPLIT, to=("10.0.0.2", 80)).connection(read_url("http://a.example:9000/"), b"192.0.2.7")
+    connection = ClientGate(SPLIT, to=("10.0.0.2", 80)).connection(read_url("http://a.example:9000/"), b"192.0.2.7")
     assert (connection["host"], connection["port"], connection["client"]) == ("10.0.0.2", 80, "192.0.2.7")
 
 
 def test_the_form_of_a_request() -> None:
     """The model gets bytes as Latin-1."""
-    form = Gate(WILD).form(read_request("POST http://a.example/?\u00e4"))
+    form = ClientGate(WILD).form(read_request("POST http://a.example/?\u00e4"))
     assert form["method"] == "POST"
     assert form["target"].encode("latin-1") == "/?\u00e4".encode()
     assert form["headers"][0] == ("Host", "a.example")
@@ -89,14 +89,14 @@ def test_the_form_of_a_request() -> None:
 
 def test_a_socket_of_ipv6_may_take_ipv4() -> None:
     """With ipv6only=off a client connects to an IPv4 address as well; nginx has no socket of its own for it."""
-    connection = Gate(BOTH).connection(read_url("http://127.0.0.1/"))
+    connection = ClientGate(BOTH).connection(read_url("http://127.0.0.1/"))
     assert (connection["family"], connection["host"]) == ("inet", "127.0.0.1")
     with pytest.raises(NobodyListensError):
-        Gate(site(socket("::", 80, 0, family="inet6"))).connection(read_url("http://127.0.0.1/"))
+        ClientGate(site(socket("::", 80, 0, family="inet6"))).connection(read_url("http://127.0.0.1/"))
 
 
 def test_the_name_of_the_machine_is_no_site() -> None:
     """`server_name $hostname` names no host that requests could be sent to."""
-    base = Gate(site(socket("0.0.0.0", 80, 0), names=("$hostname",))).base
+    base = ClientGate(site(socket("0.0.0.0", 80, 0), names=("$hostname",))).base
     assert base is not None
     assert base.host == "localhost"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from nginxopt.request import Gate, Request, from_curl, read_request, read_url
-from nginxopt.request.follow import Chain, follow
+from nginxopt.request import ClientGate, Request, from_curl, read_request, read_url
+from nginxopt.request.follow import RedirectSteps, follow
 from nginxopt.request.judgement import Answer, Verdict, answer_of, judge
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.table import Row
+from nginxopt.request.table import ExpectedRow
 from tests.request.test_connection import site, socket
 
 MOVED = Answer("redirect", 301, "https://h/b")
@@ -52,7 +52,7 @@ JUDGED: list[tuple[str, int | str | None, Answer, Verdict]] = [
 @pytest.mark.parametrize(("to", "status", "answer", "verdict"), JUDGED)
 def test_an_answer_is_judged(to: str, status: int | str | None, answer: Answer, verdict: Verdict) -> None:
     """A row passes if all it expects is known to hold, and fails if something is known not to."""
-    assert judge(Row(1, read_request("https://h/a"), to, status), answer) == verdict
+    assert judge(ExpectedRow(1, read_request("https://h/a"), to, status), answer) == verdict
 
 
 def outcome(**values: object) -> OutcomeForm:
@@ -94,7 +94,7 @@ SITE = site(
     *(socket("0.0.0.0", 80, 0, 1), socket("0.0.0.0", 443, 1, tls=True)),
     names=("a.example", ".b.example"),
 )  # fmt: skip
-GATE = Gate(SITE)
+GATE = ClientGate(SITE)
 
 PATHS = {
     "http://a.example/1": Answer("redirect", 301, "/2"),
@@ -115,7 +115,7 @@ def ask(requests: Sequence[Request]) -> list[Answer]:
     return [PATHS.get(str(request)) or Answer("redirect", 301, f"{request.url}x") for request in requests]
 
 
-def chain_of(text: str) -> Chain:
+def chain_of(text: str) -> RedirectSteps:
     """The chain that a request begins."""
     (chain,) = follow([read_request(text)], ask, GATE.serves)
     return chain
@@ -180,4 +180,4 @@ def test_several_chains_are_asked_together() -> None:
 def test_a_site_serves_its_names(name: str, url: str, serves: bool) -> None:
     """A URL is one of the site if a server has its host as a name, where it listens."""
     plain = site(socket("0.0.0.0", 80, 0), socket("0.0.0.0", 443, 0), names=(name,))
-    assert Gate(plain).serves(read_url(url)) is serves
+    assert ClientGate(plain).serves(read_url(url)) is serves

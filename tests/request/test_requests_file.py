@@ -12,7 +12,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, UsageError
-from nginxopt.request import Gate, read_url
+from nginxopt.request import ClientGate, read_url
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.traffic import Traffic
 from tests.request.test_connection import site, socket
@@ -26,7 +26,7 @@ Listed = list[tuple[str, int]]
 def read(path: Path, text: str | bytes, conf: str = "", stated: str | None = None, base: str | None = None) -> Traffic:
     """The requests of a file to a site of several servers, if a base is not stated to one of a single name."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    gate = Gate(SEVERAL if "several" in conf else SITE)
+    gate = ClientGate(SEVERAL if "several" in conf else SITE)
     config = load_text(f"http {{ {conf}\n}}".encode(), "nginx.conf")
     return RequestsFile(str(path), config, gate, stated, read_url(base) if base else None).read()
 
@@ -323,7 +323,7 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no requests in this file"):
         read(tmp_path / "x", "# none\n", stated="urls")
     with pytest.raises(InputError, match="cannot be read: No such file"):
-        RequestsFile(str(tmp_path / "none"), load_text(b""), Gate(SITE)).read()
+        RequestsFile(str(tmp_path / "none"), load_text(b""), ClientGate(SITE)).read()
 
 
 def test_a_log_without_a_host(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     piped = io.BufferedReader(io.BytesIO(combined("GET /a HTTP/1.1").encode()))
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=piped))
     monkeypatch.setattr("nginxopt.request.requests_file._size", lambda _: 0)
-    file = RequestsFile("-", load_text(b"http { }"), Gate(SITE))
+    file = RequestsFile("-", load_text(b"http { }"), ClientGate(SITE))
     assert file.read(lambda *_: pytest.fail("there is no size")).requests == 1
 
 
@@ -350,7 +350,7 @@ def test_progress(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(combined("GET /a HTTP/1.1"))
     told: list[tuple[int, int]] = []
-    RequestsFile(str(path), load_text(b"http { }"), Gate(SITE)).read(lambda done, size: told.append((done, size)))
+    RequestsFile(str(path), load_text(b"http { }"), ClientGate(SITE)).read(lambda done, size: told.append((done, size)))
     assert told == [(path.stat().st_size, path.stat().st_size)]
 
 

@@ -9,18 +9,18 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.request import read_url
 from nginxopt.request.locations import leads_to, normal
-from nginxopt.request.table import Row, read_table
+from nginxopt.request.table import ExpectedRow, read_table
 from nginxopt.text import Source
 
 BASE = read_url("https://shop.example")
 
 
-def read(text: str, *, follow: bool = False, base: bool = True) -> list[Row]:
+def read(text: str, *, follow: bool = False, base: bool = True) -> list[ExpectedRow]:
     """The rows of a table."""
     return read_table(Source("t.csv", text.encode("utf-8", "surrogateescape")), BASE if base else None, follow=follow)
 
 
-def listed(rows: list[Row]) -> list[tuple[int, str, str, int | str | None]]:
+def listed(rows: list[ExpectedRow]) -> list[tuple[int, str, str, int | str | None]]:
     """Rows as plain values."""
     return [(row.line, str(row.request), row.to, row.status) for row in rows]
 

@@ -7,7 +7,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.config.filesystem import Overlay
 from nginxopt.errors import InputError
-from nginxopt.request.transplant import Stage, transplanted
+from nginxopt.request.transplant import PrivateStage, transplanted
 from nginxopt.semantics import Address, Level
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.version import Version
@@ -18,7 +18,7 @@ PORTS = {
     Address("unix", "/s", 0): 7003,
     Address("inet", "0.0.0.0", 443, datagram=True): 7004,
 }
-STAGE = Stage(PORTS, 7009, "/stage/disk", "/etc/nginx/", "/conf/")
+STAGE = PrivateStage(PORTS, 7009, "/stage/disk", "/etc/nginx/", "/conf/")
 
 
 def http_of(text: str) -> Level:
@@ -28,7 +28,7 @@ def http_of(text: str) -> Level:
     return http_level(config, Version(1, 28, 0))
 
 
-def moved(text: str, stage: Stage = STAGE) -> list[str]:
+def moved(text: str, stage: PrivateStage = STAGE) -> list[str]:
     """The lines of the http block on the stage, without those that every one has."""
     lines = transplanted(http_of(text), stage).decode().splitlines()
     return [line for line in lines if "temp_path" not in line and line != "access_log off;"]
@@ -78,7 +78,7 @@ def test_what_leads_away_is_left_out() -> None:
 
 def test_tls_has_a_certificate_of_its_own() -> None:
     """With a certificate `ssl` stays, and http has it for all servers."""
-    stage = Stage(PORTS, 7009, "", "/", "/", ("/c.pem", "/c.key"))
+    stage = PrivateStage(PORTS, 7009, "", "/", "/", ("/c.pem", "/c.key"))
     lines = moved("http { server { listen 443 ssl; ssl_certificate /other; } server { listen 443 ssl; } }", stage)
     assert lines.count("ssl_certificate /c.pem;") == 1
     assert "listen 127.0.0.1:7002 ssl reuseport;" in lines

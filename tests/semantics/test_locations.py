@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.request import from_curl, read_url
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.locations import modifier, path
@@ -21,7 +21,7 @@ LOCATIONS = """
 
 def chosen(text: str, uri: str) -> Level:
     """The level of which the settings are in force for a URI."""
-    model = Model(read(text, "server"), Build(TARGET))
+    model = SiteModel(read(text, "server"), Build(TARGET))
     request = model.gate().form(from_curl(read_url(f"http://a.test{uri}")))
     level = model.trace(request, World())["outcome"]["level"]
     assert level is not None

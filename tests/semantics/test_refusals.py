@@ -16,7 +16,7 @@ from nginxopt.config import load_text
 from nginxopt.config.declarations import PLACES, declarations
 from nginxopt.errors import InputError
 from nginxopt.semantics import levels
-from nginxopt.semantics.refusals import Refusal, Stage, refusals
+from nginxopt.semantics.refusals import Refusal, RefusalStage, refusals
 from nginxopt.version import Version
 
 _TABLES = Path(__file__).parent / "refusals"
@@ -139,8 +139,8 @@ def test_a_refusal_has_the_word_that_is_wrong() -> None:
     (first, second) = _found(
         "events {}\nhttp {\n    server {\n        error_page 200\n   99 /a; expires x y;\n    }\n}\n"
     )
-    assert (str(first.word), first.stage) == ("200", Stage.SETTER)
-    assert (str(second.word), second.stage) == ("expires", Stage.SETTER)
+    assert (str(first.word), first.stage) == ("200", RefusalStage.SETTER)
+    assert (str(second.word), second.stage) == ("expires", RefusalStage.SETTER)
 
 
 @pytest.mark.parametrize(

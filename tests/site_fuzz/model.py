@@ -32,7 +32,7 @@ def build(binary: nginx.Binary, prefix: Path) -> Build:
 class Model:
     """The model of a configuration."""
 
-    model: models.Model
+    model: models.SiteModel
 
     @classmethod
     def of_text(cls, text: str, build: Build) -> Model:
@@ -43,7 +43,7 @@ class Model:
     @classmethod
     def of(cls, config: Config, build: Build) -> Model:
         """Return the model of a configuration. `InputError` as above."""
-        return cls(models.Model(config, build))
+        return cls(models.SiteModel(config, build))
 
     def outcomes(self, requests: Sequence[Request]) -> list[Outcome | None]:
         """Return what becomes of requests; None for one whose lines are no request."""

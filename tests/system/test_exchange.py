@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from nginxopt.system.echo import Asked, Echo
+from nginxopt.system.echo import Echo, EchoedRequest
 from nginxopt.system.exchange import exchange
 
 
@@ -64,15 +64,19 @@ FASTCGI = struct.pack(">BBHHBx", 1, 1, 1, 8, 0) + bytes(8) + struct.pack(">BBHHB
 @pytest.mark.parametrize(
     ("request_", "asked", "answer"),
     [
-        (b"POST /x?y HTTP/1.0\r\nHost: a\r\n\r\n", Asked("proxy", b"POST /x?y", (b"Host: a",)), b"HTTP/1.1 200 OK\r\n"),
-        (FASTCGI, Asked("fastcgi"), struct.pack(">BBH", 1, 6, 1)),
-        (b"\0\4\0\0\1\0a\0", Asked("uwsgi"), b"Status: 200 OK\r\n"),
-        (b"3:abc,", Asked("scgi"), b"Status: 200 OK\r\n"),
-        (b"get /key\r\n", Asked("memcached", b"/key"), b"VALUE /key 0 4\r\necho\r\nEND\r\n"),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Asked("grpc"), b""),
+        (
+            b"POST /x?y HTTP/1.0\r\nHost: a\r\n\r\n",
+            EchoedRequest("proxy", b"POST /x?y", (b"Host: a",)),
+            b"HTTP/1.1 200 OK\r\n",
+        ),
+        (FASTCGI, EchoedRequest("fastcgi"), struct.pack(">BBH", 1, 6, 1)),
+        (b"\0\4\0\0\1\0a\0", EchoedRequest("uwsgi"), b"Status: 200 OK\r\n"),
+        (b"3:abc,", EchoedRequest("scgi"), b"Status: 200 OK\r\n"),
+        (b"get /key\r\n", EchoedRequest("memcached", b"/key"), b"VALUE /key 0 4\r\necho\r\nEND\r\n"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", EchoedRequest("grpc"), b""),
     ],
 )
-def test_the_echo_answers_every_protocol(request_: bytes, asked: Asked, answer: bytes) -> None:
+def test_the_echo_answers_every_protocol(request_: bytes, asked: EchoedRequest, answer: bytes) -> None:
     """The first byte tells the protocol; a request that comes in pieces is one, and an unfinished one is not kept."""
     with Echo() as echo:
         with socket.create_connection(("127.0.0.1", echo.port), 10) as unfinished:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nginxopt.config import Directive, Scope, load_text
 from nginxopt.errors import NginxoptError
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.text import Span
 from nginxopt.verify import Verification, verify
@@ -42,12 +42,12 @@ class Mutant:
     text: bytes
 
 
-def mutants(draw: random.Random, path: Path, most: int) -> tuple[Model | None, list[Mutant]]:
+def mutants(draw: random.Random, path: Path, most: int) -> tuple[SiteModel | None, list[Mutant]]:
     """Return the model of a file, and changes of different kinds; no model if it is refused."""
     data = path.read_bytes()
     try:
         config = load_text(data, str(path), missing_ok=True)
-        old = Model(config, _BUILD)
+        old = SiteModel(config, _BUILD)
     except NginxoptError:
         return None, []
     main = config.main.source
@@ -60,10 +60,10 @@ def mutants(draw: random.Random, path: Path, most: int) -> tuple[Model | None, l
     return old, [draw.choice(kinds[kind]) for kind in chosen]
 
 
-def verified(old: Model, mutant: Mutant, path: Path) -> Verification | None:
+def verified(old: SiteModel, mutant: Mutant, path: Path) -> Verification | None:
     """What `verify` says of a mutant; None if it is refused."""
     try:
-        return verify(old, Model(load_text(mutant.text, str(path), missing_ok=True), _BUILD))
+        return verify(old, SiteModel(load_text(mutant.text, str(path), missing_ok=True), _BUILD))
     except NginxoptError:
         return None
 

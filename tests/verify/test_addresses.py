@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, UsageError
-from nginxopt.lint.queries.model import Model as LintModel
+from nginxopt.lint.queries.model import SiteModel as LintModel
 from nginxopt.lint.queries.names import conflicts, shown
-from nginxopt.request import Gate, NobodyListensError, read_url
-from nginxopt.request.model import Model
+from nginxopt.request import ClientGate, NobodyListensError, read_url
+from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.private import PrivateNginx
 from nginxopt.request.world import World
-from nginxopt.semantics import Address as ListenAddress
+from nginxopt.semantics import ListenAddress as ListenAddress
 from nginxopt.semantics.site import Build
 from nginxopt.verify import confirm, verify
 from nginxopt.verify.asking import request_of
-from nginxopt.verify.part import Address
-from nginxopt.verify.witness import Candidate
+from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.part import ListenAddress
 from nginxopt.version import Version
 from tests.support import needs_nginx, the_nginx
 
@@ -38,25 +38,25 @@ http {{
 """
 
 
-def model(text: str) -> Model:
+def model(text: str) -> SiteModel:
     """The model of a configuration, with a certificate."""
     text = re.sub(r"http \{(?! *\n)", "http { ssl_certificate a; ssl_certificate_key a; ", text, count=1)
-    return Model(load_text(text.encode(), "nginx.conf"), Build(VERSION))
+    return SiteModel(load_text(text.encode(), "nginx.conf"), Build(VERSION))
 
 
-def site(on: str = "443", b: str = "b", c: str = "c") -> Model:
+def site(on: str = "443", b: str = "b", c: str = "c") -> SiteModel:
     """Three servers at one port: over QUIC the first and the last, over TCP the last two."""
     both = " ipv6only=off" if on.startswith("[") else ""
     return model(SITE.format(on=on, both=both, b=b, c=c))
 
 
-def answer(site: Model, host: str, *, quic: bool = False) -> OutcomeForm:
+def answer(site: SiteModel, host: str, *, quic: bool = False) -> OutcomeForm:
     """What becomes of a request to a host."""
     if quic:
-        request = request_of(Candidate(host=host), Address("inet", "127.0.0.1", 443, quic=True), is_tls=True)
+        request = request_of(Candidate(host=host), ListenAddress("inet", "127.0.0.1", 443, quic=True), is_tls=True)
     else:
-        connection = Gate(site.site.site).connection(read_url(f"https://{host}/"))
-        request = request_of(Candidate(host=host), Address("inet", "127.0.0.1", 443, quic=False), is_tls=True)
+        connection = ClientGate(site.site.site).connection(read_url(f"https://{host}/"))
+        request = request_of(Candidate(host=host), ListenAddress("inet", "127.0.0.1", 443, quic=False), is_tls=True)
         request["connection"] = connection
     return site.trace(request, World())["outcome"]
 
@@ -131,7 +131,9 @@ def test_tls_stands_for_quic_in_a_private_nginx() -> None:
     three = site()
     with PrivateNginx(three.config, "/", World(), the_nginx(), tls=True) as private:
         for quic, body in ((False, b"b"), (True, b"c")):
-            request = request_of(Candidate(host="x.example"), Address("inet", "0.0.0.0", 443, quic=quic), is_tls=True)
+            request = request_of(
+                Candidate(host="x.example"), ListenAddress("inet", "0.0.0.0", 443, quic=quic), is_tls=True
+            )
             response = private.ask(private.moved(request)).response
             assert response is not None
             assert response.body == body
@@ -141,7 +143,9 @@ def test_tls_stands_for_quic_in_a_private_nginx() -> None:
 def test_addresses_of_a_private_nginx(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request that no server listens for is an error; a port that stands for another is not taken for that one."""
     with PrivateNginx(site().config, "/", World(), the_nginx(), tls=True) as private:
-        request = request_of(Candidate(host="x.example"), Address("inet", "0.0.0.0", 444, quic=False), is_tls=True)
+        request = request_of(
+            Candidate(host="x.example"), ListenAddress("inet", "0.0.0.0", 444, quic=False), is_tls=True
+        )
         with pytest.raises(UsageError, match=r"no server listens at 127\.0\.0\.1:444$") as error:
             private.moved(request)
         assert "*:443 (QUIC)" in (error.value.hint or "")
@@ -175,23 +179,23 @@ def written(servers: list[tuple[list[str], list[str], str]], *, quic: bool) -> s
     return f"events {{}} http {{ {first} {' '.join(texts)} }}"
 
 
-def over_tcp(site: Model, host: str) -> list[object]:
+def over_tcp(site: SiteModel, host: str) -> list[object]:
     """What becomes of requests to a host over TCP, with and without TLS."""
     outcomes: list[object] = []
     for scheme, port in product(("http", "https"), (80, 443)):
         try:
-            connection = Gate(site.site.site).connection(read_url(f"{scheme}://{host}:{port}/"))
+            connection = ClientGate(site.site.site).connection(read_url(f"{scheme}://{host}:{port}/"))
         except NobodyListensError:
             outcomes.append(None)
             continue
-        request = request_of(Candidate(host=host), Address("inet", "", port, quic=False), is_tls=False)
+        request = request_of(Candidate(host=host), ListenAddress("inet", "", port, quic=False), is_tls=False)
         request["connection"] = connection
         outcome = site.trace(request, World())["outcome"]
         outcomes.append((connection["host"], outcome["status"], outcome["body"]))
     return outcomes
 
 
-def found_over_tcp(site: Model) -> list[tuple[str, str]]:
+def found_over_tcp(site: SiteModel) -> list[tuple[str, str]]:
     """The names that nginx ignores at addresses of TCP, and the default servers, as rules see them."""
     seen = LintModel(site.config, VERSION)
     lost = [(str(conflict.address), shown(conflict)) for conflict in conflicts(seen) if not conflict.address.datagram]
@@ -212,6 +216,6 @@ def test_what_listens_over_quic_changes_nothing_over_tcp(servers: list[tuple[lis
     assert verdicts != ["different", "unknown"]
 
 
-def edited(site: Model) -> Model:
+def edited(site: SiteModel) -> SiteModel:
     """A configuration whose first server with TCP answers otherwise."""
     return model(site.config.files[0].source.data.decode().replace("return 200 0;", "return 200 edited;"))

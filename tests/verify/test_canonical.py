@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nginxopt._native import captures
 from nginxopt.verify.canonical import behind_segments, canonical
-from nginxopt.verify.symbols import Capture, Derived, Join, Match, Text, Variable
+from nginxopt.verify.symbols import Capture, Derived, Join, KnownBytes, Match, Variable
 
 RESTS = (
     b"(.*)$",
@@ -70,7 +70,7 @@ def test_values() -> None:
 
     def value(pattern: bytes) -> object:
         group = Capture(Match(Variable("uri"), pattern), "1", "redirect")
-        return (Join((Text(b"/x/"), group)), frozenset([("k", Derived("more", (group,)))]), None, "301")
+        return (Join((KnownBytes(b"/x/"), group)), frozenset([("k", Derived("more", (group,)))]), None, "301")
 
     assert value(rb"^/a/(.*)$") != value(rb"^/b/(.*)$")
     assert canonical(value(rb"^/a/(.*)$")) == canonical(value(rb"^/b/(.*)$"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.verify.keys import Keys
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.live import Live
 from nginxopt.verify.program import Compiler
-from nginxopt.verify.side import Side
+from nginxopt.verify.side import VerifiedSide
 from tests.verify.pairs import whole
 from tests.verify.test_verify import model
 
@@ -18,8 +18,8 @@ READ = "if ($k = a) { return 200 $t; }"
 def kept(script: str) -> frozenset[str]:
     """The variables of a server whose values count when its script is over."""
     site = model(whole(script)).site
-    side = Side(site, site.site, frozenset())
-    definitions = Compiler(side, Keys()).definitions
+    side = VerifiedSide(site, site.site, frozenset())
+    definitions = Compiler(side, Interner()).definitions
     return Live.of((side, side), (definitions, definitions)).kept & {"k", "t"}
 
 

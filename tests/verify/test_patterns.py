@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nginxopt._native import captures
 from nginxopt.verify.branches import branches
 from nginxopt.verify.index import ProgramIndex
+from nginxopt.verify.path_condition import beginning, is_empty, may_begin
 from nginxopt.verify.patterns import (
     beginnings,
     equal_to,
@@ -20,7 +21,6 @@ from nginxopt.verify.patterns import (
     without,
 )
 from nginxopt.verify.program import Operation
-from nginxopt.verify.region import beginning, is_empty, may_begin
 
 SUBJECTS = st.text("/abA-.\n", max_size=7).map(str.encode)
 

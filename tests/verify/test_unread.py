@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
 from nginxopt.version import Version
@@ -17,9 +17,11 @@ _SERVER = "server { listen 8080; %s }"
 _VERSION = Version(1, 22, 1)
 
 
-def model(text: str, version: Version = _VERSION) -> Model:
+def model(text: str, version: Version = _VERSION) -> SiteModel:
     """The model of what stands in http."""
-    return Model(load_text(f"events {{}} http {{ {text} }}".encode(), "nginx.conf", missing_ok=True), Build(version))
+    return SiteModel(
+        load_text(f"events {{}} http {{ {text} }}".encode(), "nginx.conf", missing_ok=True), Build(version)
+    )
 
 
 def compared(old: str, new: str, around: str = _SERVER) -> Verification:
@@ -157,7 +159,7 @@ def test_a_file_that_is_included_in_a_block(text: str, tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "part").write_text(part)
         (folder / "nginx.conf").write_text(_HTTP % text)
-        sides.append(Model(load(folder / "nginx.conf"), Build(_VERSION)))
+        sides.append(SiteModel(load(folder / "nginx.conf"), Build(_VERSION)))
     old, new, same = sides
     assert verify(old, new).verdict != "equivalent"
     assert verify(old, same).verdict == "equivalent"
@@ -169,7 +171,7 @@ def test_types_of_an_empty_file_are_none(tmp_path: Path) -> None:
     texts = {"plain": "root /x;", "empty": "types { include part; } root /x;"}
     for name, text in texts.items():
         (tmp_path / name).write_text(_HTTP % f"server {{ listen 80; {text} }}")
-    old, new = (Model(load(tmp_path / name), Build(_VERSION)) for name in texts)
+    old, new = (SiteModel(load(tmp_path / name), Build(_VERSION)) for name in texts)
     assert verify(old, new).verdict == "unknown"
 
 
@@ -271,7 +273,7 @@ def test_what_upstreams_say_without_an_effect_on_answers_is_named() -> None:
 def test_what_stands_around_a_fragment_is_taken_as_given() -> None:
     """Nothing does; of whole configurations this is no question."""
     premise = "nothing stands around these parts of a configuration"
-    part = Model(load_text(b"location / { return 200 a; }", "part.conf"), Build(_VERSION))
+    part = SiteModel(load_text(b"location / { return 200 a; }", "part.conf"), Build(_VERSION))
     assert premise in verify(part, part).given
     assert premise not in compared(_LINE, _LINE).given
 
@@ -320,7 +322,7 @@ def test_upstreams_that_a_missing_file_does_not_use() -> None:
 def test_a_fragment_without_servers(old: str, new: str) -> None:
     """Its settings and variables count for the servers of whatever includes it."""
     sides = [
-        Model(load_text(text.encode(), "part.conf", context=("http",)), Build(_VERSION)) for text in (old, new, old)
+        SiteModel(load_text(text.encode(), "part.conf", context=("http",)), Build(_VERSION)) for text in (old, new, old)
     ]
     assert verify(sides[0], sides[1]).verdict == "unknown"
     assert verify(sides[0], sides[2]).verdict == "equivalent"
@@ -345,7 +347,7 @@ def test_the_hosts_of_servers_beside_others(new: str, host: str) -> None:
     """
     for context, text in ((("http",), "{}"), (None, "events {{}} http {{ include conf.d/*.conf; {} }}")):
         old, other, same = (
-            Model(load_text(text.format(each).encode(), "nginx.conf", context=context), Build(_VERSION))
+            SiteModel(load_text(text.format(each).encode(), "nginx.conf", context=context), Build(_VERSION))
             for each in (_A, new, _A.replace("listen 80", "listen *:80"))
         )
         result = verify(old, other)
@@ -353,6 +355,7 @@ def test_the_hosts_of_servers_beside_others(new: str, host: str) -> None:
         assert any(f"that was not read may answer {host} on one side" in doubt.reason for doubt in result.doubts)
         assert verify(old, same).verdict == "equivalent"
     whole = [
-        Model(load_text(f"events {{}} http {{ {each} }}".encode(), "nginx.conf"), Build(_VERSION)) for each in (_A, new)
+        SiteModel(load_text(f"events {{}} http {{ {each} }}".encode(), "nginx.conf"), Build(_VERSION))
+        for each in (_A, new)
     ]
     assert verify(*whole).verdict == "equivalent"

@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.budget import using
 from nginxopt.config import load, load_text
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
 from nginxopt.version import Version
@@ -26,9 +26,9 @@ from tests.verify.pairs import (
 VERSION = Version(1, 22, 1)
 
 
-def model(text: str, version: Version = VERSION) -> Model:
+def model(text: str, version: Version = VERSION) -> SiteModel:
     """The model of a whole configuration."""
-    return Model(load_text(text.encode(), "nginx.conf", missing_ok=True), Build(version))
+    return SiteModel(load_text(text.encode(), "nginx.conf", missing_ok=True), Build(version))
 
 
 def verified(pair: Pair) -> Verification:
@@ -181,12 +181,12 @@ def test_what_is_checked_as_a_location_is_entered_is_named() -> None:
     assert reason in {doubt.reason for doubt in result.doubts}
 
 
-def in_files(folder: Path, files: dict[str, str]) -> Model:
+def in_files(folder: Path, files: dict[str, str]) -> SiteModel:
     """The model of a configuration in files, of which one is nginx.conf."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    return Model(load(folder / "nginx.conf"), Build(VERSION))
+    return SiteModel(load(folder / "nginx.conf"), Build(VERSION))
 
 
 def test_a_configuration_that_is_split_into_files(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_configuration_that_is_split_into_files(tmp_path: Path) -> None:
     )
     assert verify(one, split).verdict == verify(split, one).verdict == "equivalent"
     (tmp_path / "split" / "headers").write_text("add_header X-A 1;")
-    changed = Model(load(tmp_path / "split" / "nginx.conf"), Build(VERSION))
+    changed = SiteModel(load(tmp_path / "split" / "nginx.conf"), Build(VERSION))
     assert verify(one, changed).verdict == verify(changed, split).verdict == "different"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import verify
 from nginxopt.version import Version
@@ -67,7 +67,7 @@ def _written(requests: Sequence[tuple[int, bytes]]) -> list[str]:
     return [written(piece, int(_PORTS[port])) for port, data in requests if (piece := parts(data))]
 
 
-def _ask(case: Case, edited: Edited, models: tuple[Model, Model], figures: Figures) -> None:
+def _ask(case: Case, edited: Edited, models: tuple[SiteModel, SiteModel], figures: Figures) -> None:
     texts = _written(case.requests)
     for world in WORLDS:
         answers = (model.native.answers(texts, world) for model in models)
@@ -79,8 +79,8 @@ def _ask(case: Case, edited: Edited, models: tuple[Model, Model], figures: Figur
                 return
 
 
-def _model(text: str) -> Model:
-    return Model(load_text(filled(text).encode("utf-8", "surrogateescape"), "nginx.conf"), _BUILD)
+def _model(text: str) -> SiteModel:
+    return SiteModel(load_text(filled(text).encode("utf-8", "surrogateescape"), "nginx.conf"), _BUILD)
 
 
 def filled(text: str) -> str:

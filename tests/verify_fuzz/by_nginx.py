@@ -13,14 +13,14 @@ from pathlib import Path
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
 from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.system.nginx import Message
 from nginxopt.verify import Verification, verify
 from nginxopt.verify.probes import probes
-from nginxopt.verify.side import Side
+from nginxopt.verify.side import VerifiedSide
 from tests.site_fuzz.around import whole
 from tests.site_fuzz.messages import Request
-from tests.site_fuzz.model import Model as Told
+from tests.site_fuzz.model import SiteModel as Told
 from tests.site_fuzz.model import build
 from tests.site_fuzz.scope import PORTS
 from tests.site_fuzz.stage import Stage
@@ -56,7 +56,7 @@ class _Player:
     def __init__(self, stage: Stage, cases: Sequence[Case], around: str) -> None:
         self._stage, self._cases, self._around = stage, cases, around
         self._build = build(stage.binary, stage.root)
-        self._models: dict[int, Model | None] = {}
+        self._models: dict[int, SiteModel | None] = {}
         self._figures = Figures()
         self._faults: list[str] = []
 
@@ -85,12 +85,12 @@ class _Player:
                 pairs.append(pair)
         return pairs
 
-    def _old(self, index: int) -> Model | None:
+    def _old(self, index: int) -> SiteModel | None:
         if index not in self._models:
             self._models[index] = self._model(index, self._cases[index].text)
         return self._models[index]
 
-    def _pair(self, index: int, old: Model, edited: Edited) -> _Pair | None:
+    def _pair(self, index: int, old: SiteModel, edited: Edited) -> _Pair | None:
         new = self._model(index, edited.text)
         if new is None:
             self._figures.refused += 1
@@ -113,20 +113,20 @@ class _Player:
         ports = self._ports(index)
         return [Request(ports[port], data) for port, data in self._cases[index].requests]
 
-    def _probes(self, index: int, old: Model, new: Model) -> list[Request]:
+    def _probes(self, index: int, old: SiteModel, new: SiteModel) -> list[Request]:
         """Return requests for what only one side has."""
-        sides = (Side(model.site, model.site.site) for model in (old, new))
+        sides = (VerifiedSide(model.site, model.site.site) for model in (old, new))
         port = self._ports(index)[0]
         return [
             Request(port, b"%s %s HTTP/1.1\r\nHost: a.test\r\n\r\n" % (probe.method, probe.target))
             for probe in islice(probes(*sides), _MOST_PROBES)
         ]
 
-    def _model(self, index: int, text: str) -> Model | None:
+    def _model(self, index: int, text: str) -> SiteModel | None:
         filled = self._stage.filled(whole(self._around, text), self._ports(index))
         try:
             data = filled.encode("utf-8", "surrogateescape")
-            return Model(load_text(data, f"{self._build.prefix}nginx.conf"), self._build)
+            return SiteModel(load_text(data, f"{self._build.prefix}nginx.conf"), self._build)
         except NginxoptError:
             return None
 
@@ -207,7 +207,7 @@ class _Player:
         self._faults.append(f"{what} {self._stage.binary} {case.name}: {edited.told}\n{why}\n{text}")
 
 
-def _defined(model: Model, requests: Sequence[Request]) -> list[Request]:
+def _defined(model: SiteModel, requests: Sequence[Request]) -> list[Request]:
     """Return the requests that nginx answers the same each time."""
     outcomes = zip(requests, Told(model).outcomes(requests), strict=True)
     return [

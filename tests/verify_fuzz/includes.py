@@ -13,7 +13,7 @@ from copy import deepcopy
 
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
-from nginxopt.request.model import Model
+from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import verify
 from nginxopt.version import Version
@@ -117,11 +117,11 @@ def _edited(draw: random.Random, before: list[Node]) -> tuple[list[Node], str]:
             return after, f"{node.head!r} in each location"
 
 
-def _model(nodes: list[Node]) -> Model | None:
+def _model(nodes: list[Node]) -> SiteModel | None:
     text = _text(nodes, {}).replace("{http0}", "192.0.2.1").replace("{http1}", "192.0.2.2")
     text = filled(f"events {{}} http {{ {text} }}")
     try:
-        return Model(load_text(text.encode(), "nginx.conf", missing_ok=True), _BUILD)
+        return SiteModel(load_text(text.encode(), "nginx.conf", missing_ok=True), _BUILD)
     except NginxoptError:
         return None
 

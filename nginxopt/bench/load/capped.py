@@ -7,7 +7,7 @@ from typing import Any
 
 from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import OpenLoop
-from nginxopt.bench.site import LoadRun, LoadSource, Site
+from nginxopt.bench.site import LoadRun, LoadSource, RunningSite
 from nginxopt.errors import RunError
 
 
@@ -19,11 +19,11 @@ class Capped:
         self._cap = cap
         self._busiest = 0
 
-    def start(self, site: Site) -> None:
+    def start(self, site: RunningSite) -> None:
         """Start the source."""
         self._source.start(site)
 
-    def attack(self, site: Site, run: LoadRun) -> Outcome:
+    def attack(self, site: RunningSite, run: LoadRun) -> Outcome:
         """Make an attack. Raises `RunError` if its rate exceeds the cap, or if no request is answered."""
         load = run.attack.load
         if not isinstance(load, OpenLoop) or load.rate is None or load.rate > self._cap:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nginxopt.bench import run_folder
 from nginxopt.bench.result import Outcome
-from nginxopt.bench.site import Generator, LoadRun, Site
+from nginxopt.bench.site import Generator, LoadRun, RunningSite
 
 _PATIENCE_SECONDS = 120.0
 _PATIENCE_TIMES = 3.0
@@ -20,11 +20,11 @@ class Single:
         self._generator = generator
         self._version = generator.name
 
-    def start(self, site: Site) -> None:
+    def start(self, site: RunningSite) -> None:
         """Find the version of the generator."""
         self._version = self._generator.version(site)
 
-    def attack(self, site: Site, run: LoadRun) -> Outcome:
+    def attack(self, site: RunningSite, run: LoadRun) -> Outcome:
         """Make an attack; see `nginxopt.bench.site.LoadSource.attack`."""
         load = run.attack.load
         run_folder.write(site.folder, self._generator.files(run.name, run.targets, run.address, load))

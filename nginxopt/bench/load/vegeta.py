@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from nginxopt.bench import measure
 from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop, Target, Tls
-from nginxopt.bench.site import Site
+from nginxopt.bench.site import RunningSite
 from nginxopt.errors import RunError
 
 TIMEOUT_SECONDS = 10
@@ -86,13 +86,13 @@ class Vegeta:
             *_pace(load),
         ]
 
-    def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - nothing is printed
+    def outcome(self, site: RunningSite, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - nothing is printed
         """Return the outcome of an attack, from the single requests that `vegeta encode` prints."""
         raw = f"{output}.bin"
         rows = site.execute(self.encode(raw), seconds=_ENCODE_SECONDS)
         return parse(rows, raw)
 
-    def version(self, site: Site) -> str:
+    def version(self, site: RunningSite) -> str:
         """Return the line with the version. Custom builds have none."""
         printed = site.execute([self._binary, "-version"], seconds=_VERSION_SECONDS).decode(errors="replace")
         fields = dict(line.split(":", 1) for line in printed.splitlines() if ":" in line)

@@ -9,7 +9,7 @@ from nginxopt.bench import measure
 from nginxopt.bench.rendering import template
 from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import Load, Target, Tls
-from nginxopt.bench.site import Site
+from nginxopt.bench.site import RunningSite
 from nginxopt.errors import RunError
 
 TIMEOUT_SECONDS = 10
@@ -46,11 +46,11 @@ class Wrk:
         timeout = f"--timeout={TIMEOUT_SECONDS}"
         return [self._binary, *options, timeout, f"--script={name}.lua", _url(address, tls)]
 
-    def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - all is printed
+    def outcome(self, site: RunningSite, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - all is printed
         """Return the outcome of an attack."""
         return parse(printed)
 
-    def version(self, site: Site) -> str:
+    def version(self, site: RunningSite) -> str:
         """Return the version. wrk prints it and exits with status 1."""
         printed = site.execute(["sh", "-c", f"{self._binary} --version; true"], seconds=_VERSION_SECONDS)
         words = printed.decode(errors="replace").split()

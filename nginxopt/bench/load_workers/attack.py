@@ -17,10 +17,10 @@ from nginxopt.bench.load_workers import merge, worker
 from nginxopt.bench.load_workers.clock import Clock
 from nginxopt.bench.load_workers.shares import Share, shares
 from nginxopt.bench.load_workers.team import Team, version
-from nginxopt.bench.load_workers.worker import Order, Report
+from nginxopt.bench.load_workers.worker import AttackProgress, Order
 from nginxopt.bench.result import LoadStart, LoadWorker, Outcome, WorkerStart
 from nginxopt.bench.scenario import OpenLoop
-from nginxopt.bench.site import LoadRun, LostWorkerError, Site
+from nginxopt.bench.site import LoadRun, LostWorkerError, RunningSite
 from nginxopt.errors import RunError
 from nginxopt.text.plural import count
 
@@ -53,10 +53,10 @@ class LoadWorkers:
         self._starts: list[LoadStart] = []
         self._lost: list[str] = []
 
-    def start(self, site: Site) -> None:
+    def start(self, site: RunningSite) -> None:
         """Do nothing: the team knows the versions."""
 
-    def attack(self, site: Site, run: LoadRun) -> Outcome:
+    def attack(self, site: RunningSite, run: LoadRun) -> Outcome:
         """Make an attack; see `nginxopt.bench.site.LoadSource.attack`."""
         parts = shares(run.attack.load, run.targets, len(self._team.addresses))
         at = f"{run.attack.variant}, {run.attack.case}, {_when(run.round)}"
@@ -139,7 +139,7 @@ class LoadWorkers:
         """Wait until all workers are done, and return the sizes of their results."""
         ends = time.monotonic() + agreed - time.time() + patience(seconds)
         while True:
-            reports: dict[str, Report] = self._team.ask(worker.look, name, of=addresses)
+            reports: dict[str, AttackProgress] = self._team.ask(worker.look, name, of=addresses)
             for address, report in reports.items():
                 if report.stage == "failed":
                     raise LostWorkerError(f"load worker {address}: {report.error}")

@@ -77,7 +77,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AttackProgress:
     """The progress of an attack; `size` of its compressed results once it is done, `error` if it failed."""
 
     stage: Stage
@@ -127,7 +127,7 @@ async def fire(name: str, instant: float) -> float:
     return _attack(name).fire_at(instant)
 
 
-async def look(name: str) -> Report:
+async def look(name: str) -> AttackProgress:
     """Return the progress of an attack, and renew its lease."""
     return _attack(name).look()
 
@@ -170,9 +170,9 @@ class _Attack:
             self._fired.set()
         return away
 
-    def look(self) -> Report:
+    def look(self) -> AttackProgress:
         self._heard = time.monotonic()
-        return Report(self._stage, len(self.packed), self._error)
+        return AttackProgress(self._stage, len(self.packed), self._error)
 
     def is_forgotten(self) -> bool:
         """Whether the command has died without dropping it."""

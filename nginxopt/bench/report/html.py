@@ -17,8 +17,8 @@ from nginxopt.bench.rendering import template
 from nginxopt.bench.report import content, numbers, sentences
 from nginxopt.bench.report.charts import distribution, growth, ratios
 from nginxopt.bench.report.charts.figure import Figure
-from nginxopt.bench.result import Ratio, Result, Summary
-from nginxopt.bench.scenario import Comparison
+from nginxopt.bench.result import AttackMedians, Ratio, Result
+from nginxopt.bench.scenario import VariantPair
 from nginxopt.text.escape import xml
 from nginxopt.text.plural import count
 
@@ -51,7 +51,7 @@ class PageRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """Rows of a table that belong together."""
 
     title: str
@@ -65,7 +65,7 @@ class PageTable:
     title: str
     caption: str
     columns: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
 
 
 def render(result: Result) -> str:
@@ -151,7 +151,7 @@ def _ratios(result: Result, figures: Sequence[str]) -> PageTable:
             if ratios:
                 cells = (_two_lines(ratios[figure]) if figure in ratios else _NOTHING for figure in figures)
                 rows.append(PageRow(case, tuple(cells)))
-        groups.append(Group(sentences.pair(pair), tuple(rows)))
+        groups.append(RowGroup(sentences.pair(pair), tuple(rows)))
     caption = "Median ratios of the rounds, with 95 % intervals."
     return PageTable(
         "All ratios", caption, tuple(map(sentences.name, figures)), tuple(group for group in groups if group.rows)
@@ -164,7 +164,7 @@ def _two_lines(ratio: Ratio) -> str:
     return f"{first}\n{interval.removesuffix(')')}" if interval else first
 
 
-def _is_of(ratio: Ratio, pair: Comparison) -> bool:
+def _is_of(ratio: Ratio, pair: VariantPair) -> bool:
     return (ratio.before, ratio.after) == (pair.before, pair.after)
 
 
@@ -176,15 +176,15 @@ def _cases(result: Result) -> Iterator[PageTable]:
             yield _case(result, case, summaries[start : start + _MOST_COLUMNS])
 
 
-def _case(result: Result, case: str, summaries: Sequence[Summary]) -> PageTable:
+def _case(result: Result, case: str, summaries: Sequence[AttackMedians]) -> PageTable:
     names = tuple(summary.variant for summary in summaries)
-    groups = [Group(title, tuple(_rows(summaries, figures))) for title, figures in _groups(summaries)]
-    groups.append(Group("Failed requests, all rounds", tuple(_failed(result, case, names))))
-    groups.append(Group("Start", tuple(_start(result, names))))
+    groups = [RowGroup(title, tuple(_rows(summaries, figures))) for title, figures in _groups(summaries)]
+    groups.append(RowGroup("Failed requests, all rounds", tuple(_failed(result, case, names))))
+    groups.append(RowGroup("Start", tuple(_start(result, names))))
     return PageTable(case, _conditions(result, case), names, tuple(group for group in groups if group.rows))
 
 
-def _rows(summaries: Sequence[Summary], figures: Sequence[str]) -> Iterator[PageRow]:
+def _rows(summaries: Sequence[AttackMedians], figures: Sequence[str]) -> Iterator[PageRow]:
     """Yield a row for each figure that at least one of the summaries has."""
     for figure in figures:
         values = [summary.figures.get(figure) for summary in summaries]
@@ -208,7 +208,7 @@ def _start(result: Result, variants: Sequence[str]) -> Iterator[PageRow]:
         yield PageRow("nginx -t", tuple(_cell("mean", seconds) for seconds in durations))
 
 
-def _groups(summaries: Sequence[Summary]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _groups(summaries: Sequence[AttackMedians]) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from _GROUPS
     figures = dict.fromkeys(figure for summary in summaries for figure in summary.figures)
     alone = sum(figure.startswith("cpu.") for figure in figures) == 1  # the CPU time of a single node is that of all

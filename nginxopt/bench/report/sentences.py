@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nginxopt.bench.measure import is_exact
 from nginxopt.bench.report.numbers import change, times
 from nginxopt.bench.result import Ratio
-from nginxopt.bench.scenario import Attack, ClosedLoop, Comparison, Load
+from nginxopt.bench.scenario import Attack, ClosedLoop, Load, VariantPair
 
 _NAMES = {
     "p50": "Median latency",
@@ -78,7 +78,7 @@ def _is_too_few(ratio: Ratio) -> bool:
     return not is_seen(ratio) and not ratio.low <= 1 <= ratio.high
 
 
-def pair(comparison: Comparison) -> str:
+def pair(comparison: VariantPair) -> str:
     """Return the name of a comparison: `819 rewrites \u2192 819 compiled`."""
     return f"{comparison.before} \u2192 {comparison.after}"
 

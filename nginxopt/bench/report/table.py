@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nginxopt.bench.report import content, numbers
-from nginxopt.bench.result import GateResult, Result, Summary
+from nginxopt.bench.result import AttackMedians, GateResult, Result
 from nginxopt.text.plural import count
 
 
@@ -47,7 +47,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
     yield from _compared(result, case, content.compared(result.experiment))
 
 
-def _cell(summary: Summary, figure: str) -> str:
+def _cell(summary: AttackMedians, figure: str) -> str:
     return numbers.quantity(figure, summary.figures[figure]) if figure in summary.figures else "-"
 
 

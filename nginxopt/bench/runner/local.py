@@ -22,7 +22,7 @@ from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx, process
 from nginxopt.system.confinement import open_to_trials
-from nginxopt.system.http import Client, Request
+from nginxopt.system.http import Client, RequestBytes
 from nginxopt.system.nginx import permission
 
 LOOPBACK = "127.0.0.1"
@@ -302,11 +302,11 @@ def _client(address: str, seconds: float, tls: Tls | None = None) -> Client:
     return Client(int(port), host=host, timeout=seconds, tls=tls is not None, server_name=name)
 
 
-def request(address: str, target: Target, *, alone: bool = False) -> Request:
+def request(address: str, target: Target, *, alone: bool = False) -> RequestBytes:
     """Return the request of a target; `alone`: for a separate connection."""
     headers = {"Host": address, **dict(target.headers), **({"Connection": "close"} if alone else {})}
     lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    return Request("\r\n".join([*lines, "", ""]).encode(), head=target.method == "HEAD", alone=alone)
+    return RequestBytes("\r\n".join([*lines, "", ""]).encode(), head=target.method == "HEAD", alone=alone)
 
 
 def counters(answer: bytes, whose: str) -> Status:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from nginxopt.bench.runner import local
 from nginxopt.bench.scenario import Experiment, Target, Variant
-from nginxopt.bench.target import Url
+from nginxopt.bench.target import TargetUrl
 from nginxopt.errors import RunError
 
 _ANSWER_SECONDS = 10.0  # the time limit for connecting, and for a response
@@ -26,7 +26,7 @@ _MOST_BYTES = 1 << 20  # the most bytes of a response to a probe that are read
 class Resolved:
     """A URL, the addresses to which its host was resolved, and the address that is used."""
 
-    url: Url
+    url: TargetUrl
     addresses: tuple[str, ...]
     address: str
 
@@ -38,7 +38,7 @@ class Resolved:
         )
 
 
-def resolve(url: Url) -> Resolved:
+def resolve(url: TargetUrl) -> Resolved:
     """Resolve the host of a URL, once for the whole run. Raises `RunError` if it has no address.
 
     Uses the first IPv4 address, because vegeta cannot replace a name by an IPv6 address.

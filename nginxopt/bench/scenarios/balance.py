@@ -6,15 +6,15 @@ from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
     Attack,
     ClosedLoop,
-    Comparison,
     Count,
-    Expected,
+    ExpectedResponse,
     Experiment,
     Published,
     Scenario,
     ScenarioSettings,
     Target,
     Variant,
+    VariantPair,
 )
 from nginxopt.text.plural import count
 
@@ -22,7 +22,7 @@ NODES = 3
 CLIENTS = 100
 PER_SECOND = 500  # the capacity of a node: so low that three of them do not use up the CPU of a small machine
 
-_TARGETS = (Target("/", Expected(200, body=BODY.decode())),)
+_TARGETS = (Target("/", ExpectedResponse(200, body=BODY.decode())),)
 _CASES = {"clients keep connections": True, "one connection per request": False}
 _LOCATION = (
     'location / {\n    proxy_pass http://nodes;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
@@ -48,7 +48,7 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
         _EXPECTS,
         variants,
         attacks,
-        (Comparison(variants[0].name, variants[1].name),),
+        (VariantPair(variants[0].name, variants[1].name),),
         "throughput",
         _PUBLISHED,
         notes=(f"each node: {variants[0].nodes[0].says}.",),

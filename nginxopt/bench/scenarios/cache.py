@@ -8,9 +8,8 @@ from nginxopt.bench.scenario import (
     Asks,
     Attack,
     ClosedLoop,
-    Comparison,
     Count,
-    Expected,
+    ExpectedResponse,
     Experiment,
     Node,
     Probe,
@@ -19,6 +18,7 @@ from nginxopt.bench.scenario import (
     ScenarioSettings,
     Target,
     Variant,
+    VariantPair,
 )
 
 AT_ONCE = 100
@@ -63,8 +63,8 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
     # the cache.
     cold, warm = ClosedLoop(AT_ONCE, 2, requests=AT_ONCE), ClosedLoop(AT_ONCE, 1)
     new, old = (
-        (Target(f"/page?{ROUND}", Expected(200, body=BODY.decode())),),
-        (Target("/page", Expected(200, body=BODY.decode())),),
+        (Target(f"/page?{ROUND}", ExpectedResponse(200, body=BODY.decode())),),
+        (Target("/page", ExpectedResponse(200, body=BODY.decode())),),
     )
     all_of_them, none_of_them = Count("requests", "app", least=0.95, most=1.05), Count("requests", "app", most=0)
     attacks = (
@@ -81,7 +81,7 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
         _EXPECTS,
         variants,
         attacks,
-        (Comparison(through, plain), Comparison(through, locked), Comparison(plain, locked)),
+        (VariantPair(through, plain), VariantPair(through, locked), VariantPair(plain, locked)),
         "latency",
         _PUBLISHED,
         figures=("requests.app",),
@@ -95,7 +95,7 @@ def _edge(lock: str) -> Node:
 
 def _caches() -> tuple[Probe, ...]:
     """Return the probes: the origin answers, and the edge serves a repeated request from its cache."""
-    again = Asks("edge", Target("/page", Expected(200, header=("X-Cache", "HIT"))), times=2)
+    again = Asks("edge", Target("/page", ExpectedResponse(200, header=("X-Cache", "HIT"))), times=2)
     return (answers_itself("app"), again)
 
 

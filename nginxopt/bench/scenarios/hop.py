@@ -6,20 +6,20 @@ from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
     Attack,
     ClosedLoop,
-    Comparison,
     Count,
-    Expected,
+    ExpectedResponse,
     Experiment,
     Published,
     Scenario,
     ScenarioSettings,
     Target,
     Variant,
+    VariantPair,
 )
 
 LOAD = ClosedLoop(connections=10, seconds=2)
 
-_TARGETS = (Target("/", Expected(200, body=BODY.decode(), header=("X-Node", "app"))),)
+_TARGETS = (Target("/", ExpectedResponse(200, body=BODY.decode(), header=("X-Node", "app"))),)
 _EXPECTS = (
     "Without the hop, throughput is higher, latency lower, and its CPU free. A hop with keepalive connections to the"
     " application costs less than one without."
@@ -54,7 +54,7 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
         _EXPECTS,
         variants,
         tuple(Attack(variant.name, "at full speed", _TARGETS, LOAD, counts) for variant in variants),
-        (Comparison("hop", "direct"), Comparison("hop", "tuned hop"), Comparison("direct", "tuned hop")),
+        (VariantPair("hop", "direct"), VariantPair("hop", "tuned hop"), VariantPair("direct", "tuned hop")),
         "throughput",
         _PUBLISHED,
         figures=("mean", "accepts.app"),

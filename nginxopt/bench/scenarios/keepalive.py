@@ -6,15 +6,15 @@ from nginxopt.bench.nodes import BODY, answers_itself, node, origin
 from nginxopt.bench.scenario import (
     Attack,
     ClosedLoop,
-    Comparison,
     Count,
-    Expected,
+    ExpectedResponse,
     Experiment,
     Published,
     Scenario,
     ScenarioSettings,
     Target,
     Variant,
+    VariantPair,
 )
 
 CLIENTS = 200
@@ -22,7 +22,7 @@ LOAD = ClosedLoop(connections=CLIENTS, seconds=2)
 
 _WORKERS = 4
 _KEPT = 32  # as `nginxopt lint --fix` adds, and nginx 1.29.7 has by default; in the report it was 8
-_TARGETS = (Target("/", Expected(200, body=BODY.decode(), header=("X-Node", "app"))),)
+_TARGETS = (Target("/", ExpectedResponse(200, body=BODY.decode(), header=("X-Node", "app"))),)
 _EXPECTS = (
     "With keepalive, nginx opens few upstream connections instead of one per request: more requests per second, and"
     " fewer sockets in TIME_WAIT."
@@ -62,7 +62,7 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
         _EXPECTS,
         variants,
         tuple(Attack(name, f"{CLIENTS} clients", _TARGETS, LOAD, (count,)) for name, count in counts.items()),
-        (Comparison("no keepalive", "keepalive"),),
+        (VariantPair("no keepalive", "keepalive"),),
         "throughput",
         _PUBLISHED,
         figures=("accepts.app", "time_wait"),

@@ -12,8 +12,7 @@ from nginxopt.bench.regex_maps import MeasuredMap
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, location, parts, proved, uri
 from nginxopt.bench.scenario import (
     Attack,
-    Comparison,
-    Expected,
+    ExpectedResponse,
     Experiment,
     OpenLoop,
     Published,
@@ -21,6 +20,7 @@ from nginxopt.bench.scenario import (
     ScenarioSettings,
     Target,
     Variant,
+    VariantPair,
 )
 from nginxopt.config import Config
 from nginxopt.rewrite import Emission
@@ -33,7 +33,7 @@ LOAD = OpenLoop(rate=1000, seconds=2)
 
 _WITNESSES = 100
 _SERVER = 'location / {\n    return 200 "ok";\n}'
-_OK = Expected(200, body="ok")
+_OK = ExpectedResponse(200, body="ok")
 _EXPECTS = "With rewrites, time and CPU per request grow with their number; with maps, they stay as without rules."
 _TITLE_OF_MAPS = "Maps with regular expressions and the trees they compile to"
 _EXPECTS_OF_MAPS = "With rows, time and CPU per request grow with their number; with a tree, they hardly do."
@@ -102,7 +102,7 @@ def _given(config: Config) -> Experiment:
 def _maps(config: Config) -> Experiment:
     """Return the experiment on each map with regular expressions that becomes a tree."""
     maps = regex_maps.measured(config)
-    none = Target("/no-map", Expected(301, regex_maps.NO_VALUE))
+    none = Target("/no-map", ExpectedResponse(301, regex_maps.NO_VALUE))
     variants, attacks = [_none(regex_maps.server(""))], []
     for each in maps:
         of_map = "" if len(maps) == 1 else f" of {each.variable}"
@@ -122,14 +122,14 @@ def _experiment(variants: list[Variant], attacks: list[Attack]) -> Experiment:
     cases = dict.fromkeys(attack.case for attack in attacks)
     ordered = tuple(attack for case in cases for attack in attacks if attack.case == case)
     others = [variant.name for variant in variants if variant.name != NONE]
-    pairs = [Comparison(before, after) for before, after in zip(others[::2], others[1::2], strict=True)]
+    pairs = [VariantPair(before, after) for before, after in zip(others[::2], others[1::2], strict=True)]
     return Experiment(
         "rewrites",
         "Rewrites and the maps they compile to",
         _EXPECTS,
         tuple(variants),
         ordered,
-        (*pairs, *(Comparison(NONE, name) for name in others)),
+        (*pairs, *(VariantPair(NONE, name) for name in others)),
         "latency",
         _PUBLISHED,
         baseline=NONE,
@@ -172,7 +172,7 @@ def _questions(size: int | None) -> Iterator[tuple[str, tuple[Target, ...]]]:
     if size:
         for case, number in (("hit first", 0), ("hit middle", size // 2), ("hit last", size - 1)):
             to = f"https://bench.test{location(number).decode()}"
-            yield case, (Target(uri(number).decode(), Expected(301, to), headers=(("Host", "bench.test"),)),)
+            yield case, (Target(uri(number).decode(), ExpectedResponse(301, to), headers=(("Host", "bench.test"),)),)
 
 
 def _paths(emission: Emission) -> dict[str, str]:

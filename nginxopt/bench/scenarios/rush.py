@@ -6,8 +6,7 @@ from nginxopt.bench.nodes import node, origin
 from nginxopt.bench.scenario import (
     Asks,
     Attack,
-    Comparison,
-    Expected,
+    ExpectedResponse,
     Experiment,
     OpenFiles,
     OpenLoop,
@@ -16,6 +15,7 @@ from nginxopt.bench.scenario import (
     ScenarioSettings,
     Target,
     Variant,
+    VariantPair,
 )
 
 OPEN = (100, 1000, 2000)
@@ -24,7 +24,7 @@ OPEN = (100, 1000, 2000)
 DEFAULT_CONNECTIONS, DEFAULT_FILES = 512, 1024
 RAISED_CONNECTIONS, RAISED_FILES = 8192, 16384
 
-_TARGETS = (Target("/", Expected(200)),)
+_TARGETS = (Target("/", ExpectedResponse(200)),)
 _EXPECTS = (
     "Each waiting client takes two connections of nginx. With the default of 512 connections, clients fail beyond some"
     " 250; with raised limits, none fails."
@@ -63,7 +63,7 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
         _EXPECTS,
         variants,
         attacks,
-        (Comparison(variants[0].name, variants[1].name),),
+        (VariantPair(variants[0].name, variants[1].name),),
         "throughput",
         _PUBLISHED,
         figures=("hits_a_day",),
@@ -79,7 +79,7 @@ def _variant(name: str, connections: int, files: int, *, listen: str) -> Variant
         name,
         f"worker_connections {connections}, {files:,} open files",
         (app, edge),
-        probes=(OpenFiles("edge", files), Asks("app", Target("/", Expected(200, header=("X-Node", "app"))))),
+        probes=(OpenFiles("edge", files), Asks("app", Target("/", ExpectedResponse(200, header=("X-Node", "app"))))),
     )
 
 

@@ -16,10 +16,10 @@ from nginxopt.config.filesystem import Files
 from nginxopt.config.reader import File
 from nginxopt.config.roots import around
 from nginxopt.config.templates import lines
-from nginxopt.config.templates.placing import Gap, Header, Placed, placed
-from nginxopt.config.templates.readings import Reading, structures
+from nginxopt.config.templates.placing import Gap, Header, PlacedRendering, placed
+from nginxopt.config.templates.readings import TemplateReading, structures
 from nginxopt.config.templates.rendering import Rendered
-from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
+from nginxopt.config.templates.structure import Template, UnreadableTag, ValueTag, read_template
 from nginxopt.config.templates.tags import tags
 from nginxopt.config.templates.values import MIXED, candidates, value
 from nginxopt.config.templating import TemplateError, is_template, refusal
@@ -39,7 +39,7 @@ class Reread:
         files: What each template writes, by path.
     """
 
-    reading: Reading
+    reading: TemplateReading
     config: Config
     files: Mapping[str, Rendered]
 
@@ -49,7 +49,7 @@ class Reread:
         return frozenset((path, written.value.number) for path, file in self.files.items() for written in file.values)
 
 
-def _covering(written: list[tuple[Reading, frozenset[tuple[str, int]]]]) -> Iterator[Reading]:
+def _covering(written: list[tuple[TemplateReading, frozenset[tuple[str, int]]]]) -> Iterator[TemplateReading]:
     """Yield readings that together contain every value; the first contains the most."""
     missing = frozenset[tuple[str, int]]().union(*(values for _, values in written))
     while missing:
@@ -74,7 +74,7 @@ class Templates:
         self._templates: dict[str, Template | None] = {}
         self._candidates = 0
         self._texts = 0  # for the places of directives
-        self._marked: dict[tuple[str, tuple[int, ...], bool], Placed] = {}
+        self._marked: dict[tuple[str, tuple[int, ...], bool], PlacedRendering] = {}
         self._sources: dict[str, Source] = {}
         self.paths: list[str] = []
         self.headers: dict[str, set[Span]] = {}
@@ -104,7 +104,7 @@ class Templates:
         rereads += [self.read(reading) for reading in self._with_values(rereads)]
         return tuple(rereads)
 
-    def _with_values(self, rereads: list[Reread]) -> Iterator[Reading]:
+    def _with_values(self, rereads: list[Reread]) -> Iterator[TemplateReading]:
         """Yield readings with further schemes of values, until each value has been read with each scheme."""
         schemes = self._candidates + MIXED
         written = [(reread.reading, reread.values) for reread in rereads if not reread.reading.drops_newlines]
@@ -115,7 +115,7 @@ class Templates:
         for number in range(self._texts):
             yield from (replace(reading, lines=number + 1) for reading in chosen)
 
-    def _further(self, reading: Reading) -> Reread | None:
+    def _further(self, reading: TemplateReading) -> Reread | None:
         """Return a reading; None if it drops line ends and does not parse: its engine then keeps line ends."""
         try:
             return self.read(reading)
@@ -129,7 +129,7 @@ class Templates:
     @cached_property
     def first(self) -> Reread:
         """The configuration in its first reading."""
-        return self.read(Reading())
+        return self.read(TemplateReading())
 
     def with_texts(self, files: Files, data: bytes) -> Templates:
         """Return the templates of the same configuration with other texts."""
@@ -148,7 +148,7 @@ class Templates:
     def _shown(self, file: File) -> File:
         return File(self.source(file.source), file.block)
 
-    def read(self, reading: Reading) -> Reread:
+    def read(self, reading: TemplateReading) -> Reread:
         """Return the configuration in a reading.
 
         Raises `InputError` if it does not parse, or if a tag is not understood.
@@ -162,11 +162,11 @@ class Templates:
         self.paths += [file.path for file in config.files if file.path not in self.paths]
         return Reread(reading, replace(config, origin=self._files), files.rendered)
 
-    def rendered(self, template: Template, reading: Reading) -> Rendered:
+    def rendered(self, template: Template, reading: TemplateReading) -> Rendered:
         """Return what a template writes in a reading; add its directives with values to `headers`."""
         marked = self._placed(template, reading)
         headers = self.headers.setdefault(template.source.path, set())
-        parts: list[tuple[int, int, bytes, Value | None]] = [
+        parts: list[tuple[int, int, bytes, ValueTag | None]] = [
             (place.start, place.end, _lines(place, reading.lines), place.value) for place in marked.gaps
         ]
         self._texts = max(self._texts, *(lines.count(place.passes) for place in marked.gaps), 0)
@@ -183,7 +183,7 @@ class Templates:
                 parts.append((word.start, word.end, encode(text), word.value))
         return marked.rendered.replaced(sorted(parts, key=lambda part: part[0]))
 
-    def _placed(self, template: Template, reading: Reading) -> Placed:
+    def _placed(self, template: Template, reading: TemplateReading) -> PlacedRendering:
         """Return a template with its values in their places, which no scheme of values changes."""
         options = tuple(reading.option(template.source.path, block) for block in template.blocks)
         key = template.source.path, options, reading.drops_newlines
@@ -204,14 +204,14 @@ class Templates:
 def _understood(source: Source) -> Template:
     try:
         return read_template(source)
-    except Unreadable as tag:
+    except UnreadableTag as tag:
         raise refusal(source, tag.tag, tag.because) from None
 
 
 class _Written:
     """The files of a configuration, with what the templates write in a reading."""
 
-    def __init__(self, templates: Templates, reading: Reading) -> None:
+    def __init__(self, templates: Templates, reading: TemplateReading) -> None:
         self._templates = templates
         self._reading = reading
         self.rendered: dict[str, Rendered] = {}
@@ -244,11 +244,11 @@ def _lines(place: Gap, number: int) -> bytes:
     return lines.text(place.kind, number - 1, place.present, place.passes) if number else unread()
 
 
-def _placed(template: Template, reading: Reading) -> Placed:
+def _placed(template: Template, reading: TemplateReading) -> PlacedRendering:
     path = template.source.path
     try:
         return placed(template, lambda block: reading.option(path, block), drops_newlines=reading.drops_newlines)
-    except Unreadable as tag:
+    except UnreadableTag as tag:
         raise refusal(template.source, tag.tag, tag.because) from None
     except InputError as error:
         raise _broken(template, error) from None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from nginxopt.config.templates.lines import kind_of_file, passes
 from nginxopt.config.templates.rendering import Rendered, Writer, render
-from nginxopt.config.templates.structure import Block, Template, Unreadable, Value
+from nginxopt.config.templates.structure import TagBlock, Template, UnreadableTag, ValueTag
 from nginxopt.config.tokens import Statement, statements
 from nginxopt.config.unread import unread
 from nginxopt.records import record
@@ -21,7 +21,7 @@ from nginxopt.text import Source, Span, decode, encode
 
 
 @record(eq=True)
-class Place:
+class ValuePlace:
     """A value in a word of a directive.
 
     Attributes:
@@ -47,13 +47,13 @@ class Place:
     others: tuple[str, ...]
 
 
-class Word(NamedTuple):
+class MarkedWord(NamedTuple):
     """The mark of a value in a word, and where it stands."""
 
     start: int
     end: int
-    value: Value
-    place: Place
+    value: ValueTag
+    place: ValuePlace
 
 
 class Header(NamedTuple):
@@ -63,7 +63,7 @@ class Header(NamedTuple):
     end: int
     name: str
     span: Span
-    words: tuple[Word, ...]
+    words: tuple[MarkedWord, ...]
     has_block: bool
 
 
@@ -76,13 +76,13 @@ class Gap(NamedTuple):
 
     start: int
     end: int
-    value: Value
+    value: ValueTag
     kind: str
     present: frozenset[str]
     passes: tuple[str, ...]
 
 
-class Placed(NamedTuple):
+class PlacedRendering(NamedTuple):
     """A rendered template and the places of its values.
 
     Attributes:
@@ -99,10 +99,10 @@ class Placed(NamedTuple):
 _ROUNDS = 4
 
 
-def placed(template: Template, choose: Callable[[Block], int], *, drops_newlines: bool = False) -> Placed:
+def placed(template: Template, choose: Callable[[TagBlock], int], *, drops_newlines: bool = False) -> PlacedRendering:
     """Render a template, with the option of each block that `choose` names, and return the places of its values.
 
-    Raises `InputError` if the result does not parse, `Unreadable` for a value whose place is not understood.
+    Raises `InputError` if the result does not parse, `UnreadableTag` for a value whose place is not understood.
     """
     mark = _mark(template)
     words: set[int] = set()
@@ -119,7 +119,7 @@ def placed(template: Template, choose: Callable[[Block], int], *, drops_newlines
         if not wrong:
             return _Placing(template, rendered, mark, read).placed()
         words |= wrong
-    raise Unreadable(template.values[min(words)].span, "its place is not understood")
+    raise UnreadableTag(template.values[min(words)].span, "its place is not understood")
 
 
 def _mark(template: Template) -> str:
@@ -131,9 +131,9 @@ def _mark(template: Template) -> str:
 
 
 def _marked(
-    template: Template, choose: Callable[[Block], int], mark: str, words: set[int], *, drops_newlines: bool
+    template: Template, choose: Callable[[TagBlock], int], mark: str, words: set[int], *, drops_newlines: bool
 ) -> Rendered:
-    def write(value: Value, writer: Writer) -> bytes:
+    def write(value: ValueTag, writer: Writer) -> bytes:
         if value.is_alone and value.number not in words and _begins_statement(writer.data):
             return b"" if value.is_comments else unread()
         return f"{mark}{writer.count}-".encode()
@@ -168,7 +168,7 @@ class _Placing:
         self._known = _known_words(read, self._pattern)
         self._passes = passes((name, word) for (name, at), words in self._known.items() if at == 1 for word in words)
 
-    def placed(self) -> Placed:
+    def placed(self) -> PlacedRendering:
         """Return the rendered text with the places of its values."""
         headers: list[Header] = []
         gaps: list[Gap] = []
@@ -181,16 +181,16 @@ class _Placing:
             name = statement.words[0]
             is_unread = not words or words[0].start < name.end or name == "include"
             if is_unread and statement.kind == "{":
-                raise Unreadable(value.span, "it names a block")
+                raise UnreadableTag(value.span, "it names a block")
             if is_unread:
                 kind = around.name or kind_of_file(around.names)
                 names = frozenset(around.names)
                 gaps.append(Gap(statement.start, statement.end, value, kind, names, self._passes))
             else:
                 headers.append(self._header(statement, words))
-        return Placed(self._rendered, tuple(headers), tuple(gaps))
+        return PlacedRendering(self._rendered, tuple(headers), tuple(gaps))
 
-    def _words(self, statement: Statement) -> Iterator[Word]:
+    def _words(self, statement: Statement) -> Iterator[MarkedWord]:
         data = self._rendered.data
         if not self._pattern.search(data, statement.start, statement.end):
             return
@@ -201,7 +201,7 @@ class _Placing:
                 value = self._rendered.values[int(mark[1])].value
                 around = decode(before[word.quoted :]), decode(after[: len(after) - word.quoted])
                 name = str(statement.words[0])
-                place = Place(
+                place = ValuePlace(
                     name,
                     index - 1,
                     count,
@@ -211,9 +211,9 @@ class _Placing:
                     self._template.source.text(value.span),
                     _others(self._known, name, index, around),
                 )
-                yield Word(mark.start(), mark.end(), value, place)
+                yield MarkedWord(mark.start(), mark.end(), value, place)
 
-    def _header(self, statement: Statement, words: tuple[Word, ...]) -> Header:
+    def _header(self, statement: Statement, words: tuple[MarkedWord, ...]) -> Header:
         ends = [end for word in statement.words for end in self._rendered.origins(word.end)]
         starts = self._rendered.origins(statement.start)
         last = max(*ends, *(word.value.span.end for word in words), 0)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from random import Random
 
-from nginxopt.config.templates.structure import Block, Template
+from nginxopt.config.templates.structure import TagBlock, Template
 from nginxopt.records import record
 
 _RANDOM = 12
@@ -28,7 +28,7 @@ _MOST_ALONE = 60
 
 
 @record(eq=True)
-class Reading:
+class TemplateReading:
     """A reading of templates.
 
     Attributes:
@@ -49,7 +49,7 @@ class Reading:
     is_veiled: bool = False
     drops_newlines: bool = False
 
-    def option(self, path: str, block: Block) -> int:
+    def option(self, path: str, block: TagBlock) -> int:
         """Return the number of the option that this reading chooses for a block."""
         return min(self.options.get((path, block.number), self.usual), len(block.options) - 1)
 
@@ -58,22 +58,22 @@ LAST = 1_000_000
 """A number above that of any option: it selects the last option of each block."""
 
 
-def structures(templates: Iterable[Template]) -> Iterator[Reading]:
+def structures(templates: Iterable[Template]) -> Iterator[TemplateReading]:
     """Yield the readings of some templates, all with the first scheme of values. The first has the first options."""
     templates = list(templates)
     most = max((len(block.options) for template in templates for block in template.blocks), default=1)
-    yield Reading()
+    yield TemplateReading()
     if most == 1:
         return
-    yield Reading(drops_newlines=True)
+    yield TemplateReading(drops_newlines=True)
     for usual in range(1, most):
-        yield Reading(usual=usual)
+        yield TemplateReading(usual=usual)
     for options in _alone(templates):
         if any(options.values()):
-            yield Reading(options=options)
+            yield TemplateReading(options=options)
     if sum(len(template.blocks[number].options) for template in templates for number in template.chains) <= _MOST_ALONE:
         for options in _alone(templates):
-            yield Reading(LAST, options)
+            yield TemplateReading(LAST, options)
     yield from _at_random(templates)
 
 
@@ -87,9 +87,9 @@ def _alone(templates: Iterable[Template]) -> Iterator[dict[tuple[str, int], int]
                 yield {**around, (path, number): option}
 
 
-def _at_random(templates: Iterable[Template]) -> Iterator[Reading]:
+def _at_random(templates: Iterable[Template]) -> Iterator[TemplateReading]:
     random = Random(12)
     blocks = [(template.source.path, block) for template in templates for block in template.blocks]
     for _ in range(_RANDOM):
         options = {(path, block.number): random.randrange(len(block.options)) for path, block in blocks}
-        yield Reading(0, options)
+        yield TemplateReading(0, options)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nginxopt import budget
-from nginxopt.config.templates.structure import Block, Pieces, Template, Text, Value
+from nginxopt.config.templates.structure import Pieces, TagBlock, TagText, Template, ValueTag
 from nginxopt.text import Span
 
 _EACH = 4  # bytes that a piece counts for besides its text: loops in loops may write nothing forever
 
 
-class Run(NamedTuple):
+class CopiedBytes(NamedTuple):
     """`length` bytes that were copied from offset `source` of the template to offset `start` of the result."""
 
     start: int
@@ -22,12 +22,12 @@ class Run(NamedTuple):
     length: int
 
 
-class Written(NamedTuple):
+class WrittenValue(NamedTuple):
     """The text of a value, from `start` to `end` in the result."""
 
     start: int
     end: int
-    value: Value
+    value: ValueTag
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Rendered:
     """
 
     data: bytes
-    runs: tuple[Run, ...]
-    values: tuple[Written, ...]
+    runs: tuple[CopiedBytes, ...]
+    values: tuple[WrittenValue, ...]
 
     def origins(self, offset: int) -> tuple[int, ...]:
         """Return the offsets in the template that correspond to an offset in the result.
@@ -68,7 +68,7 @@ class Rendered:
         """Return how often the result contains the byte at an offset of the template."""
         return sum(run.source <= offset < run.source + run.length for run in self.runs)
 
-    def replaced(self, parts: Iterable[tuple[int, int, bytes, Value | None]]) -> Rendered:
+    def replaced(self, parts: Iterable[tuple[int, int, bytes, ValueTag | None]]) -> Rendered:
         """Return the result with parts replaced.
 
         A part is a start, an end, the new bytes, and the value that they stand for (None: no value). The parts are in
@@ -102,23 +102,23 @@ class Writer:
 
     def __init__(self) -> None:
         self._data = bytearray()
-        self._runs: list[Run] = []
-        self._values: list[Written] = []
+        self._runs: list[CopiedBytes] = []
+        self._values: list[WrittenValue] = []
 
     def copy(self, data: bytes, source: int) -> None:
         """Write bytes of the template, which begin there at offset `source`."""
         if data:
-            self._runs.append(Run(len(self._data), source, len(data)))
+            self._runs.append(CopiedBytes(len(self._data), source, len(data)))
             self._data += data
 
     def fill(self, data: bytes) -> None:
         """Write bytes that are not in the template."""
         self._data += data
 
-    def add(self, data: bytes, value: Value | None) -> None:
+    def add(self, data: bytes, value: ValueTag | None) -> None:
         """Write the text of a value."""
         if value is not None:
-            self._values.append(Written(len(self._data), len(self._data) + len(data), value))
+            self._values.append(WrittenValue(len(self._data), len(self._data) + len(data), value))
         self._data += data
 
     @property
@@ -138,8 +138,8 @@ class Writer:
 
 def render(
     template: Template,
-    choose: Callable[[Block], int],
-    write: Callable[[Value, Writer], bytes],
+    choose: Callable[[TagBlock], int],
+    write: Callable[[ValueTag, Writer], bytes],
     *,
     drops_newlines: bool = False,
 ) -> Rendered:
@@ -153,8 +153,8 @@ class _Rendering:
     def __init__(
         self,
         template: Template,
-        choose: Callable[[Block], int],
-        write: Callable[[Value, Writer], bytes],
+        choose: Callable[[TagBlock], int],
+        write: Callable[[ValueTag, Writer], bytes],
         *,
         drops_newlines: bool,
     ) -> None:
@@ -170,17 +170,17 @@ class _Rendering:
         """Write pieces. Raises `budget.ExceededError` if nested loops, whose bodies are repeated, would write without
         end."""
         for piece in pieces:
-            if isinstance(piece, Text):
+            if isinstance(piece, TagText):
                 self._work.spend(piece.end - piece.start + _EACH, path=self._template.source.path)
                 self._text(piece)
-            elif isinstance(piece, Value):
+            elif isinstance(piece, ValueTag):
                 self.writer.add(self._write(piece, self.writer), piece)
             else:
                 for part in piece.options[self._choose(piece)]:
                     self.pieces(part)
                     self._work.spend(_EACH, source=self._template.source, span=piece.span)
 
-    def _text(self, text: Text) -> None:
+    def _text(self, text: TagText) -> None:
         """Write a text, with line ends added after its first one, so that what follows keeps its line number.
 
         They are added at a line end, so that no line of the template is split.

@@ -30,7 +30,7 @@ DEPTH = 100
 """How deeply blocks may be nested, counting those that a jump skips: the functions that read them are recursive."""
 
 
-class Unreadable(Exception):  # noqa: N818 - as InputError, it says what the file is
+class UnreadableTag(Exception):  # noqa: N818 - as InputError, it says what the file is
     """A tag whose effect on the file is unknown; `because` is the reason."""
 
     def __init__(self, tag: Span, because: str) -> None:
@@ -40,7 +40,7 @@ class Unreadable(Exception):  # noqa: N818 - as InputError, it says what the fil
 
 
 @record(eq=True)
-class Text:
+class TagText:
     """The text between two tags. `drops_newline`: some engines drop the line end at its start."""
 
     start: int
@@ -49,7 +49,7 @@ class Text:
 
 
 @record(eq=True)
-class Value:
+class ValueTag:
     """A tag that is replaced by text.
 
     `is_alone`: whether only blanks, a comment or tags that write nothing follow it on its line. `is_comments`: whether
@@ -66,7 +66,7 @@ Pieces = tuple["Text | Value | Block", ...]
 
 
 @record(eq=True)
-class Block:
+class TagBlock:
     """A block of control tags and its options, the usual one first. An option is a series of parts to write."""
 
     number: int
@@ -93,10 +93,10 @@ class Template:
 
     source: Source
     pieces: Pieces
-    values: tuple[Value, ...]
-    blocks: tuple[Block, ...]
+    values: tuple[ValueTag, ...]
+    blocks: tuple[TagBlock, ...]
     chains: dict[int, Chain] = field(repr=False)
-    places: tuple[tuple[Text, Chain], ...] = field(repr=False)
+    places: tuple[tuple[TagText, Chain], ...] = field(repr=False)
 
     def chain(self, span: Span) -> Chain | None:
         """Return the blocks around a span that lies in one text; None for any other span."""
@@ -116,9 +116,9 @@ class _Open:
     """
 
     tag: Tag
-    parts: list[list[Text | Value | Block]]
+    parts: list[list[TagText | ValueTag | TagBlock]]
     has_else: bool = False
-    before: list[list[Text | Value | Block]] = field(default_factory=list)
+    before: list[list[TagText | ValueTag | TagBlock]] = field(default_factory=list)
     jumps: bool = False
 
     def jump(self) -> None:
@@ -129,11 +129,11 @@ class _Open:
 
 
 def read_template(source: Source) -> Template:
-    """Parse a template. Raises `Unreadable` at a tag that is not understood, or not closed."""
+    """Parse a template. Raises `UnreadableTag` at a tag that is not understood, or not closed."""
     reader = _Reader(source)
     pieces = reader.read()
     chains: dict[int, Chain] = {}
-    places: list[tuple[Text, Chain]] = []
+    places: list[tuple[TagText, Chain]] = []
     _place(pieces, (), chains, places)
     blocks = tuple(sorted(reader.blocks, key=lambda block: block.number))
     return Template(source, pieces, tuple(reader.values), blocks, chains, tuple(places))
@@ -143,8 +143,8 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._data = source.data
-        self.values: list[Value] = []
-        self.blocks: list[Block] = []
+        self.values: list[ValueTag] = []
+        self.blocks: list[TagBlock] = []
         self._definitions: dict[int, Pieces] = {}
 
     def read(self) -> Pieces:
@@ -160,7 +160,7 @@ class _Reader:
             before = tag
         opened[-1].parts[-1].extend(self._text(before, None))
         if len(opened) > 1:
-            raise Unreadable(_span(opened[-1].tag), "its block is not closed")
+            raise UnreadableTag(_span(opened[-1].tag), "its block is not closed")
         return self._shown(tuple(top.parts[0]))
 
     def _take(self, tag: Tag, opened: list[_Open]) -> None:
@@ -168,22 +168,22 @@ class _Reader:
         block = opened[-1]
         match tag.action:
             case Action.UNKNOWN:
-                raise Unreadable(_span(tag), "what it does is not known")
+                raise UnreadableTag(_span(tag), "what it does is not known")
             case Action.VALUE:
-                value = Value(len(self.values), _span(tag), self._is_alone(tag), tag.is_comments)
+                value = ValueTag(len(self.values), _span(tag), self._is_alone(tag), tag.is_comments)
                 self.values.append(value)
                 block.parts[-1].append(value)
             case Action.NOTHING:
                 pass
             case Action.BRANCH | Action.ELSE:
                 if block.tag.action not in (Action.CHOICE, Action.LOOP) or block.has_else:
-                    raise Unreadable(_span(tag), "it belongs to no condition")
+                    raise UnreadableTag(_span(tag), "it belongs to no condition")
                 self._join(block)
                 block.parts.append([])
                 block.has_else = tag.action is Action.ELSE
             case Action.CLOSE:
                 if len(opened) == 1 or not tag.closers & block.tag.closers:
-                    raise Unreadable(_span(tag), "it does not close the block that is open")
+                    raise UnreadableTag(_span(tag), "it does not close the block that is open")
                 self._join(block)
                 opened.pop()
                 opened[-1].parts[-1].append(self._block(block, tag))
@@ -192,7 +192,7 @@ class _Reader:
                     _refuse_deep(tag, opened)
             case Action.JUMP:
                 if all(outer.tag.action is not Action.LOOP for outer in opened):
-                    raise Unreadable(_span(tag), "it belongs to no loop")
+                    raise UnreadableTag(_span(tag), "it belongs to no loop")
                 block.jump()
                 _refuse_deep(tag, opened)
             case _:
@@ -203,11 +203,11 @@ class _Reader:
         """Turn the parts of a branch that may be skipped into optional blocks."""
         while block.before:
             rest, block.parts[-1] = tuple(block.parts[-1]), block.before.pop()
-            closed = Block(len(self.blocks), _span(block.tag), ((rest,), ()))
+            closed = TagBlock(len(self.blocks), _span(block.tag), ((rest,), ()))
             self.blocks.append(closed)
             block.parts[-1].append(closed)
 
-    def _text(self, before: Tag | None, after: Tag | None) -> Iterator[Text]:
+    def _text(self, before: Tag | None, after: Tag | None) -> Iterator[TagText]:
         """Yield the text between two tags, without the white space that they trim."""
         start = before.end if before else 0
         end = after.start if after else len(self._data)
@@ -219,28 +219,28 @@ class _Reader:
             end = start + len(self._data[start:end].rstrip())
         drops = before is not None and before.is_silent and before.after is Trim.NOTHING
         if start < end:
-            yield Text(start, end, drops)
+            yield TagText(start, end, drops)
 
     def _is_alone(self, tag: Tag) -> bool:
         """Return whether only blanks, a comment or tags that write nothing follow a tag on its line."""
         return _NOTHING_MORE.match(self._data, tag.end) is not None
 
-    def _block(self, block: _Open, closing: Tag) -> Block:
+    def _block(self, block: _Open, closing: Tag) -> TagBlock:
         parts = [tuple(part) for part in block.parts]
         number = len(self.blocks)
         span = Span(block.tag.start, closing.end)
         options = tuple(_options(block, parts))
         if block.tag.action is Action.DEFAULT:
             options = ((parts[0],), ((self._anything(_span(block.tag)),),))
-        closed = Block(number, span, options)
+        closed = TagBlock(number, span, options)
         if block.tag.action is Action.HIDDEN and block.tag.closers & _DEFINITIONS:
             self._definitions[number] = parts[0]
         self.blocks.append(closed)
         return closed
 
-    def _anything(self, span: Span) -> Value:
+    def _anything(self, span: Span) -> ValueTag:
         """Return a value in place of a block whose content another template may replace."""
-        value = Value(len(self.values), span, is_alone=True, is_comments=False)
+        value = ValueTag(len(self.values), span, is_alone=True, is_comments=False)
         self.values.append(value)
         return value
 
@@ -248,26 +248,26 @@ class _Reader:
         """Return the pieces of a file; if it consists of definitions only, each of them is written in place."""
         if not self._definitions or not all(map(self._is_definition, pieces)):
             return pieces
-        shown = tuple(self._defined(piece) if isinstance(piece, Block) else piece for piece in pieces)
+        shown = tuple(self._defined(piece) if isinstance(piece, TagBlock) else piece for piece in pieces)
         self.blocks = [
-            next((piece for piece in shown if isinstance(piece, Block) and piece.number == block.number), block)
+            next((piece for piece in shown if isinstance(piece, TagBlock) and piece.number == block.number), block)
             for block in self.blocks
         ]
         return shown
 
-    def _is_definition(self, piece: Text | Value | Block) -> bool:
-        if isinstance(piece, Block):
+    def _is_definition(self, piece: TagText | ValueTag | TagBlock) -> bool:
+        if isinstance(piece, TagBlock):
             return piece.number in self._definitions
-        return isinstance(piece, Text) and _NO_DIRECTIVE.fullmatch(self._data, piece.start, piece.end) is not None
+        return isinstance(piece, TagText) and _NO_DIRECTIVE.fullmatch(self._data, piece.start, piece.end) is not None
 
-    def _defined(self, block: Block) -> Block:
+    def _defined(self, block: TagBlock) -> TagBlock:
         return replace(block, options=((self._definitions[block.number],), ()))
 
 
 def _refuse_deep(tag: Tag, opened: Sequence[_Open]) -> None:
-    """Raise `Unreadable` if blocks are nested too deeply."""
+    """Raise `UnreadableTag` if blocks are nested too deeply."""
     if len(opened) - 1 + sum(len(block.before) for block in opened) > DEPTH:
-        raise Unreadable(_span(tag), f"its blocks are nested more than {DEPTH} deep")
+        raise UnreadableTag(_span(tag), f"its blocks are nested more than {DEPTH} deep")
 
 
 def _options(block: _Open, parts: list[Pieces]) -> Iterator[tuple[Pieces, ...]]:
@@ -288,12 +288,12 @@ def _options(block: _Open, parts: list[Pieces]) -> Iterator[tuple[Pieces, ...]]:
                 yield ()
 
 
-def _place(pieces: Pieces, chain: Chain, chains: dict[int, Chain], places: list[tuple[Text, Chain]]) -> None:
+def _place(pieces: Pieces, chain: Chain, chains: dict[int, Chain], places: list[tuple[TagText, Chain]]) -> None:
     """Record the blocks around each block (in `chains`) and text (in `places`) of some pieces."""
     for piece in pieces:
-        if isinstance(piece, Text):
+        if isinstance(piece, TagText):
             places.append((piece, chain))
-        elif isinstance(piece, Block):
+        elif isinstance(piece, TagBlock):
             chains[piece.number] = chain
             seen: set[int] = set()
             for number, option in enumerate(piece.options):

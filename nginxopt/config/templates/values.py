@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 
 from nginxopt.config.declarations import declarations
-from nginxopt.config.templates.placing import Place
+from nginxopt.config.templates.placing import ValuePlace
 
 MARK = "nginxopt-tag"
 
@@ -110,7 +110,7 @@ _AT = {
 """The values of places, by the name of the directive and the number of the argument."""
 
 
-def value(place: Place, scheme: int, number: int, schemes: int) -> str:
+def value(place: ValuePlace, scheme: int, number: int, schemes: int) -> str:
     """Return the value of the tag with that number in a place, in `scheme`.
 
     In the last `MIXED` of all `schemes`, the value depends on the number of the tag, too.
@@ -122,12 +122,12 @@ def value(place: Place, scheme: int, number: int, schemes: int) -> str:
     return chosen or ("" if place.is_quoted and scheme else f"{MARK}-{number}-")
 
 
-def candidates(place: Place) -> tuple[str, ...]:
+def candidates(place: ValuePlace) -> tuple[str, ...]:
     """Return the values for a place without duplicates; an empty one stands for the mark."""
     return tuple(dict.fromkeys([*_usual(place), *place.others]))[:_MOST]
 
 
-def _usual(place: Place) -> tuple[str, ...]:
+def _usual(place: ValuePlace) -> tuple[str, ...]:
     is_port = place.before.endswith(":") or (place.directive == "listen" and "port" in place.tag.lower())
     if is_port and not place.after:
         return _PORTS
@@ -150,7 +150,7 @@ def _between(words: Iterable[str], before: str, after: str) -> Iterator[str]:
     return (word[len(before) : len(word) - len(after)] for word in fitting if len(word) > len(before) + len(after))
 
 
-def _of_hosts(place: Place) -> Iterator[str]:
+def _of_hosts(place: ValuePlace) -> Iterator[str]:
     """Yield the part of each sample host that fits between the texts around a value, without scheme and port."""
     if place.directive in ("server", "listen") or place.directive.endswith("_pass"):
         yield from _between(_HOSTS, place.before.rpartition("//")[2], re.split("[:/]", place.after)[0])
@@ -158,7 +158,7 @@ def _of_hosts(place: Place) -> Iterator[str]:
             yield "unix:/run"
 
 
-def _of_patterns(place: Place) -> Iterator[str]:
+def _of_patterns(place: ValuePlace) -> Iterator[str]:
     """Yield parts of a pattern that balance the parentheses around a value, and `~` where a pattern may begin."""
     is_start = place.directive == "server_name" or (place.directive == "location" and place.count == 1)
     if is_start and not place.before:
@@ -171,7 +171,7 @@ def _of_patterns(place: Place) -> Iterator[str]:
             yield f"\\.{'(?:' * closed}png" if closed > 0 else f"|js|png{')' * opened}$"
 
 
-def _parts(place: Place) -> tuple[str, ...]:
+def _parts(place: ValuePlace) -> tuple[str, ...]:
     if place.before.endswith("//") or place.after.startswith(":"):
         return _HOSTS
     if place.after.startswith("=") and not place.before:
@@ -186,7 +186,7 @@ def _first(directive: str) -> tuple[str, ...]:
     return _WHOLE.get(directive) or _declared(directive) or _NAMES
 
 
-def _further(place: Place) -> tuple[str, ...]:
+def _further(place: ValuePlace) -> tuple[str, ...]:
     usual = ("", "close", "$http_x_beta", '""', "off", "always", "1", "no-cache", "all")
     return _FURTHER.get(place.directive) or _declared(place.directive) or usual
 

@@ -22,7 +22,7 @@ NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DirectiveDrift:
     """A directive that differs: its context and name, its line in the variant, and its parameters there and here.
 
     `usual` is None for one that only the variant has, `here` for one that it lacks; then there is no line.
@@ -36,7 +36,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class FileForm:
     """One of the forms of a file: on how many hosts, some of their names, and the digest; None where it is missing.
 
     `differences` are those from the usual form; none of a variant that differs in comments or layout only. They are
@@ -46,7 +46,7 @@ class Variant:
     text: str | None
     hosts: int
     names: tuple[str, ...]
-    differences: tuple[Difference, ...] | None
+    differences: tuple[DirectiveDrift, ...] | None
 
     @property
     def is_alone(self) -> bool:
@@ -61,7 +61,7 @@ class FileDrift:
     group: str
     path: str
     hosts: int
-    variants: tuple[Variant, ...]
+    variants: tuple[FileForm, ...]
 
 
 _VARIANTS = """
@@ -89,7 +89,7 @@ def drift(database: DuckDBPyConnection) -> Iterator[FileDrift]:
     for (group, path), forms in found.items():
         usual = _directives(database, forms[0][0])
         variants = [
-            Variant(text, hosts, tuple(names), None if number >= COMPARED else _compared(database, usual, text))
+            FileForm(text, hosts, tuple(names), None if number >= COMPARED else _compared(database, usual, text))
             for number, (text, hosts, names) in enumerate(forms)
         ]
         yield FileDrift(group, path, sum(hosts for _, hosts, _ in forms), tuple(variants))
@@ -109,7 +109,7 @@ def _directives(database: DuckDBPyConnection, text: str | None) -> list[tuple[_D
 
 def _compared(
     database: DuckDBPyConnection, usual: Sequence[tuple[_Directive, int]], text: str | None
-) -> tuple[Difference, ...]:
+) -> tuple[DirectiveDrift, ...]:
     """Return how a variant differs from the usual one; nothing if either is a missing file."""
     if text is None or not usual:
         return ()
@@ -118,7 +118,7 @@ def _compared(
 
 def _differences(
     usual: Sequence[tuple[_Directive, int]], here: Sequence[tuple[_Directive, int]]
-) -> Iterator[Difference]:
+) -> Iterator[DirectiveDrift]:
     before = [directive for directive, _ in usual]
     after = [directive for directive, _ in here]
     for kind, start, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
@@ -126,13 +126,15 @@ def _differences(
             yield from _replaced(before[start:end], here[first:last])
 
 
-def _replaced(before: Sequence[_Directive], after: Sequence[tuple[_Directive, int]]) -> Iterator[Difference]:
+def _replaced(before: Sequence[_Directive], after: Sequence[tuple[_Directive, int]]) -> Iterator[DirectiveDrift]:
     """Yield the differences of two runs: directives of the same context and name are one that changed."""
     left = list(before)
     for directive, line in after:
         same = next((old for old in left if (old.context, old.name) == (directive.context, directive.name)), None)
         if same is not None:
             left.remove(same)
-        yield Difference(directive.context, directive.name, line, None if same is None else same.args, directive.args)
+        yield DirectiveDrift(
+            directive.context, directive.name, line, None if same is None else same.args, directive.args
+        )
     for old in left:
-        yield Difference(old.context, old.name, None, old.args, None)
+        yield DirectiveDrift(old.context, old.name, None, old.args, None)

@@ -11,7 +11,7 @@ from nginxopt.lint import Diagnostic, Finding, Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.declare import page_url
 from nginxopt.lint.report import sarif
-from nginxopt.lint.report.model import Report
+from nginxopt.lint.report.model import LintReport
 from nginxopt.settings.target import TargetVersion
 from nginxopt.text import Source, Span
 from nginxopt.text.plural import count
@@ -42,7 +42,7 @@ def render(database: DuckDBPyConnection) -> Iterator[str]:
     ids = {rule for (rule,) in database.execute("SELECT rule FROM rules").fetchall()}
     rules = tuple(rule for rule in catalogue().values() if rule.id in ids)
     files = tuple(dict.fromkeys(diagnostic.path for diagnostic in diagnostics))
-    report = Report(
+    report = LintReport(
         diagnostics, files, TargetVersion(Version.parse(target.strip('"')), "stated"), str(Path.cwd()), rules, errors
     )
     yield from sarif.render(report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from nginxopt.fleet.report.drift import FileDrift, Variant
+from nginxopt.fleet.report.drift import FileDrift, FileForm
 from nginxopt.fleet.report.facts import FleetReport
 from nginxopt.text import fit
 from nginxopt.text.escape import printable
@@ -99,7 +99,7 @@ def _drift(files: Sequence[FileDrift]) -> Iterator[str]:
     yield from (f"{line}\n" for line in _left_out(len(files), _ROWS))
 
 
-def variant_lines(variant: Variant, usual: Variant) -> Iterator[str]:
+def variant_lines(variant: FileForm, usual: FileForm) -> Iterator[str]:
     """Yield what a variant is, and how it differs from the usual one."""
     who = ", ".join(variant.names[:3]) + (f" and {variant.hosts - 3:,} more" if variant.hosts > 3 else "")
     alone = " alone" if variant.is_alone else ""

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.newlines import VARIABLE, conditions_of, patterns_in, patterns_of_maps, sets
 from nginxopt.lint.queries.reaching import reaching
-from nginxopt.lint.queries.requests import Asked
+from nginxopt.lint.queries.requests import AskedRequest
 from nginxopt.semantics import Level
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
@@ -36,7 +36,7 @@ def sources(model: Model, value: str, depth: int = 0) -> tuple[str, ...]:
     return tuple(names)
 
 
-def requests(model: Model, level: Level, value: str, text: str) -> Iterator[Asked]:
+def requests(model: Model, level: Level, value: str, text: str) -> Iterator[AskedRequest]:
     """Yield requests to a level that may put a text into a value."""
     for name in sources(model, value):
         for asked in islice(reaching(level), _MOST_REQUESTS):
@@ -47,7 +47,7 @@ def requests(model: Model, level: Level, value: str, text: str) -> Iterator[Aske
         inside = base if pattern is None else (*base, pattern)
         subject = shortest((*inside, b"^/[!-~]*" + contained)) if inside else None
         if subject is not None:
-            yield Asked(quote(subject, safe=_SAFE).encode())
+            yield AskedRequest(quote(subject, safe=_SAFE).encode())
 
 
 def _definitions(model: Model, name: str) -> list[str]:
@@ -57,7 +57,7 @@ def _definitions(model: Model, name: str) -> list[str]:
     return [stated.args[1] for stated in sets(model).get(name, ())]
 
 
-def _with(asked: Asked, name: str, text: str) -> Iterator[Asked]:
+def _with(asked: AskedRequest, name: str, text: str) -> Iterator[AskedRequest]:
     """Yield a request with a text in the variable of a name."""
     mark = b"&" if b"?" in asked.target else b"?"
     if name in _HOST:

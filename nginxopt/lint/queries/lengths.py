@@ -36,7 +36,7 @@ class Body(Enum):
     OWN = auto()
 
 
-class Kind(Enum):
+class LengthFault(Enum):
     """How the body and the length of a request disagree.
 
     `NO_LENGTH`: the body has no length. `OTHER_LENGTH`: it has the length of another body. `NO_CHUNKS`: it is announced
@@ -51,7 +51,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class LengthMismatch:
     """What is wrong with a request.
 
     Attributes:
@@ -59,7 +59,7 @@ class Mismatch:
         shown_by: The header of a request of a client that shows it, as curl's `-H` takes it.
     """
 
-    kind: Kind
+    kind: LengthFault
     header: Directive | None
     shown_by: str
 
@@ -74,7 +74,7 @@ def body(pass_: Pass) -> Body | None:
     return Body.NONE if values.flag(passes.value or "on") is False else Body.CLIENT
 
 
-def mismatch(pass_: Pass, *, has_body: bool = True) -> Mismatch | None:
+def mismatch(pass_: Pass, *, has_body: bool = True) -> LengthMismatch | None:
     """Return what is certainly wrong with a request of a `proxy_pass`; None if nothing is, as in the frames of HTTP/2.
 
     `has_body` is whether nginx still has the body of the client; in a subrequest of `auth_request` it does not.
@@ -91,22 +91,22 @@ def mismatch(pass_: Pass, *, has_body: bool = True) -> Mismatch | None:
         return coded
     header = next(iter(of_length), None)
     if sent is Body.NONE:
-        return Mismatch(Kind.NO_BODY, header, _STATED) if _states_length(header) else None
+        return LengthMismatch(LengthFault.NO_BODY, header, _STATED) if _states_length(header) else None
     if header is None:
         return None
     return _of_client(header) if sent is Body.CLIENT else _of_own(header, _text(pass_), has_body=has_body)
 
 
-def _of_chunks(pass_: Pass) -> Mismatch | None:
+def _of_chunks(pass_: Pass) -> LengthMismatch | None:
     """Return what is wrong with the `Transfer-Encoding` of the body of the client, which nginx streams or not."""
     codings = header_directives(pass_, CODING)
     announced = next(filter(_announces_chunks, codings), None)
     if announced is not None:
-        return Mismatch(Kind.NO_CHUNKS, announced, _CHUNKED if "$" in announced.args[1] else _STATED)
+        return LengthMismatch(LengthFault.NO_CHUNKS, announced, _CHUNKED if "$" in announced.args[1] else _STATED)
     streams = values.flag(pass_.setting("request_buffering").value or "") is False
     is_hidden = bool(codings) and not any(coding.args[1] for coding in codings)
     if streams and is_hidden and pass_.setting("http_version").value == "1.1":
-        return Mismatch(Kind.HIDDEN_CHUNKS, codings[0], _CHUNKED)
+        return LengthMismatch(LengthFault.HIDDEN_CHUNKS, codings[0], _CHUNKED)
     return None
 
 
@@ -124,18 +124,18 @@ def _is_of_client(header: Directive) -> bool:
     return variable(header.args[1]) in ("content_length", "http_content_length")
 
 
-def _of_client(header: Directive) -> Mismatch | None:
+def _of_client(header: Directive) -> LengthMismatch | None:
     """Return what is wrong with the body of the client."""
     value = header.args[1]
     if not value:
-        return Mismatch(Kind.NO_LENGTH, header, _STATED)
+        return LengthMismatch(LengthFault.NO_LENGTH, header, _STATED)
     if variable(value) == "http_content_length":
-        return Mismatch(Kind.NO_LENGTH, header, _CHUNKED)
+        return LengthMismatch(LengthFault.NO_LENGTH, header, _CHUNKED)
     number = values.number(value)
-    return None if number is None else Mismatch(Kind.OTHER_LENGTH, header, f"Content-Length: {number + 1}")
+    return None if number is None else LengthMismatch(LengthFault.OTHER_LENGTH, header, f"Content-Length: {number + 1}")
 
 
-def _of_own(header: Directive, text: str, *, has_body: bool) -> Mismatch | None:
+def _of_own(header: Directive, text: str, *, has_body: bool) -> LengthMismatch | None:
     """Return what is wrong with the text of `proxy_set_body`.
 
     A text of nothing but variables may be empty, or be as long as it is stated, as `$request_body` mostly is.
@@ -143,12 +143,16 @@ def _of_own(header: Directive, text: str, *, has_body: bool) -> Mismatch | None:
     value, literal = header.args[1], _VARIABLES.sub("", text)
     if not value:
         is_sent = bool(literal) or (has_body and bool(_REQUEST_BODY.search(text)))
-        return Mismatch(Kind.NO_LENGTH, header, _STATED) if is_sent else None
+        return LengthMismatch(LengthFault.NO_LENGTH, header, _STATED) if is_sent else None
     if _is_of_client(header):
         is_other = bool(literal) or len(_REQUEST_BODY.findall(text)) > 1
     else:
         is_other = "$" not in text and values.number(value) not in (None, len(encode(text)))
-    return Mismatch(Kind.OTHER_LENGTH, header, f"Content-Length: {len(encode(literal)) + 1}") if is_other else None
+    return (
+        LengthMismatch(LengthFault.OTHER_LENGTH, header, f"Content-Length: {len(encode(literal)) + 1}")
+        if is_other
+        else None
+    )
 
 
 def _text(pass_: Pass) -> str:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from nginxopt.lint.queries import access
 from nginxopt.lint.queries.framing import Subrequest, subrequests
-from nginxopt.lint.queries.lengths import Kind, Mismatch, mismatch
+from nginxopt.lint.queries.lengths import LengthFault, LengthMismatch, mismatch
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.reaching import reaching
-from nginxopt.lint.queries.requests import Answer, Asked
+from nginxopt.lint.queries.requests import AskedRequest, ModelAnswer
 from nginxopt.lint.witness import Sign, Witness
 from nginxopt.semantics import Level, Pass, values
 from nginxopt.text import encode
@@ -27,11 +27,11 @@ class Misframed(NamedTuple):
     """A pass that sends such requests, those of clients or subrequests, and a request of a client that shows it."""
 
     pass_: Pass
-    wrong: Mismatch
+    wrong: LengthMismatch
     witness: Witness
 
 
-def misframed(model: Model, matters: Callable[[Pass, Mismatch], object]) -> Iterator[Misframed]:
+def misframed(model: Model, matters: Callable[[Pass, LengthMismatch], object]) -> Iterator[Misframed]:
     """Yield the passes that send requests with a mismatch for which `matters` returns something true."""
     for pass_ in model.passes:
         wrong = mismatch(pass_)
@@ -42,7 +42,7 @@ def misframed(model: Model, matters: Callable[[Pass, Mismatch], object]) -> Iter
     yield from _subrequests(model, matters)
 
 
-def _subrequests(model: Model, matters: Callable[[Pass, Mismatch], object]) -> Iterator[Misframed]:
+def _subrequests(model: Model, matters: Callable[[Pass, LengthMismatch], object]) -> Iterator[Misframed]:
     """Yield the passes that certainly pass on a subrequest that certainly is made, each once."""
     named = [made for made in subrequests(model) if made.directive.name in _CERTAIN and "$" not in made.uri]
     suspects = {has_body: _suspects(model, matters, has_body) for has_body in {made.has_body for made in named}}
@@ -61,10 +61,10 @@ def _subrequests(model: Model, matters: Callable[[Pass, Mismatch], object]) -> I
 
 
 def _suspects(
-    model: Model, matters: Callable[[Pass, Mismatch], object], has_body: bool
-) -> dict[Level | None, list[tuple[Pass, Mismatch]]]:
+    model: Model, matters: Callable[[Pass, LengthMismatch], object], has_body: bool
+) -> dict[Level | None, list[tuple[Pass, LengthMismatch]]]:
     """Return the passes whose subrequests have a mismatch that matters, by location."""
-    by_level: dict[Level | None, list[tuple[Pass, Mismatch]]] = {}
+    by_level: dict[Level | None, list[tuple[Pass, LengthMismatch]]] = {}
     for pass_ in model.passes:
         wrong = mismatch(pass_, has_body=has_body)
         if wrong is not None and matters(pass_, wrong):
@@ -72,7 +72,7 @@ def _suspects(
     return by_level
 
 
-def _requests(level: Level, wrong: Mismatch) -> Iterator[Asked]:
+def _requests(level: Level, wrong: LengthMismatch) -> Iterator[AskedRequest]:
     """Yield requests with a body to a level: by POST, then by GET, which may have a body as well."""
     server = level.around("server")
     likely = list(reaching(level)) or (list(reaching(server)) if server else [])
@@ -82,7 +82,7 @@ def _requests(level: Level, wrong: Mismatch) -> Iterator[Asked]:
             yield replace(asked, method=stated, headers=(*asked.headers, wrong.shown_by))
 
 
-def _passed_on(model: Model, pass_: Pass, wrong: Mismatch) -> Answer | None:
+def _passed_on(model: Model, pass_: Pass, wrong: LengthMismatch) -> ModelAnswer | None:
     """Return the answer to a request that a pass passes on, or would once its client is let in."""
     for answer in model.requests.all(pass_.level, *_requests(pass_.level, wrong)):
         is_there = answer.level is pass_.level and not pass_.level.own("try_files")
@@ -91,7 +91,7 @@ def _passed_on(model: Model, pass_: Pass, wrong: Mismatch) -> Answer | None:
     return None
 
 
-def _lets_some_in(answer: Answer) -> bool:
+def _lets_some_in(answer: ModelAnswer) -> bool:
     """Return whether it depends on the password or the address of a client whether a request goes on."""
     level, decisive = answer.level, answer.is_decided_by
     if level is None:
@@ -102,12 +102,12 @@ def _lets_some_in(answer: Answer) -> bool:
 
 def _place(model: Model, subrequest: Subrequest) -> Level | None:
     """Return the location that certainly serves a subrequest by its handler; None if none is known."""
-    answer = next(model.requests.ask(subrequest.level, Asked(encode(subrequest.uri))), None)
+    answer = next(model.requests.ask(subrequest.level, AskedRequest(encode(subrequest.uri))), None)
     level = answer.level if answer else None
     return level if level is not None and level.names.isdisjoint(_LEAVING) else None
 
 
-def _made(model: Model, subrequest: Subrequest, wrong: Mismatch) -> Answer | None:
+def _made(model: Model, subrequest: Subrequest, wrong: LengthMismatch) -> ModelAnswer | None:
     """Return the answer to a request with a subrequest: `auth_request` decides about it, `mirror` does not."""
     directive = subrequest.directive
     for answer in model.requests.all(subrequest.level, *_requests(subrequest.level, wrong)):
@@ -118,19 +118,19 @@ def _made(model: Model, subrequest: Subrequest, wrong: Mismatch) -> Answer | Non
     return None
 
 
-def _lets_in_by_all(answer: Answer) -> bool:
+def _lets_in_by_all(answer: ModelAnswer) -> bool:
     """Return whether a request goes on once its client is let in, and is asked for everything then."""
     return answer.level is not None and _lets_some_in(answer) and not access.takes_any(answer.level)
 
 
-def _sent(wrong: Mismatch) -> str:
+def _sent(wrong: LengthMismatch) -> str:
     """Return what an upstream gets, as a noun."""
     value = str(wrong.header.args[1]) if wrong.header else ""
     length = f"Content-Length: {value}" if values.number(value) is not None else wrong.shown_by
     return {
-        Kind.NO_LENGTH: "the body without its length",
-        Kind.OTHER_LENGTH: f"{length}, and a body of another length",
-        Kind.NO_CHUNKS: "Transfer-Encoding: chunked, and a body without chunks",
-        Kind.HIDDEN_CHUNKS: "the body in chunks without Transfer-Encoding",
-        Kind.NO_BODY: f"{length}, and no body",
+        LengthFault.NO_LENGTH: "the body without its length",
+        LengthFault.OTHER_LENGTH: f"{length}, and a body of another length",
+        LengthFault.NO_CHUNKS: "Transfer-Encoding: chunked, and a body without chunks",
+        LengthFault.HIDDEN_CHUNKS: "the body in chunks without Transfer-Encoding",
+        LengthFault.NO_BODY: f"{length}, and no body",
     }[wrong.kind]

@@ -11,7 +11,7 @@ from nginxopt.semantics import Address, Endpoint, Level
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class WrittenName:
     """A name as it is written."""
 
     directive: Directive
@@ -25,7 +25,7 @@ class Conflict:
     address: Address
     server: Level
     first: Level
-    word: Word | None
+    word: WrittenName | None
 
 
 @once
@@ -57,7 +57,7 @@ def is_never_chosen(model: Model, server: Level) -> bool:
     )
 
 
-def halves_lost(server: Level) -> Iterator[tuple[Word, str, str]]:
+def halves_lost(server: Level) -> Iterator[tuple[WrittenName, str, str]]:
     """Yield each name `.example.com` of which the server has one half before, with that half and the one it loses.
 
     nginx ignores all of such a name (`ngx_hash_add_key`), and behind `*.example.com` it ignores a later `example.com`,
@@ -115,13 +115,13 @@ def _first(owners: dict[str, Level], name: str, server: Level) -> Level:
     return owners[wildcard]
 
 
-def _words(server: Level) -> list[Word | None]:
+def _words(server: Level) -> list[WrittenName | None]:
     """Return the names of a server; one that is None if it has none. A pattern is a name of its own."""
-    words = [Word(directive, token) for directive in server.own("server_name") for token in directive.args]
+    words = [WrittenName(directive, token) for directive in server.own("server_name") for token in directive.args]
     return list(words) or [None]
 
 
-def _key(word: Word | None) -> str:
+def _key(word: WrittenName | None) -> str:
     if word is None:
         return ""
     return f"{word.token} {id(word)}" if word.token.startswith("~") else word.token.lower()

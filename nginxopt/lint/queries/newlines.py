@@ -16,7 +16,7 @@ from urllib.parse import quote
 from nginxopt.config import Directive
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.queries.reaching import reaching
-from nginxopt.lint.queries.requests import Asked
+from nginxopt.lint.queries.requests import AskedRequest
 from nginxopt.semantics import Level, locations
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
@@ -43,20 +43,20 @@ def may_have_one(model: Model, text: str, depth: int = 0) -> bool:
     return any(_is_decoded(model, (match[1] or match[2]).lower(), depth) for match in VARIABLE.finditer(text))
 
 
-def requests(model: Model, level: Level, value: str) -> Iterator[Asked]:
+def requests(model: Model, level: Level, value: str) -> Iterator[AskedRequest]:
     """Yield requests to a level that put a line end into a value, if any do."""
     for headers in dict.fromkeys(_choices(model, value)):
         for asked in (*_plain(level), *_matched(model, level, value)):
             yield replace(asked, headers=(*asked.headers, *headers))
 
 
-def _plain(level: Level) -> Iterator[Asked]:
+def _plain(level: Level) -> Iterator[AskedRequest]:
     for asked in islice(reaching(level), _MOST_REQUESTS):
         path, mark, args = asked.target.partition(b"?")
         yield replace(asked, target=path + _ESCAPED + mark + args)
 
 
-def _matched(model: Model, level: Level, value: str) -> Iterator[Asked]:
+def _matched(model: Model, level: Level, value: str) -> Iterator[AskedRequest]:
     """Yield requests whose path the patterns of a level and of the maps of a value match."""
     has_all = any((match[1] or match[2]).lower() in _DECODED for match in VARIABLE.finditer(value))
     base = conditions_of(level)
@@ -66,7 +66,7 @@ def _matched(model: Model, level: Level, value: str) -> Iterator[Asked]:
             continue
         for subject in dict.fromkeys(shortest((*inside, line_end)) for line_end in _LINE_END):
             if subject is not None:
-                yield Asked(quote(subject, safe="/:~!$&'()*+,;=@").encode())
+                yield AskedRequest(quote(subject, safe="/:~!$&'()*+,;=@").encode())
 
 
 def _is_decoded(model: Model, name: str, depth: int) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nginxopt.lint.queries.requests import Asked
+from nginxopt.lint.queries.requests import AskedRequest
 from nginxopt.semantics import FRAGMENT, Level, locations
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
@@ -24,16 +24,16 @@ _NAME = re.compile(r"\$\{?(http_\w+|request_method|arg_\w+)\}?", re.IGNORECASE)
 _PLAIN = re.compile(rb"/[!-~]*")
 
 
-def reaching(level: Level) -> Iterator[Asked]:
+def reaching(level: Level) -> Iterator[AskedRequest]:
     """Yield requests for a location, an `if`, a server or a fragment; none for a named location."""
     if level.kind == "if" and level.parent is not None:
         yield from _through(level, reaching(level.parent))
     elif level.kind == "limit_except" and level.parent is not None:
         yield from (replace(asked, method="DELETE") for asked in reaching(level.parent))
     elif level.kind == "location" and level.opener is not None:
-        yield from map(Asked, dict.fromkeys(filter(_PLAIN.fullmatch, _uris(level))))
+        yield from map(AskedRequest, dict.fromkeys(filter(_PLAIN.fullmatch, _uris(level))))
     elif level.kind in ("server", "location", FRAGMENT):  # a location of a fragment may have any name
-        yield from (Asked(b"/" + end) for end in (*_ENDS, *_FILES))
+        yield from (AskedRequest(b"/" + end) for end in (*_ENDS, *_FILES))
 
 
 def _uris(location: Level) -> Iterator[bytes]:
@@ -73,7 +73,7 @@ def _has_pattern(level: Level) -> bool:
     return level.kind == "location" and locations.modifier(level) in ("~", "~*")
 
 
-def _through(level: Level, requests: Iterator[Asked]) -> Iterator[Asked]:
+def _through(level: Level, requests: Iterator[AskedRequest]) -> Iterator[AskedRequest]:
     """Yield requests for which the condition of an `if` is probably true."""
     words = [str(word) for word in level.args]
     match = _NAME.fullmatch(words[0]) if words else None

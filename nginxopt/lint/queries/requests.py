@@ -23,7 +23,7 @@ from nginxopt.version import Version
 if TYPE_CHECKING:
     from nginxopt.request.connection import RequestForm
     from nginxopt.request.doors import Door, Doors
-    from nginxopt.request.model import Model
+    from nginxopt.request.model import SiteModel
     from nginxopt.request.outcomes import OutcomeForm, StepForm
 
 FOREIGN = "203.0.113.7"
@@ -39,7 +39,7 @@ _NO_TEXT = re.compile(rb"[\x00-\x20\x7f-\xff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedRequest:
     """A request to the server of a level, as a rule thinks of it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What becomes of a request.
 
     Attributes:
@@ -69,7 +69,7 @@ class Answer:
         traced: Returns the decisions that lead there, which take longer than the outcome.
     """
 
-    asked: Asked
+    asked: AskedRequest
     url: str
     level: Level | None
     directive: Directive | None
@@ -143,7 +143,7 @@ class Requests:
         self._decline = decline
         self.refusal: InputError | None = None
 
-    def ask(self, level: Level, asked: Asked) -> Iterator[Answer]:
+    def ask(self, level: Level, asked: AskedRequest) -> Iterator[ModelAnswer]:
         """Yield what becomes of a request at the server of a level: over TLS first, then without.
 
         Nothing if the server cannot be reached, or if the model does not take the configuration.
@@ -166,7 +166,7 @@ class Requests:
             if _is_left_open(outcome):
                 self._decline()
             if outcome["server"] == server:
-                yield Answer(
+                yield ModelAnswer(
                     asked,
                     door.site + asked.target.decode("ascii"),
                     self._level(outcome["level"]),
@@ -176,18 +176,18 @@ class Requests:
                     partial(self._steps, form, world),
                 )
 
-    def first(self, level: Level, *requests: Asked) -> Answer | None:
+    def first(self, level: Level, *requests: AskedRequest) -> ModelAnswer | None:
         """Return the first answer that settles in a level or inside it; None if there is none.
 
         Files that decide whether it does are taken to be missing, or else to exist, as for `try_files`.
         """
         return next((answer for answer in self.all(level, *requests) if answer.is_in(level)), None)
 
-    def all(self, level: Level, *requests: Asked) -> Iterator[Answer]:
+    def all(self, level: Level, *requests: AskedRequest) -> Iterator[ModelAnswer]:
         """Yield the answers to requests at the server of a level, then with the files that decide, and without."""
         asked_for = list(requests)
         for _ in range(_MOST_FILES):
-            further: list[Asked] = []
+            further: list[AskedRequest] = []
             for asked in asked_for:
                 for answer in self.ask(level, asked):
                     yield answer
@@ -202,18 +202,18 @@ class Requests:
         return steps
 
     @cached_property
-    def model(self) -> Model | None:
+    def model(self) -> SiteModel | None:
         """The model; None for a configuration that nginx refuses, or that shows no server.
 
         A directive that only later releases have is taken as if the target had it, as a rule of its own reports it.
         """
-        from nginxopt.request.model import Model
+        from nginxopt.request.model import SiteModel
         from nginxopt.semantics.site import Build
 
         names = {str(directive.name) for level in self._root.walk() for directive in level.directives}
         newer = frozenset(name for name in names if commands.came_after(name, self._target))
         try:
-            return Model(self._config, Build(self._target, newer), ignores_missing=True, root=self._root)
+            return SiteModel(self._config, Build(self._target, newer), ignores_missing=True, root=self._root)
         except InputError as error:
             self.refusal = error
             return None
@@ -277,7 +277,7 @@ def _server(level: Level) -> Directive | None:
     return server.opener if server else None
 
 
-def _from_there(door: Door, asked: Asked) -> Asked:
+def _from_there(door: Door, asked: AskedRequest) -> AskedRequest:
     """Return a request with a foreign address of the family of a socket."""
     if asked.client not in (FOREIGN, _FOREIGN_IPV6):
         return asked
@@ -285,7 +285,7 @@ def _from_there(door: Door, asked: Asked) -> Asked:
     return replace(asked, client=_FOREIGN_IPV6 if form["connection"]["family"] == "inet6" else FOREIGN)
 
 
-def _form(door: Door, asked: Asked) -> RequestForm:
+def _form(door: Door, asked: AskedRequest) -> RequestForm:
     form: RequestForm = json.loads(door.form)
     headers = [_latin(header).partition(":")[::2] for header in asked.headers]
     names = {name.lower() for name, _ in headers}

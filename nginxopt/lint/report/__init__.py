@@ -1,6 +1,6 @@
 """Reports of findings, with one module per format, imported on demand.
 
-Input is a `Report`; output is text in one of `FORMATS` (`render`).
+Input is a `LintReport`; output is text in one of `FORMATS` (`render`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nginxopt.lint.report.model import Report
+    from nginxopt.lint.report.model import LintReport
 
 FORMATS = {
     "text": "findings with their source lines",
@@ -29,7 +29,7 @@ COUNTED = ("text", "json")
 
 
 def render(
-    report: Report, name: str, *, statistics: bool = False, color: bool = False, quiet: bool = False
+    report: LintReport, name: str, *, statistics: bool = False, color: bool = False, quiet: bool = False
 ) -> Iterator[str]:
     """Yield the report in a format, in pieces that follow each other; all of it can be encoded as UTF-8.
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import Report, details
-from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.model import LintReport, details
+from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.lint.report.xml import sections
 from nginxopt.text.escape import xml
 from nginxopt.text.markup import document
 
 
-def render(report: Report) -> Iterator[str]:
+def render(report: LintReport) -> Iterator[str]:
     """Yield every file that was checked with its findings and errors."""
     root = ElementTree.Element("checkstyle", version="4.3")
     for section in sections(report):
@@ -29,7 +29,7 @@ def render(report: Report) -> Iterator[str]:
     yield document(root)
 
 
-def _add(file: ElementTree.Element, placed: Placed, severity: str, message: str, source: str) -> None:
+def _add(file: ElementTree.Element, placed: Locatable, severity: str, message: str, source: str) -> None:
     positions = ends(placed)
     # Entries without a position get the first line.
     line, column = (1, 1) if positions is None else (positions[0].line, positions[0].column)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import Report, details
-from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.lint.report.model import LintReport, details
+from nginxopt.lint.report.place import Locatable, ends, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import workflow
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def render(report: Report) -> Iterator[str]:
+def render(report: LintReport) -> Iterator[str]:
     """Yield one command per line: findings, errors, and notes as notices."""
     for diagnostic in report.diagnostics:
         place = _place(diagnostic.finding, diagnostic.path, report.base)
@@ -27,7 +27,7 @@ def render(report: Report) -> Iterator[str]:
         yield workflow.command("notice", {**_place(note, path, report.base), "title": "nginxopt"}, [note.message])
 
 
-def _place(placed: Placed, path: str | None, base: str) -> dict[str, str]:
+def _place(placed: Locatable, path: str | None, base: str) -> dict[str, str]:
     if path is None:
         return {}
     properties = {"file": relative(path, base)}

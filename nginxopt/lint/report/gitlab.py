@@ -13,8 +13,8 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.fingerprint import fingerprint, fingerprints, text_digest
-from nginxopt.lint.report.model import Report, details
-from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.lint.report.model import LintReport, details
+from nginxopt.lint.report.place import Locatable, ends, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import encode
 from nginxopt.text.escape import unicode
@@ -22,7 +22,7 @@ from nginxopt.text.escape import unicode
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 
 
-def render(report: Report) -> Iterator[str]:
+def render(report: LintReport) -> Iterator[str]:
     """Yield the findings and the errors; an error is a `blocker`."""
     digests = fingerprints(report.diagnostics, report.base)
     findings = [_finding(*pair, report.base) for pair in zip(report.diagnostics, digests, strict=True)]
@@ -51,7 +51,7 @@ def _error(error: InputError, number: int, base: str) -> dict[str, Any]:
     }
 
 
-def _location(placed: Placed, path: str, base: str) -> dict[str, Any]:
+def _location(placed: Locatable, path: str, base: str) -> dict[str, Any]:
     """The location; the first line for an entry without a position."""
     positions = ends(placed)
     begin, end = (1, 1) if positions is None else (positions[0].line, positions[1].line)

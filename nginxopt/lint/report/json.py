@@ -12,8 +12,8 @@ from typing import Any
 from nginxopt import __version__
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
-from nginxopt.lint.report.model import Note, Report, by_rule
-from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.model import LintReport, Note, by_rule
+from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.lint.witness import Witness
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change
@@ -23,12 +23,12 @@ VERSION = 1
 """Incremented by changes that readers of reports have to follow."""
 
 
-def render(report: Report) -> Iterator[str]:
+def render(report: LintReport) -> Iterator[str]:
     """Yield the report."""
     yield _text(_whole(report, diagnostics=list(map(_diagnostic, report.diagnostics))))
 
 
-def statistics(report: Report) -> Iterator[str]:
+def statistics(report: LintReport) -> Iterator[str]:
     """Yield the report with counts by rule in place of the findings."""
     yield _text(_whole(report, statistics=list(map(asdict, by_rule(report)))))
 
@@ -37,7 +37,7 @@ def _text(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _whole(report: Report, **findings: list[dict[str, Any]]) -> dict[str, Any]:
+def _whole(report: LintReport, **findings: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "version": VERSION,
         "tool": {"name": "nginxopt", "version": __version__},
@@ -127,7 +127,7 @@ def _note(note: Note) -> dict[str, Any]:
     return {"file": path, **_place(note), "message": unicode(note.message)}
 
 
-def _place(placed: Placed) -> dict[str, int | None]:
+def _place(placed: Locatable) -> dict[str, int | None]:
     positions = ends(placed)
     if positions is None:
         return dict.fromkeys(("line", "column", "end_line", "end_column"))
@@ -135,7 +135,7 @@ def _place(placed: Placed) -> dict[str, int | None]:
     return {"line": start.line, "column": start.column, "end_line": end.line, "end_column": end.column}
 
 
-def _summary(report: Report) -> dict[str, Any]:
+def _summary(report: LintReport) -> dict[str, Any]:
     grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)
     fixable = report.fixable()
     return {

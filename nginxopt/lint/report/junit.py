@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import Report, details
-from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.model import LintReport, details
+from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.lint.report.xml import Section, sections
 from nginxopt.text import Source, Span
 from nginxopt.text.escape import xml
 from nginxopt.text.markup import document
 
 
-def render(report: Report) -> Iterator[str]:
+def render(report: LintReport) -> Iterator[str]:
     """Yield the suites; a file that could not be read or parsed has an error in its suite."""
     suites = [_suite(section) for section in sections(report)]
     root = ElementTree.Element("testsuites", name="nginxopt lint")
@@ -60,7 +60,7 @@ def _case(path: str, name: str) -> ElementTree.Element:
     return ElementTree.Element("testcase", classname=path, name=name)
 
 
-def _at(placed: Placed) -> str:
+def _at(placed: Locatable) -> str:
     positions = ends(placed)
     return "" if positions is None else f" at {positions[0].line}:{positions[0].column}"
 

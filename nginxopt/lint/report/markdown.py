@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import Note, Report, details
-from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.lint.report.model import LintReport, Note, details
+from nginxopt.lint.report.place import Locatable, ends, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<![^\W_])_|_(?![^\W_])")
 _MENTION = re.compile(r"@(?=\w)")
 
 
-def render(report: Report) -> Iterator[str]:
+def render(report: LintReport) -> Iterator[str]:
     """Yield the headline, the findings by severity and rule, and the files that could not be read."""
     yield f"### nginxopt: {_headline(report)}\n"
     shown = [found for found in report.diagnostics if found.severity is not Severity.INFO]
@@ -42,7 +42,7 @@ def render(report: Report) -> Iterator[str]:
     yield f"\nFor nginx {report.target.version} ({report.target.origin}).\n"
 
 
-def _headline(report: Report) -> str:
+def _headline(report: LintReport) -> str:
     if not report.diagnostics and not report.errors:
         return f"no findings in {count(len(report.files), 'file')}"
     numbers = Counter(diagnostic.severity for diagnostic in report.diagnostics)
@@ -53,7 +53,7 @@ def _headline(report: Report) -> str:
     return ", ".join(parts)
 
 
-def _by_rule(diagnostics: Sequence[Diagnostic], report: Report) -> Iterator[str]:
+def _by_rule(diagnostics: Sequence[Diagnostic], report: LintReport) -> Iterator[str]:
     """Yield an item for each group of findings that say the same, the gravest first."""
     groups: dict[tuple[int, str, str], list[Diagnostic]] = {}
     for diagnostic in sorted(diagnostics, key=_gravity):
@@ -74,12 +74,12 @@ def _gravity(diagnostic: Diagnostic) -> int:
     return _GRAVITY[diagnostic.severity]
 
 
-def _note(note: Note, report: Report) -> str:
+def _note(note: Note, report: LintReport) -> str:
     place = f"{_place(note, note.source.path, report)} " if note.source is not None else ""
     return f"{place}{_text(note.message)}."
 
 
-def _place(placed: Placed, path: str, report: Report) -> str:
+def _place(placed: Locatable, path: str, report: LintReport) -> str:
     """Return `file:line` as code."""
     positions = ends(placed)
     line = "" if positions is None else f":{positions[0].line}"

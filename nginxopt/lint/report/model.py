@@ -33,7 +33,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LintReport:
     """One run.
 
     Attributes:
@@ -92,7 +92,7 @@ class RuleCount:
     unsafe: int
 
 
-def by_rule(report: Report) -> Iterator[RuleCount]:
+def by_rule(report: LintReport) -> Iterator[RuleCount]:
     """Yield the counts of rules with findings, most frequent first, then by id."""
     titles = {rule.id: rule.title for rule in report.rules}
     counts = Counter(diagnostic.rule for diagnostic in report.diagnostics)

@@ -8,7 +8,7 @@ from typing import Protocol
 from nginxopt.text import Position, Source, Span
 
 
-class Placed(Protocol):
+class Locatable(Protocol):
     """Anything that may have a position: a finding, a related place, an error, a note."""
 
     @property
@@ -20,7 +20,7 @@ class Placed(Protocol):
         """The place in it, None for no particular one."""
 
 
-def ends(placed: Placed) -> tuple[Position, Position] | None:
+def ends(placed: Locatable) -> tuple[Position, Position] | None:
     """Return the positions of the first character and after the last; None without a position."""
     if placed.source is None or placed.span is None:
         return None

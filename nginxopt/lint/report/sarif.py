@@ -16,8 +16,8 @@ from nginxopt import __version__
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
 from nginxopt.lint.report.fingerprint import fingerprints
-from nginxopt.lint.report.model import PROJECT, Report, details
-from nginxopt.lint.report.place import Placed, relative
+from nginxopt.lint.report.model import PROJECT, LintReport, details
+from nginxopt.lint.report.place import Locatable, relative
 from nginxopt.settings.premises import listed
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Source, Span, encode
@@ -31,7 +31,7 @@ _ROOT = "%SRCROOT%"
 _ROOT_IS = "The working directory of nginxopt."
 
 
-def render(report: Report) -> Iterator[str]:
+def render(report: LintReport) -> Iterator[str]:
     """Yield one run: the rules, their results, and errors and notes as notifications."""
     run = {
         "tool": {"driver": _driver(report.rules)},
@@ -69,7 +69,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _results(report: Report) -> Iterator[dict[str, Any]]:
+def _results(report: LintReport) -> Iterator[dict[str, Any]]:
     indexes = {rule.id: index for index, rule in enumerate(report.rules)}
     digests = fingerprints(report.diagnostics, report.base)
     for diagnostic, fingerprint in zip(report.diagnostics, digests, strict=True):
@@ -132,7 +132,7 @@ def _replacement(change: Change) -> dict[str, Any]:
     return {"deletedRegion": _region(change.source, change.edit.span), "insertedContent": {"text": text}}
 
 
-def _notices(report: Report) -> list[dict[str, Any]]:
+def _notices(report: LintReport) -> list[dict[str, Any]]:
     errors = [
         _notice("error", "\n".join([error.message, *details(error)]), error, error.path, report.base)
         for error in report.errors
@@ -144,12 +144,12 @@ def _notices(report: Report) -> list[dict[str, Any]]:
     return errors + notes
 
 
-def _notice(level: str, message: str, placed: Placed, path: str | None, base: str) -> dict[str, Any]:
+def _notice(level: str, message: str, placed: Locatable, path: str | None, base: str) -> dict[str, Any]:
     locations = {} if path is None else {"locations": [_location(placed, path, base)]}
     return {"level": level, "message": {"text": unicode(message)}, **locations}
 
 
-def _location(placed: Placed, path: str, base: str) -> dict[str, Any]:
+def _location(placed: Locatable, path: str, base: str) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": _artifact(path, base)}
     if placed.source is not None and placed.span is not None:
         place["region"] = _region(placed.source, placed.span)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import Report, RuleCount, by_rule, details
-from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.report.model import LintReport, RuleCount, by_rule, details
+from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.settings.premises import listed
 from nginxopt.settings.selecting import Severity
 from nginxopt.text.escape import inert, printable
@@ -22,7 +22,7 @@ MOST_PLACES = 6
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 
 
-def render(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
+def render(report: LintReport, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
     """Yield the findings, errors, notes and counts; text from files is escaped.
 
     `quiet` omits all but findings and errors.
@@ -45,7 +45,7 @@ def render(report: Report, *, color: bool = False, quiet: bool = False) -> Itera
     yield from _lines(_closing(report, style))
 
 
-def statistics(report: Report, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
+def statistics(report: LintReport, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
     """Yield a line for each rule with findings: count, id, and a mark for its safest fix.
 
     `[*]` marks a safe fix, `[?]` a fix with premises, `[-]` an unsafe fix.
@@ -105,7 +105,7 @@ def _error(error: InputError, style: Style) -> Iterator[str]:
         yield f"  {printable(line)}"
 
 
-def _place(placed: Placed, path: str | None, style: Style) -> str:
+def _place(placed: Locatable, path: str | None, style: Style) -> str:
     """`file:line:column: `, as far as known."""
     path = path if placed.source is None else placed.source.path
     if path is None:
@@ -115,7 +115,7 @@ def _place(placed: Placed, path: str | None, style: Style) -> str:
     return f"{style(printable(path), bold=True)}{position}: "
 
 
-def _snippet(placed: Placed, hue: str, style: Style) -> Iterator[str]:
+def _snippet(placed: Locatable, hue: str, style: Style) -> Iterator[str]:
     if placed.source is not None and placed.span is not None and not placed.source.outside:
         line, carets = placed.source.snippet(placed.span).split("\n")
         indent = carets.rstrip("^")
@@ -123,13 +123,13 @@ def _snippet(placed: Placed, hue: str, style: Style) -> Iterator[str]:
         yield f"    {indent}{style(carets.removeprefix(indent), fg=hue, bold=True)}"
 
 
-def _closing(report: Report, style: Style) -> Iterator[str]:
+def _closing(report: LintReport, style: Style) -> Iterator[str]:
     yield from _counts(report, style)
     yield from _fixes(report)
     yield from _benchmarks(report)
 
 
-def _counts(report: Report, style: Style) -> Iterator[str]:
+def _counts(report: LintReport, style: Style) -> Iterator[str]:
     if report.fixed is not None:
         yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
     files, rules = report.failures()
@@ -148,7 +148,7 @@ def _grade(severity: Severity, number: int) -> str:
     return f"{number:,} info" if severity is Severity.INFO else count(number, str(severity))
 
 
-def _fixes(report: Report) -> Iterator[str]:
+def _fixes(report: LintReport) -> Iterator[str]:
     fixable = report.fixable()
     options = {
         Grade.SAFE: "--fix",
@@ -162,7 +162,7 @@ def _fixes(report: Report) -> Iterator[str]:
             fixable_or_more = "more"
 
 
-def _benchmarks(report: Report) -> Iterator[str]:
+def _benchmarks(report: LintReport) -> Iterator[str]:
     rules: defaultdict[str, set[str]] = defaultdict(set)
     for diagnostic in report.diagnostics:
         if diagnostic.scenario is not None:

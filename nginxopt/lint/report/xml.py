@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.report.model import Report
+from nginxopt.lint.report.model import LintReport
 from nginxopt.lint.report.place import relative
 
 
@@ -20,7 +20,7 @@ class Section:
     errors: list[InputError] = field(default_factory=list)
 
 
-def sections(report: Report) -> Iterable[Section]:
+def sections(report: LintReport) -> Iterable[Section]:
     """Return a section for every checked file, in order, then for the files with errors.
 
     An error without a file belongs to the folder, `.`.

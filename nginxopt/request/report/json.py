@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.request.expectations import Result
+from nginxopt.request.expectations import RowResult
 from nginxopt.request.report.model import COVERED, TestReport
-from nginxopt.semantics.site import Place
+from nginxopt.semantics.site import DirectivePlace
 from nginxopt.text.escape import unicode
 
 VERSION = 1
@@ -37,7 +37,7 @@ def _document(report: TestReport) -> dict[str, Any]:
     }
 
 
-def _problem(report: TestReport, result: Result) -> dict[str, Any]:
+def _problem(report: TestReport, result: RowResult) -> dict[str, Any]:
     row, answer, place = result.row, result.answer, report.place(result)
     return {
         "line": row.line,
@@ -63,6 +63,6 @@ def _coverage(report: TestReport, part: Any) -> dict[str, Any]:
     return {"total": total, "reached": total - len(unreached), "unreached": unreached}
 
 
-def place_form(place: Place) -> dict[str, Any]:
+def place_form(place: DirectivePlace) -> dict[str, Any]:
     """Return a directive as an object."""
     return {"file": unicode(place.path), "line": place.line, "text": unicode(place.text)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from nginxopt.request.expectations import Result
+from nginxopt.request.expectations import RowResult
 from nginxopt.request.report.model import TestReport
 from nginxopt.request.report.text import details
 from nginxopt.text.escape import xml
@@ -29,7 +29,7 @@ def render(report: TestReport) -> Iterator[str]:
     yield document(root)
 
 
-def _case(report: TestReport, result: Result) -> ElementTree.Element:
+def _case(report: TestReport, result: RowResult) -> ElementTree.Element:
     name = f"{result.row.line}: {result.row.request}"
     case = ElementTree.Element("testcase", classname=xml(report.path), name=xml(name))
     if result.verdict != "passed":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nginxopt.request.expectations import Result, Results
+from nginxopt.request.expectations import Results, RowResult
 from nginxopt.request.usage import Part
-from nginxopt.semantics.site import Nodes, Place
+from nginxopt.semantics.site import DirectivePlace, Nodes
 from nginxopt.text import shorten
 
 COVERED: tuple[Part, ...] = ("rule", "location")
@@ -34,15 +34,15 @@ class TestReport:
     nodes: Nodes
     by: str
 
-    def place(self, result: Result) -> Place | None:
+    def place(self, result: RowResult) -> DirectivePlace | None:
         """Return the directive that answered a row; None if it is not known."""
         return None if result.answer.node is None else self.nodes.place(result.answer.node)
 
-    def unreached(self, part: Part) -> Iterator[Place]:
+    def unreached(self, part: Part) -> Iterator[DirectivePlace]:
         """Yield the rules or locations that no row reaches, in the order of reading."""
         return (self.nodes.place(use.node) for use in self.results.reached.unused(part))
 
 
-def place_of(place: Place) -> str:
+def place_of(place: DirectivePlace) -> str:
     """Return a directive for people: file, line and text."""
     return f"{place.path}:{place.line}: {shorten(place.text, _WIDTH)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.request.expectations import Result
+from nginxopt.request.expectations import RowResult
 from nginxopt.request.report.model import COVERED, TestReport, place_of
 from nginxopt.text.escape import printable, unicode
 from nginxopt.text.plural import be, count
@@ -34,7 +34,7 @@ def render(report: TestReport, *, color: bool, quiet: bool, verbose: bool) -> It
     yield styled(summary(report), _GREEN if report.results.passed else _RED) + "\n"
 
 
-def details(report: TestReport, result: Result) -> Iterator[str]:
+def details(report: TestReport, result: RowResult) -> Iterator[str]:
     """Yield what is wrong with a row, the redirects that were followed, and the directive that answered."""
     yield result.problem
     if len(result.chain) > 1:

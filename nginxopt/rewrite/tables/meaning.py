@@ -14,7 +14,7 @@ _RAW_IN_QUERY = _RAW - frozenset(b"&+;<>?\\^`{|}")
 """Bytes that stay after a `?`: a rewrite escapes the others, and decodes only up to it (`ngx_unescape_uri`)."""
 
 
-class Asked(NamedTuple):
+class RowRequest(NamedTuple):
     """A request: its scheme and host, or nothing where any is meant, the decoded path, and the arguments."""
 
     site: bytes
@@ -22,7 +22,7 @@ class Asked(NamedTuple):
     args: bytes
 
 
-class Answer(NamedTuple):
+class RowAnswer(NamedTuple):
     """A response: the number of the row, the status, and the `Location` (of a rewrite the path); None if unknown."""
 
     row: int
@@ -52,7 +52,7 @@ class Meaning:
         if row.pattern is not None:
             self._patterns.setdefault(row.site, _Patterns()).add(number, row.pattern)
 
-    def row(self, asked: Asked) -> int | None:
+    def row(self, asked: RowRequest) -> int | None:
         """Return the number of the row that answers a request."""
         site, path, args = asked
         exact = self._exact
@@ -76,7 +76,7 @@ class Meaning:
         """Return the patterns that a request to a site is compared with."""
         return [self._patterns[name] for name in dict.fromkeys((site, b"")) if name in self._patterns]
 
-    def answer(self, asked: Asked) -> Answer | None:
+    def answer(self, asked: RowRequest) -> RowAnswer | None:
         """Return the response to a request; None if no row answers it.
 
         `ValueError` where PCRE releases differ on whether a pattern matches.
@@ -88,7 +88,7 @@ class Meaning:
         is_exact = asked.path in row.paths
         target = row.target if is_exact or row.pattern is None else _substituted(row, asked.path)
         location = None if target is None else with_arguments(target, row.arguments, asked.args)
-        return Answer(number, row.status, target if row.status == 200 else location)
+        return RowAnswer(number, row.status, target if row.status == 200 else location)
 
 
 class _Patterns:

@@ -21,7 +21,7 @@ from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.emission import TableEmission
 from nginxopt.rewrite.tables.findings import CheckedTable
-from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning, with_arguments
+from nginxopt.rewrite.tables.meaning import Meaning, RowAnswer, RowRequest, with_arguments
 from nginxopt.rewrite.tables.simulation import (
     STATUS_OF_FLAG,
     If,
@@ -158,7 +158,7 @@ def _says(server: Server, row: Row, statement: Return | Rewrite) -> bool:
     if _status(statement) != row.status or pattern.has_captures != isinstance(statement, Rewrite):
         return False
     if isinstance(statement, Return):
-        expected = [Answer(0, row.status, with_arguments(row.target, row.arguments, args)) for args in ARGUMENTS]
+        expected = [RowAnswer(0, row.status, with_arguments(row.target, row.arguments, args)) for args in ARGUMENTS]
         return all(map(_is_same, expected, _responses(server, statement, b"/")))
     dollar, value = next(iter(server.maps.constants.items()), (b"", b"$"))
     written = b"".join(
@@ -174,7 +174,7 @@ def _does(server: Server, row: Row, statement: Return | Rewrite) -> bool:
     if path is None:
         return True
     alone = Meaning([(0, replace(row, paths=()))], in_order=True)
-    expected = [alone.answer(Asked(b"", path, args)) for args in ARGUMENTS]
+    expected = [alone.answer(RowRequest(b"", path, args)) for args in ARGUMENTS]
     return all(map(_is_same, expected, _responses(server, statement, path)))
 
 
@@ -238,7 +238,7 @@ def _check_answers(emission: TableEmission, server: Server) -> int:
     return requests
 
 
-def _due(meaning: Meaning, asked: Asked, checked: CheckedTable) -> tuple[Answer | None, bool]:
+def _due(meaning: Meaning, asked: RowRequest, checked: CheckedTable) -> tuple[RowAnswer | None, bool]:
     """Return the answer that maps must give to a request, and whether the request belongs to a skipped row.
 
     The answer is None if a pattern answers the request, or if the row is skipped.
@@ -252,7 +252,7 @@ def _due(meaning: Meaning, asked: Asked, checked: CheckedTable) -> tuple[Answer 
     return (answer if asked.path in checked.table.rows[answer.row].paths else None), False
 
 
-def _requests(checked: CheckedTable) -> Iterator[Asked]:
+def _requests(checked: CheckedTable) -> Iterator[RowRequest]:
     """Yield enough requests to decide all requests for the paths of rows: each site of a path with all its arguments.
 
     An empty site stands for all that the table does not name, and `ARGUMENTS` for all arguments that it does not name.
@@ -267,10 +267,10 @@ def _requests(checked: CheckedTable) -> Iterator[Asked]:
             queries.setdefault(path, set(ARGUMENTS)).update(() if row.query is None else (row.query,))
     for path, of_path in sites.items():
         for site in sorted(of_path):
-            yield from (Asked(site, path, args) for args in sorted(queries[path]))
+            yield from (RowRequest(site, path, args) for args in sorted(queries[path]))
 
 
-def _is_same(answer: Answer | None, response: SimulatedResponse | None) -> bool:
+def _is_same(answer: RowAnswer | None, response: SimulatedResponse | None) -> bool:
     """Return whether a response equals the expected answer; if the target of that is not known, only by status."""
     if answer is None or response is None:
         return answer is None and response is None

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from nginxopt.records import record
 from nginxopt.rewrite.requests import spell_most
 from nginxopt.rewrite.tables.emission import TableEmission
-from nginxopt.rewrite.tables.meaning import Asked, Meaning
+from nginxopt.rewrite.tables.meaning import Meaning, RowRequest
 from nginxopt.rewrite.uris import percent_encode, receivable
-from nginxopt.system.http import Client, Request, batches
+from nginxopt.system.http import Client, RequestBytes, batches
 from nginxopt.system.nginx import Binary, Instance
 from nginxopt.text import decode
 
@@ -79,7 +79,7 @@ def ask(
     return TableDifferential(made, len(requests) - made, time.monotonic() - started, shown)
 
 
-_Asking = tuple[Asked, Request]
+_Asking = tuple[RowRequest, RequestBytes]
 
 
 def _batches(asking: Sequence[_Asking]) -> Iterator[list[_Asking]]:
@@ -97,7 +97,7 @@ def _compare(client: Client, meaning: Meaning, batch: Sequence[_Asking]) -> Iter
             yield TableMismatch(request.data, decode(expected), decode(_shown(response)))
 
 
-def _expected(meaning: Meaning, asked: Asked) -> bytes | None:
+def _expected(meaning: Meaning, asked: RowRequest) -> bytes | None:
     """Return the expected part of a response; None if it is not known."""
     try:
         answer = meaning.answer(asked)
@@ -145,5 +145,5 @@ def _asking(site: bytes, path: bytes, args: bytes, *, spelled: bytes | None = No
         return
     target = (spelled or percent_encode(path)) + (b"?" + args if args else b"")
     host = site.partition(b"://")[2] or HOST
-    asked = Asked(site or b"http://" + HOST, path, args)
-    yield asked, Request(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (target, host))
+    asked = RowRequest(site or b"http://" + HOST, path, args)
+    yield asked, RequestBytes(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (target, host))

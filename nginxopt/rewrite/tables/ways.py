@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning
+from nginxopt.rewrite.tables.meaning import Meaning, RowAnswer, RowRequest
 from nginxopt.rewrite.tables.paths import read_from
 from nginxopt.rewrite.tables.table import REDIRECTS, CannotAnswer, Row
 
@@ -33,7 +33,7 @@ class Ways:
     def __init__(self, meaning: Meaning, sites: set[bytes]) -> None:
         self._meaning = meaning
         self._sites = sites
-        self._ends: dict[Asked, bytes | None] = {}
+        self._ends: dict[RowRequest, bytes | None] = {}
 
     def of(self, number: int, row: Row) -> Way | None:
         """Return where a redirect leads, from its path or the sample of its pattern, if that is a row of the table."""
@@ -42,7 +42,7 @@ class Ways:
         way = self._follow(number, row.paths[0], row.site, row.target) if row.paths else None
         if way is not None or row.pattern is None or row.pattern.sample is None:
             return way
-        asked = Asked(row.site, row.pattern.sample, b"")
+        asked = RowRequest(row.site, row.pattern.sample, b"")
         # Most lead out of the table, and to try all patterns takes longer.
         alone = _certain(Meaning([(number, row)], in_order=True), asked)
         if alone is None or self._asked(alone.location or b"", row.site) is None:
@@ -71,14 +71,14 @@ class Ways:
                 break
         return Way(rows, location, is_loop=False) if len(rows) > 1 else None
 
-    def _end(self, start: Asked) -> bytes | None:
+    def _end(self, start: RowRequest) -> bytes | None:
         """Return where the last redirect after a request leads: empty if it ends in another response, None if never.
 
         A row that answers a different request each time, such as `/a/*` to `/a/b/:splat`, is taken to have no end.
         """
-        passed: list[Asked] = []
+        passed: list[RowRequest] = []
         times: Counter[int] = Counter()
-        asked: Asked | None = start
+        asked: RowRequest | None = start
         end: bytes | None = b""
         while asked is not None:
             if asked in self._ends:
@@ -98,12 +98,12 @@ class Ways:
         self._ends.update(dict.fromkeys(passed, end))
         return end
 
-    def _redirect(self, asked: Asked) -> Answer | None:
+    def _redirect(self, asked: RowRequest) -> RowAnswer | None:
         """Return the redirect that answers a request; None if no row does, or with a page of the server."""
         answer = _certain(self._meaning, asked)
         return None if answer is None or answer.status in (0, 200) else answer
 
-    def _asked(self, location: bytes, site: bytes) -> Asked | None:
+    def _asked(self, location: bytes, site: bytes) -> RowRequest | None:
         """Return the request that follows a redirect, if it is one to a site of the table."""
         try:
             asked = read_from(location.partition(b"#")[0].removesuffix(b"?"))
@@ -111,10 +111,10 @@ class Ways:
             return None
         if asked.site and asked.site not in self._sites:
             return None
-        return Asked(asked.site or site, asked.path, asked.query or b"")
+        return RowRequest(asked.site or site, asked.path, asked.query or b"")
 
 
-def _certain(meaning: Meaning, asked: Asked) -> Answer | None:
+def _certain(meaning: Meaning, asked: RowRequest) -> RowAnswer | None:
     """Return the response to a request; None if none is certain."""
     try:
         return meaning.answer(asked)

@@ -14,6 +14,6 @@ Files, host names, certificates and the options of the build are not checked.
 """
 
 from nginxopt.semantics.refusals.patterns import refused_patterns
-from nginxopt.semantics.refusals.walk import Refusal, Stage, refusals
+from nginxopt.semantics.refusals.walk import Refusal, RefusalStage, refusals
 
-__all__ = ["Refusal", "Stage", "refusals", "refused_patterns"]
+__all__ = ["Refusal", "RefusalStage", "refusals", "refused_patterns"]

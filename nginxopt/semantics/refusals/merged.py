@@ -15,7 +15,7 @@ from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level, Setting
 from nginxopt.semantics.listens import addresses
 from nginxopt.semantics.refusals.http import is_name_or_wildcard
-from nginxopt.semantics.refusals.reading import PAGE, Reading
+from nginxopt.semantics.refusals.reading import PAGE, ReadState
 from nginxopt.semantics.refusals.urls import parse_url
 from nginxopt.semantics.values import number, size
 from nginxopt.version import Version
@@ -37,7 +37,7 @@ _HANDLERS_OF_STREAM = ("proxy_pass", "return", "pass", "js_access", "content_by_
 _MAIL_PORTS = {110: "pop3", 995: "pop3", 143: "imap", 993: "imap", 25: "smtp", 587: "smtp", 465: "smtp"}
 
 
-def of_protocol(level: Level, reading: Reading) -> Found:
+def of_protocol(level: Level, reading: ReadState) -> Found:
     """Yield what nginx refuses at the end of a block of http, stream or mail."""
     servers = [inner for inner in level.levels if inner.kind == "server"]
     yield from _of_upstreams(level, reading)
@@ -50,7 +50,7 @@ def of_protocol(level: Level, reading: Reading) -> Found:
     yield from _of_tls(level, servers, reading)
 
 
-def of_file(root: Level, reading: Reading) -> Found:
+def of_file(root: Level, reading: ReadState) -> Found:
     """Yield zones without a size and thread pools that nothing declares, which nginx refuses after the file."""
     if not reading.is_whole:
         return
@@ -78,7 +78,7 @@ def _uses_zone(directive: Directive, word: str) -> bool:
     return is_first and (name in ("zone", "limit_conn") or name.endswith("_cache"))
 
 
-def _of_upstreams(outer: Level, reading: Reading) -> Found:
+def _of_upstreams(outer: Level, reading: ReadState) -> Found:
     names: set[str] = set()
     for level in outer.levels:
         if level.kind != "upstream" or level.opener is None or not level.args:
@@ -148,7 +148,7 @@ _WITHOUT_PORT = frozenset(["fastcgi_pass", "uwsgi_pass", "scgi_pass", "memcached
 """Passes that have no default port."""
 
 
-def _of_http(http: Level, servers: list[Level], reading: Reading) -> Found:
+def _of_http(http: Level, servers: list[Level], reading: ReadState) -> Found:
     if not servers:
         return
     said: set[tuple[int, str]] = set()
@@ -167,7 +167,7 @@ def _merging(http: Level) -> Iterator[Level]:
             yield from (level for level in server.walk() if level.kind in ("server", "location", "if", "limit_except"))
 
 
-def _of_level(level: Level, reading: Reading) -> Found:
+def _of_level(level: Level, reading: ReadState) -> Found:
     is_server = level.kind == "server"
     names = level.names
     if is_server:
@@ -249,7 +249,7 @@ def _size(setting: Setting, default: int) -> int | None:
     return size(setting.directive.args[0]) if setting.directive and setting.directive.args else default
 
 
-def _of_cache(level: Level, gateway: str, reading: Reading) -> Found:
+def _of_cache(level: Level, gateway: str, reading: ReadState) -> Found:
     setting = level.setting(f"{gateway}_cache")
     directive = setting.directive
     if directive is None or not setting.known or not directive.args:
@@ -299,7 +299,7 @@ def of_locations(http: Level) -> Found:
                 yield second.opener, f'duplicate location "{locations.path(second)}"'
 
 
-def _of_server_names(servers: list[Level], reading: Reading) -> Found:
+def _of_server_names(servers: list[Level], reading: ReadState) -> Found:
     """Yield names that no hash can have, where an address has several servers (`ngx_http_server_names`)."""
     at: dict[Address, list[Level]] = {}
     for server in servers:
@@ -321,7 +321,7 @@ def _is_fine(name: str) -> bool:
     return name.startswith("~") or name == "" or is_name_or_wildcard(name.lower())
 
 
-def _addresses(server: Level, reading: Reading) -> Iterable[Address]:
+def _addresses(server: Level, reading: ReadState) -> Iterable[Address]:
     listens = server.own("listen")
     if not listens and not server.is_open:
         return (Address("inet", "0.0.0.0", PORT),)
@@ -329,7 +329,7 @@ def _addresses(server: Level, reading: Reading) -> Iterable[Address]:
     return dict.fromkeys(found)
 
 
-def _of_stream(servers: list[Level], reading: Reading) -> Found:
+def _of_stream(servers: list[Level], reading: ReadState) -> Found:
     for server in servers:
         if server.opener is None or server.is_open:
             continue
@@ -384,7 +384,7 @@ def _is_known_port(server: Level) -> bool:
     return not ports.isdisjoint(_MAIL_PORTS)
 
 
-def _of_tls(outer: Level, servers: list[Level], reading: Reading) -> Found:
+def _of_tls(outer: Level, servers: list[Level], reading: ReadState) -> Found:
     for server in servers:
         yield from _of_certificates(server, reading)
         ssl, has_none = server.setting("ssl"), server.setting("ssl_certificate").is_unset and not _rejects(server)
@@ -394,7 +394,7 @@ def _of_tls(outer: Level, servers: list[Level], reading: Reading) -> Found:
         yield from _of_default_servers(outer, servers, reading)
 
 
-def _of_certificates(server: Level, reading: Reading) -> Found:
+def _of_certificates(server: Level, reading: ReadState) -> Found:
     """`ngx_http_ssl_merge_srv_conf`"""
     certificates, keys = server.setting("ssl_certificate"), server.setting("ssl_certificate_key")
     verify = server.setting("ssl_verify_client")
@@ -444,7 +444,7 @@ def _listens_with(server: Level, word: str) -> bool:
     return any(word in listen.args for listen in server.own("listen"))
 
 
-def _of_default_servers(outer: Level, servers: list[Level], reading: Reading) -> Found:
+def _of_default_servers(outer: Level, servers: list[Level], reading: ReadState) -> Found:
     """Yield default servers of TLS addresses without a certificate (`ngx_http_ssl_init`)."""
     if outer.is_open or any(server.is_open for server in servers):
         return

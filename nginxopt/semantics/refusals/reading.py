@@ -34,7 +34,7 @@ class Listened:
 
 
 @dataclass(slots=True)
-class Reading:
+class ReadState:
     """The state of nginx while it reads: what earlier directives have declared.
 
     Attributes:
@@ -98,7 +98,7 @@ class Stated:
     level: Level
     block: Level | None
     protocol: str
-    reading: Reading
+    reading: ReadState
 
     @property
     def name(self) -> str:

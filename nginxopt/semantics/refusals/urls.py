@@ -13,7 +13,7 @@ _MOST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
-class Url:
+class ParsedAddress:
     """An address that was parsed.
 
     Attributes:
@@ -31,7 +31,7 @@ class Url:
     uri: str = ""
 
 
-def parse_url(text: str, *, uri: bool = False) -> Url:
+def parse_url(text: str, *, uri: bool = False) -> ParsedAddress:
     """Parse an address of a server, which may have a URI part with `uri`. Names are not resolved."""
     if text[:5].lower() == "unix:":
         return _unix(text[5:], uri)
@@ -48,19 +48,19 @@ def parse_address(text: str) -> bool:
     return quad(host) is not None and (":" not in text or _port(port) is not None)
 
 
-def _unix(text: str, may_have_uri: bool) -> Url:
+def _unix(text: str, may_have_uri: bool) -> ParsedAddress:
     path, _, uri = text.partition(":") if may_have_uri else (text, "", "")
     if not path:
-        return Url("no path in the unix domain socket")
+        return ParsedAddress("no path in the unix domain socket")
     if len(encode(path)) > _MOST_PATH:
-        return Url("too long path in the unix domain socket")
-    return Url(None, is_numeric=True, port=0, uri=uri)
+        return ParsedAddress("too long path in the unix domain socket")
+    return ParsedAddress(None, is_numeric=True, port=0, uri=uri)
 
 
-def _inet6(text: str, may_have_uri: bool) -> Url:
+def _inet6(text: str, may_have_uri: bool) -> ParsedAddress:
     host, bracket, rest = text[1:].partition("]")
     if not bracket:
-        return Url("invalid host")
+        return ParsedAddress("invalid host")
     uri = ""
     if may_have_uri and "/" in rest:
         rest, _, uri = rest.partition("/")
@@ -69,27 +69,27 @@ def _inet6(text: str, may_have_uri: bool) -> Url:
     if rest:
         port = _port(rest[1:])
         if rest[0] != ":":
-            return Url("invalid host")
+            return ParsedAddress("invalid host")
         if port is None:
-            return Url("invalid port")
+            return ParsedAddress("invalid port")
     if not host:
-        return Url("no host")
+        return ParsedAddress("no host")
     if packed_inet6(host) is None:
-        return Url("invalid IPv6 address")
-    return Url(None, host, port, True, uri)
+        return ParsedAddress("invalid IPv6 address")
+    return ParsedAddress(None, host, port, True, uri)
 
 
-def _inet(text: str, may_have_uri: bool) -> Url:
+def _inet(text: str, may_have_uri: bool) -> ParsedAddress:
     end = min((at for at in (text.find("/"), text.find("?")) if at >= 0), default=len(text))
     if end < len(text) and not may_have_uri:
-        return Url("invalid host")
+        return ParsedAddress("invalid host")
     host, colon, digits = text[:end].partition(":")
     port = _port(digits) if colon else None
     if colon and port is None:
-        return Url("invalid port")
+        return ParsedAddress("invalid port")
     if not host:
-        return Url("no host")
-    return Url(None, host, port, quad(host) is not None, text[end:])
+        return ParsedAddress("no host")
+    return ParsedAddress(None, host, port, quad(host) is not None, text[end:])
 
 
 def _port(text: str) -> int | None:

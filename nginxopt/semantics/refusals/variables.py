@@ -16,7 +16,7 @@ from nginxopt.semantics import directives
 from nginxopt.semantics.commands import place
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.refusals.reading import Reading
+from nginxopt.semantics.refusals.reading import ReadState
 from nginxopt.semantics.tables import MIXED_VALUES
 from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.version import Version
@@ -94,7 +94,7 @@ _PORTS = ("request_port", "is_request_port")
 _SINCE_PORTS = Version(1, 29, 3)
 
 
-def of_variables(outer: Level, reading: Reading) -> Found:
+def of_variables(outer: Level, reading: ReadState) -> Found:
     """Yield what nginx refuses of the variables of a block of http or stream."""
     seen: set[tuple[int, str]] = set()
     defined = {*_defined(outer)}

@@ -25,7 +25,7 @@ from nginxopt.semantics.refusals import (
     zones,
 )
 from nginxopt.semantics.refusals.patterns import of_patterns
-from nginxopt.semantics.refusals.reading import Reading, Setter, Stated
+from nginxopt.semantics.refusals.reading import ReadState, Setter, Stated
 from nginxopt.semantics.refusals.variables import is_of_nginx, of_variables
 from nginxopt.version import Version
 
@@ -38,7 +38,7 @@ _COUNTING = ("events", *_PROTOCOLS)
 """The blocks for which nginx counts its modules, after which it loads no more (`ngx_count_modules`)."""
 
 
-class Stage(Enum):
+class RefusalStage(Enum):
     """When nginx refuses a directive."""
 
     UNKNOWN = "no module of nginx has it, though it differs from one of its directives by a letter or two"
@@ -66,12 +66,12 @@ class Refusal:
     directive: Directive
     word: Token
     message: str
-    stage: Stage
+    stage: RefusalStage
 
     @property
     def error(self) -> InputError:
         """The refusal as an error, with what nginx says and the place that it adds."""
-        is_located = self.stage not in (Stage.MERGE, Stage.VARIABLE, Stage.EVENTS)
+        is_located = self.stage not in (RefusalStage.MERGE, RefusalStage.VARIABLE, RefusalStage.EVENTS)
         nginx = self.directive.located(self.message) if is_located else self.message
         return self.directive.error(self.message, at=self.word, nginx=nginx)
 
@@ -87,7 +87,7 @@ def refusals(
     """
     whole = root.is_whole if is_whole is None else is_whole
     is_part = is_whole is not None and root.kind != "main"
-    reading = Reading(target, whole and root.kind == "main", is_of_nginx(root), is_part)
+    reading = ReadState(target, whole and root.kind == "main", is_of_nginx(root), is_part)
     stack = [_Open(root, reading, extra, _protocol(root))]
     while stack:
         level = stack[-1]
@@ -103,19 +103,19 @@ def refusals(
         stack.pop()
         if level.level.kind in _PROTOCOLS:
             yield from _of_protocol(level.level, reading)
-    yield from _at(Stage.MERGE, merged.of_file(root, reading))
+    yield from _at(RefusalStage.MERGE, merged.of_file(root, reading))
     if root.kind == "main" and not root.is_open and not root.own("events") and root.directives:
-        yield _refusal(root.directives[0], 'no "events" section in configuration', Stage.EVENTS)
+        yield _refusal(root.directives[0], 'no "events" section in configuration', RefusalStage.EVENTS)
 
 
-def _of_protocol(level: Level, reading: Reading) -> Iterator[Refusal]:
+def _of_protocol(level: Level, reading: ReadState) -> Iterator[Refusal]:
     if not reading.is_part:
-        yield from _at(Stage.MERGE, merged.of_protocol(level, reading))
+        yield from _at(RefusalStage.MERGE, merged.of_protocol(level, reading))
     if level.kind == "http":
-        yield from _at(Stage.LOCATION, merged.of_locations(level))
+        yield from _at(RefusalStage.LOCATION, merged.of_locations(level))
     if level.kind != "mail":
-        yield from _at(Stage.VARIABLE, of_variables(level, reading))
-        yield from _at(Stage.PATTERN, of_patterns(level))
+        yield from _at(RefusalStage.VARIABLE, of_variables(level, reading))
+        yield from _at(RefusalStage.PATTERN, of_patterns(level))
 
 
 def _protocol(level: Level) -> str:
@@ -127,7 +127,7 @@ def _protocol(level: Level) -> str:
 class _Open:
     """A level that is being read."""
 
-    def __init__(self, level: Level, reading: Reading, extra: frozenset[str], protocol: str) -> None:
+    def __init__(self, level: Level, reading: ReadState, extra: frozenset[str], protocol: str) -> None:
         self.level = level
         self._reading = reading
         self._extra = extra
@@ -151,30 +151,30 @@ class _Open:
     def _of(self, directive: Directive, block: Level | None, here: Declared) -> Iterator[Refusal]:
         fault = here.fault(directive)
         if fault is not None:
-            yield _refusal(directive, fault.message, Stage.HANDLER)
+            yield _refusal(directive, fault.message, RefusalStage.HANDLER)
             return
         declaration = here.declaration(directive.name)
         if declaration is None:
             if here.is_known and directives.is_misspelt(str(directive.name)):
-                yield _refusal(directive, f'unknown directive "{directive.name}"', Stage.UNKNOWN)
+                yield _refusal(directive, f'unknown directive "{directive.name}"', RefusalStage.UNKNOWN)
             return
         name = declaration.name
         if declaration.is_once:
             first = self._earlier.setdefault(TOGETHER.get(name, name), directive)
             if first is not directive:
-                yield _refusal(directive, _twice(first, directive), Stage.TWICE)
+                yield _refusal(directive, _twice(first, directive), RefusalStage.TWICE)
                 return
         setter = SETTERS.get(declaration.setter.partition(" ")[0])
         if setter is None or any(has_placeholder(word) for word in directive.args if _may_be_one(word)):
             return
         stated = Stated(directive, directive.args, declaration, self.level, block, self._protocol, self._reading)
         for message in setter(stated):
-            yield _refusal(directive, message, Stage.SETTER)
+            yield _refusal(directive, message, RefusalStage.SETTER)
         rows = tables.BLOCKS.get(declaration.setter)
         if rows is not None and block is not None:
             for row, message in rows(stated):
                 if not any(has_placeholder(word) for word in (row.name, *row.args) if _may_be_one(word)):
-                    yield _refusal(row, message, Stage.SETTER)
+                    yield _refusal(row, message, RefusalStage.SETTER)
 
 
 def _may_be_one(word: str) -> bool:
@@ -188,11 +188,11 @@ def _twice(first: Directive, second: Directive) -> str:
     return message if is_same else f'{message}, "{first.name}" directive was specified earlier'
 
 
-def _at(stage: Stage, found: Iterator[tuple[Directive, str]]) -> Iterator[Refusal]:
+def _at(stage: RefusalStage, found: Iterator[tuple[Directive, str]]) -> Iterator[Refusal]:
     return (_refusal(directive, message, stage) for directive, message in found)
 
 
-def _refusal(directive: Directive, message: str, stage: Stage) -> Refusal:
+def _refusal(directive: Directive, message: str, stage: RefusalStage) -> Refusal:
     """Return a refusal at the word that the message quotes."""
     words = (word for word in directive.args if word and f'"{word}"' in message)
     return Refusal(directive, next(words, directive.name), message, stage)

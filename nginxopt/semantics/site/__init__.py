@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.semantics.site.levels import Premise
+    from nginxopt.semantics.site.levels import SiteAssumption
     from nginxopt.semantics.site.lowering import FIXES, PREFIX, Build, LoweredSite, lower
-    from nginxopt.semantics.site.nodes import Nodes, Place
+    from nginxopt.semantics.site.nodes import DirectivePlace, Nodes
 
-__all__ = ["FIXES", "PREFIX", "Build", "LoweredSite", "Nodes", "Place", "Premise", "lower"]
+__all__ = ["FIXES", "PREFIX", "Build", "DirectivePlace", "LoweredSite", "Nodes", "SiteAssumption", "lower"]
 
 __getattr__ = attributes(
     __name__,
     {
-        "levels": ("Premise",),
+        "levels": ("SiteAssumption",),
         "lowering": ("FIXES", "PREFIX", "Build", "LoweredSite", "lower"),
-        "nodes": ("Nodes", "Place"),
+        "nodes": ("Nodes", "DirectivePlace"),
     },
 )

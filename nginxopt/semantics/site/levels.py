@@ -22,7 +22,7 @@ _BLOCKS = ("server", "location", "if", "limit_except")
 
 
 @dataclass(frozen=True, slots=True)
-class Premise:
+class SiteAssumption:
     """An assumption about a site: a clause, and the directive that it is about."""
 
     node: Node
@@ -63,7 +63,7 @@ class Levels:
         self._ignores_missing = ignores_missing
         self._nodes = nodes
         self._settings: dict[Directive, int] = {}
-        self._premises: dict[Node, Premise] = {}
+        self._premises: dict[Node, SiteAssumption] = {}
 
     def add(self, level: Level, around: _Around = _Around()) -> int:
         """Add a level with all inner levels, and return its number."""
@@ -88,7 +88,7 @@ class Levels:
             for node in (self._node(level),)
         ]
 
-    def premises(self) -> tuple[Premise, ...]:
+    def premises(self) -> tuple[SiteAssumption, ...]:
         """Return the assumptions about unread files."""
         return tuple(self._premises.values())
 
@@ -144,7 +144,7 @@ class Levels:
 
     def _assume(self, include: Directive, clause: str) -> None:
         node = self._nodes.number(include)
-        self._premises[node] = Premise(node, f"{include.args[0]} {clause}")
+        self._premises[node] = SiteAssumption(node, f"{include.args[0]} {clause}")
 
     def _is_unread(self, include: Directive) -> bool:
         return self._config.is_missing(include) and origin(include) is None

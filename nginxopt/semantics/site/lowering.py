@@ -10,10 +10,10 @@ from nginxopt.config.dump import is_dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.config.tree import collector_paused
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.refusals import Stage, refusals
+from nginxopt.semantics.refusals import RefusalStage, refusals
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import BuildForm, SiteForm
-from nginxopt.semantics.site.levels import Levels, Premise
+from nginxopt.semantics.site.levels import Levels, SiteAssumption
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.sockets import read_sockets
@@ -29,9 +29,9 @@ headers at most (1.29.8).
 PREFIX = "/etc/nginx/"
 """The prefix of the packages and images of nginx.org: what `nginx -V` says behind `--prefix`."""
 
-_OF_PARTS = (Stage.EVENTS, Stage.UNKNOWN)
+_OF_PARTS = (RefusalStage.EVENTS, RefusalStage.UNKNOWN)
 """What nginx refuses and is no reason not to follow requests: a part of a configuration, the name of a module."""
-_LENIENT = (*_OF_PARTS, Stage.MERGE)
+_LENIENT = (*_OF_PARTS, RefusalStage.MERGE)
 """With `ignores_missing`, also what does not change what becomes of a request, such as a missing certificate."""
 
 
@@ -75,7 +75,7 @@ class LoweredSite:
     nodes: Nodes
     levels: tuple[Level, ...]
     servers: tuple[Level, ...]
-    premises: tuple[Premise, ...]
+    premises: tuple[SiteAssumption, ...]
 
 
 def lower(config: Config, build: Build, *, ignores_missing: bool = False, root: Level | None = None) -> LoweredSite:

@@ -14,7 +14,7 @@ from nginxopt.semantics.site.form import Node
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DirectivePlace:
     """The place of a directive: its file, its line from 1, and its span without its `;` or block."""
 
     source: Source
@@ -66,16 +66,16 @@ class Nodes:
         """Return whether no file was read for an include: it is missing, or no file matches."""
         return self._config.is_missing(include) or not self._config.included(include)
 
-    def place(self, node: Node) -> Place:
+    def place(self, node: Node) -> DirectivePlace:
         """Return the place of a node. The first request for a rule of a folded run reads the whole run."""
         item, rule = self._item(node)
         if isinstance(item, Bulk):
             span = self._run(item).span(rule)
             head = Span(span.start, span.end - 1)
-            return Place(item.source, item.source.position(span.start).line, head)
+            return DirectivePlace(item.source, item.source.position(span.start).line, head)
         if item is None:
-            return Place(self._config.main.source, 1, Span(0, 0))
-        return Place(item.source, item.line, _head(item))
+            return DirectivePlace(self._config.main.source, 1, Span(0, 0))
+        return DirectivePlace(item.source, item.line, _head(item))
 
     def statement(self, node: Node) -> tuple[Source, Span]:
         """Return the file and the span of a directive with its `;`, or of the part of a directive before its block."""

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from nginxopt.errors import InputError
 from nginxopt.lint.report import COUNTED, FORMATS, render
-from nginxopt.lint.report.model import Report, RuleCount, by_rule
+from nginxopt.lint.report.model import LintReport, RuleCount, by_rule
 from nginxopt.text import Source
 from tests.diagnostics import SAFETIES, diagnostic, fix, report, reports, rule, span
 
@@ -23,7 +23,7 @@ EVERYTHING = [*((name, False) for name in FORMATS), *((name, True) for name in C
 
 
 @given(reports())
-def test_every_report_can_be_written_in_every_format(any_report: Report) -> None:
+def test_every_report_can_be_written_in_every_format(any_report: LintReport) -> None:
     """Whatever is in files, paths and messages, a report is text that ends its last line."""
     for name, statistics in EVERYTHING:
         text = "".join(render(any_report, name, statistics=statistics))

@@ -15,7 +15,7 @@ from hypothesis import given
 from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic, Related
 from nginxopt.lint.report import json as reports_json
-from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.text import Edit, Source, Span, apply
 from nginxopt.text.escape import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, rule, span
@@ -26,7 +26,7 @@ SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")
 AT = span(SOURCE, b"9")
 
 
-def read(report_: Report) -> dict[str, Any]:
+def read(report_: LintReport) -> dict[str, Any]:
     """The report as its reader parses it."""
     text = "".join(reports_json.render(report_))
     assert text.isascii()
@@ -34,7 +34,7 @@ def read(report_: Report) -> dict[str, Any]:
     return value
 
 
-def full() -> Report:
+def full() -> LintReport:
     """A report with every part."""
     finding = diagnostic(
         SOURCE, AT, fix=fix(SOURCE, AT, b"5"), help="h", related=(Related(SOURCE, AT, "m"),), scenario="keepalive"
@@ -48,7 +48,7 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def a_report_is_valid(report_: Report) -> None:
+def a_report_is_valid(report_: LintReport) -> None:
     """Reports and statistics follow the schema."""
     VALID.validate(read(report_))
     VALID.validate(json.loads("".join(reports_json.statistics(report_))))
@@ -105,7 +105,7 @@ def fixed_by(diagnostic_: Diagnostic, source: Source) -> bytes:
     return apply(source.data, [change.edit for change in diagnostic_.fix.changes if change.source is source])
 
 
-def the_edits_are_the_fix(report_: Report) -> None:
+def the_edits_are_the_fix(report_: LintReport) -> None:
     """Applying the edits of the JSON at their byte offsets gives the fixed file."""
     for diagnostic_, value in zip(report_.diagnostics, read(report_)["diagnostics"], strict=True):
         if diagnostic_.fix is None:
@@ -117,7 +117,7 @@ def the_edits_are_the_fix(report_: Report) -> None:
 
 
 @given(reports())
-def test_every_report_is_valid_and_has_its_fixes(report_: Report) -> None:
+def test_every_report_is_valid_and_has_its_fixes(report_: LintReport) -> None:
     """Each of the laws above holds; they are put to the same reports, which take longer to draw than to check."""
     a_report_is_valid(report_)
     the_edits_are_the_fix(report_)

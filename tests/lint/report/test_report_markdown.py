@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from nginxopt.errors import InputError
 from nginxopt.lint.report import render
-from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source
 from nginxopt.text.escape import printable
@@ -21,7 +21,7 @@ SOURCE = Source("conf.d/a.conf", b"http {\n    gzip_comp_level 9;\n    gzip_comp
 AT = span(SOURCE, b"9")
 
 
-def text(report_: Report) -> str:
+def text(report_: LintReport) -> str:
     """The report."""
     return "".join(render(report_, "markdown"))
 

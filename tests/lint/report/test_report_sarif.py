@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from nginxopt.errors import InputError
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, Safety, Severity
-from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.lint.report.sarif import render
 from nginxopt.text import Source, apply, decode, encode
 from tests.diagnostics import BASE, PAGE, diagnostic, fix, report, reports, rule, span
@@ -33,7 +33,7 @@ def official() -> jsonschema.Draft7Validator:
 OFFICIAL = official()
 
 
-def run(report_: Report) -> dict[str, Any]:
+def run(report_: LintReport) -> dict[str, Any]:
     """The single run of a report."""
     (only,) = json.loads("".join(render(report_)))["runs"]
     return dict(only)
@@ -67,12 +67,12 @@ def replaced(source: Source, replacements: list[dict[str, Any]]) -> bytes:
 
 @settings(max_examples=30)  # a validation takes a tenth of a second
 @given(reports())
-def test_every_report_is_valid(report_: Report) -> None:
+def test_every_report_is_valid(report_: LintReport) -> None:
     """A report follows the schema of OASIS."""
     OFFICIAL.validate(json.loads("".join(render(report_))))
 
 
-def results_name_their_rule_and_file(report_: Report) -> None:
+def results_name_their_rule_and_file(report_: LintReport) -> None:
     """Each result names the rule and the file of its finding."""
     log = run(report_)
     rules = log["tool"]["driver"]["rules"]
@@ -84,7 +84,7 @@ def results_name_their_rule_and_file(report_: Report) -> None:
         assert path_of(location["physicalLocation"]["artifactLocation"]) == f"{BASE}/{diagnostic_.path}"
 
 
-def the_replacements_are_the_fix(report_: Report) -> None:
+def the_replacements_are_the_fix(report_: LintReport) -> None:
     """Applying the replacements gives the fixed file; fixes that write invalid UTF-8 are left out."""
     for result, diagnostic_ in zip(run(report_)["results"], report_.diagnostics, strict=True):
         changes = () if diagnostic_.fix is None else diagnostic_.fix.changes
@@ -102,7 +102,7 @@ def the_replacements_are_the_fix(report_: Report) -> None:
 
 
 @given(reports())
-def test_every_result_has_its_place_and_fix(report_: Report) -> None:
+def test_every_result_has_its_place_and_fix(report_: LintReport) -> None:
     """Each of the laws above holds; they are put to the same reports, which take longer to draw than to check."""
     results_name_their_rule_and_file(report_)
     the_replacements_are_the_fix(report_)

@@ -12,7 +12,7 @@ from hypothesis import given
 from nginxopt.errors import InputError
 from nginxopt.lint import Severity
 from nginxopt.lint.report import github, gitlab
-from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.text import Source, Span
 from nginxopt.text.escape import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, span
@@ -50,7 +50,7 @@ GITLAB = {
 }
 
 
-def commands(report_: Report) -> list[tuple[str, dict[str, str], str]]:
+def commands(report_: LintReport) -> list[tuple[str, dict[str, str], str]]:
     """The commands as GitHub's runner reads them, line by line: name, properties, message."""
     return [command(line) for line in "".join(github.render(report_)).split("\n")[:-1]]
 
@@ -71,7 +71,7 @@ def unescaped(text: str, *codes: str) -> str:
     return text
 
 
-def github_reads_every_command(report_: Report) -> None:
+def github_reads_every_command(report_: LintReport) -> None:
     """No text of a file, path or message ends a command or starts one; its place is that of the finding."""
     read = commands(report_)
     assert len(read) == len(report_.diagnostics) + len(report_.errors) + len(report_.notes)
@@ -105,14 +105,14 @@ def test_github_escapes() -> None:
     assert "::50%25 of\\r\\n::error::it, all%0Ahttps://" in output
 
 
-def issues(report_: Report) -> list[dict[str, Any]]:
+def issues(report_: LintReport) -> list[dict[str, Any]]:
     """The report as GitLab reads it, which holds to its documentation."""
     codequality: list[dict[str, Any]] = json.loads("".join(gitlab.render(report_)))
     jsonschema.Draft202012Validator(GITLAB).validate(codequality)
     return codequality
 
 
-def gitlab_reads_every_issue(report_: Report) -> None:
+def gitlab_reads_every_issue(report_: LintReport) -> None:
     """Every finding and error is an issue, and no two issues have one fingerprint."""
     listed = issues(report_)
     assert len(listed) == len(report_.diagnostics) + len(report_.errors)
@@ -120,7 +120,7 @@ def gitlab_reads_every_issue(report_: Report) -> None:
 
 
 @given(reports())
-def test_github_and_gitlab_read_every_report(report_: Report) -> None:
+def test_github_and_gitlab_read_every_report(report_: LintReport) -> None:
     """Each of the laws above holds; they are put to the same reports, which take longer to draw than to check."""
     github_reads_every_command(report_)
     gitlab_reads_every_issue(report_)

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from nginxopt.errors import InputError
 from nginxopt.lint import Related, Severity
-from nginxopt.lint.report.model import Note, Report
+from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.lint.report.text import render, statistics
 from nginxopt.text import Source
 from tests.diagnostics import SAFETIES, diagnostic, fix, report, reports, rule, span
@@ -18,7 +18,7 @@ SOURCE = Source("conf.d/a.conf", "http {\r\n\tgzip_comp_level 9; # größer\r\n}
 AT = span(SOURCE, b"9")
 
 
-def text(report_: Report) -> str:
+def text(report_: LintReport) -> str:
     """The report without colours."""
     return "".join(render(report_))
 
@@ -131,13 +131,13 @@ def test_a_finding_at_the_end_of_a_file_has_carets() -> None:
     assert "\n    http {}\n           ^\n" in output
 
 
-def nothing_raw_reaches_a_terminal(report_: Report) -> None:
+def nothing_raw_reaches_a_terminal(report_: LintReport) -> None:
     """Every character prints, whatever is in files, paths and messages; tabs only indent source lines."""
     for line in [*text(report_).split("\n"), *"".join(statistics(report_)).split("\n")]:
         assert line.removeprefix("    ").replace("\t", "").isprintable()
 
 
-def colours_only_add(report_: Report) -> None:
+def colours_only_add(report_: LintReport) -> None:
     """With colours the text is the same, and nothing but styles is added."""
     styles = re.compile(r"\x1b\[\d+m")
     for make in (render, statistics):
@@ -145,7 +145,7 @@ def colours_only_add(report_: Report) -> None:
 
 
 @given(reports())
-def test_every_report_prints(report_: Report) -> None:
+def test_every_report_prints(report_: LintReport) -> None:
     """Each of the laws above holds; they are put to the same reports, which take longer to draw than to check."""
     nothing_raw_reaches_a_terminal(report_)
     colours_only_add(report_)

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from nginxopt.errors import InputError
 from nginxopt.lint.report import checkstyle, junit
-from nginxopt.lint.report.model import Report
+from nginxopt.lint.report.model import LintReport
 from nginxopt.text import Source
 from nginxopt.text.escape import xml
 from tests.diagnostics import diagnostic, fix, report, reports, span
@@ -29,12 +29,12 @@ JUNIT = {
 }
 
 
-def parsed(render: Callable[[Report], Iterator[str]], report_: Report) -> ElementTree.Element:
+def parsed(render: Callable[[LintReport], Iterator[str]], report_: LintReport) -> ElementTree.Element:
     """The root of the document that a report is."""
     return ElementTree.fromstring("".join(render(report_)).encode())
 
 
-def junit_has_the_form_that_servers_know(report_: Report) -> None:
+def junit_has_the_form_that_servers_know(report_: LintReport) -> None:
     """Every report is well-formed and has the elements and attributes of the schema, and no others."""
     for element in parsed(junit.render, report_).iter():
         allowed, required, inside = JUNIT[element.tag]
@@ -42,7 +42,7 @@ def junit_has_the_form_that_servers_know(report_: Report) -> None:
         assert {child.tag for child in element} <= inside
 
 
-def junit_counts_what_it_lists(report_: Report) -> None:
+def junit_counts_what_it_lists(report_: LintReport) -> None:
     """The counts of each suite and of the whole are those of its cases, and every finding and error is one."""
     root = parsed(junit.render, report_)
     for element in [root, *root.iter("testsuite")]:
@@ -68,7 +68,7 @@ def test_junit_passes_a_file_without_findings() -> None:
     assert "nginx says: unexpected end of file" in (broken[0][0].text or "")
 
 
-def checkstyle_lists_files_and_errors(report_: Report) -> None:
+def checkstyle_lists_files_and_errors(report_: LintReport) -> None:
     """Every report is well-formed: every file once, with its findings and errors in order."""
     root = parsed(checkstyle.render, report_)
     assert root.tag == "checkstyle"
@@ -83,7 +83,7 @@ def checkstyle_lists_files_and_errors(report_: Report) -> None:
 
 
 @given(reports())
-def test_every_report_is_what_servers_know(report_: Report) -> None:
+def test_every_report_is_what_servers_know(report_: LintReport) -> None:
     """Each of the laws above holds; they are put to the same reports, which take longer to draw than to check."""
     junit_has_the_form_that_servers_know(report_)
     junit_counts_what_it_lists(report_)
@@ -106,7 +106,7 @@ def test_checkstyle_has_what_there_is() -> None:
 
 @pytest.mark.parametrize("render", [junit.render, checkstyle.render])
 @pytest.mark.parametrize("message", ["]]>", "<&\"'>", "ä中👍"])
-def test_text_comes_back(render: Callable[[Report], Iterator[str]], message: str) -> None:
+def test_text_comes_back(render: Callable[[LintReport], Iterator[str]], message: str) -> None:
     """What XML can carry is read as it was written."""
     root = parsed(render, report(diagnostic(SOURCE, AT, message=message)))
     assert message in [element.attrib.get("message") for element in root.iter()]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nginxopt.rewrite.tables import emit, prove
-from nginxopt.rewrite.tables.meaning import Asked
+from nginxopt.rewrite.tables.meaning import RowRequest
 from nginxopt.rewrite.tables.table import Kind
 from tests.tables import answer, checked, compiled, reasons
 
@@ -141,7 +141,7 @@ def test_what_a_skipped_row_would_answer() -> None:
         assert [row.reason for row in skipping.rejected] == ["loop", "skipped"]
         assert skipping.skipped == {0, 1}
         assert prove(emit(skipping)).holds
-        assert skipping.meaning.answer(Asked(b"", b"/a", b"")) is None
+        assert skipping.meaning.answer(RowRequest(b"", b"/a", b"")) is None
 
 
 @pytest.mark.parametrize(

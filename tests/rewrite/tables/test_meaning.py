@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nginxopt import _native
 from nginxopt.rewrite.tables import read
-from nginxopt.rewrite.tables.meaning import Asked, Meaning
+from nginxopt.rewrite.tables.meaning import Meaning, RowRequest
 from nginxopt.rewrite.tables.patterns import NO_MARK, for_plain_paths
 from nginxopt.text import Source
 
@@ -32,7 +32,7 @@ def test_the_first_pattern_answers(regexes: list[str], paths: list[bytes]) -> No
             matching = (
                 at for at, one in enumerate(rows[: number + 1]) if one.pattern and _is_match(one.pattern.regex, path)
             )
-            assert meaning.row(Asked(b"", path, b"")) == next(matching, None)
+            assert meaning.row(RowRequest(b"", path, b"")) == next(matching, None)
 
 
 def _is_match(regex: bytes, path: bytes) -> bool:
@@ -55,7 +55,7 @@ def test_a_pattern_more_compiles_few_again(monkeypatch: pytest.MonkeyPatch) -> N
     meaning = Meaning((), in_order=True)
     for number, row in enumerate(rows):
         meaning.add(number, row)
-        assert meaning.row(Asked(b"", b"/old%d/x" % number, b"")) == number
+        assert meaning.row(RowRequest(b"", b"/old%d/x" % number, b"")) == number
     assert sum(compiled) <= 512 * 10
 
 

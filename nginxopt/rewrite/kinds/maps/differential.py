@@ -18,7 +18,7 @@ from nginxopt.rewrite.kinds.maps.subjects import of_map
 from nginxopt.rewrite.requests import HOST
 from nginxopt.rewrite.scene import definitions, reasons, unknown_variables
 from nginxopt.rewrite.uris import spellings
-from nginxopt.system.http import Request
+from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 from nginxopt.text import encode
 
@@ -28,7 +28,7 @@ _HEAD = re.compile(rb"^map\s[^{]*", re.MULTILINE)
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_~"
 _SPELLINGS = spellings(set(range(256)) - set(_UNRESERVED))
 
-Sender = Callable[[bytes], Request | None]
+Sender = Callable[[bytes], RequestBytes | None]
 """A function that returns a request for which the source of the map has a value; None if there is none."""
 
 
@@ -90,7 +90,7 @@ def differential(emitted: EmittedMap, *, sizes: bytes, binary: Binary, limits: L
 
 
 def compare_sides(
-    before: Side, after: Side, requests: Iterable[Request | None], path: str, binary: Binary, limits: Limits
+    before: Side, after: Side, requests: Iterable[RequestBytes | None], path: str, binary: Binary, limits: Limits
 ) -> Differential:
     """Return the differences between the responses of two sides. Raises `InputError` if nginx refuses `before`."""
     started = time.monotonic()
@@ -135,17 +135,17 @@ def with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
     return text if source == looked_up else _HEAD.sub(lambda head: head[0].replace(source, looked_up), text)
 
 
-def _uri(value: bytes) -> Request | None:
+def _uri(value: bytes) -> RequestBytes | None:
     if not value.startswith(b"/") or b"\0" in value or re.search(rb"/\.\.?(?:/|\Z)", value):
         return None
     return _get(b"".join(map(_SPELLINGS.__getitem__, value)))
 
 
-def _target(value: bytes) -> Request | None:
+def _target(value: bytes) -> RequestBytes | None:
     return _get(value) if value.startswith(b"/") and _is_token(value) else None
 
 
-def _header(name: bytes, value: bytes) -> Request | None:
+def _header(name: bytes, value: bytes) -> RequestBytes | None:
     if re.search(rb"[\0\r\n]", value) or value != value.strip(b" "):
         return None
     return _get(b"/", more=b"%s: %s\r\n" % (name, value))
@@ -155,5 +155,5 @@ def _is_token(value: bytes) -> bool:
     return bool(value) and all(byte > 0x20 and byte != 0x7F for byte in value)
 
 
-def _get(target: bytes, host: bytes = HOST, more: bytes = b"") -> Request:
-    return Request(b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target, host, more))
+def _get(target: bytes, host: bytes = HOST, more: bytes = b"") -> RequestBytes:
+    return RequestBytes(b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target, host, more))

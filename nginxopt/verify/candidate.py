@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
-from nginxopt.verify.region import Known, Region, example, matches
+from nginxopt.verify.path_condition import Known, PathCondition, example, matches
 from nginxopt.verify.symbols import ARGS, METHOD, URI, Derived, Variable
 
 _METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND")
@@ -34,7 +34,7 @@ class Candidate:
         return path if self.args is None else path + b"?" + self.args
 
 
-def candidates(region: Region, host: str | None) -> Iterator[Candidate]:
+def candidates(region: PathCondition, host: str | None) -> Iterator[Candidate]:
     """Yield requests of a region to one host, the plainest first."""
     first = Candidate(host=host)
     for subject, known in region.values.items():

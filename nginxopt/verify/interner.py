@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 
-class Keys:
+class Interner:
     """The numbers of things, in the order in which these were first seen."""
 
     def __init__(self) -> None:

@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nginxopt.verify.index import ProgramIndex
+from nginxopt.verify.path_condition import FALSE, Atom, Fact, Matches, PathCondition
 from nginxopt.verify.patterns import equal_to, group_names
 from nginxopt.verify.program import Operation, Program
-from nginxopt.verify.region import FALSE, Atom, Fact, Matches, Region
 from nginxopt.verify.state import State
 from nginxopt.verify.symbols import (
     ARGS,
     METHOD,
     Derived,
     Join,
+    KnownBytes,
     Match,
     Symbol,
-    Text,
     Variable,
     derived,
     join,
@@ -58,11 +58,11 @@ class Question:
     that answer."""
 
     atom: Atom
-    true: Callable[[], Place]
-    false: Callable[[], Place]
+    true: Callable[[], ProgramPoint]
+    false: Callable[[], ProgramPoint]
 
 
-class Cursor(NamedTuple):
+class ProgramCursor(NamedTuple):
     """A program, and the index of its next operation."""
 
     program: Program
@@ -70,22 +70,22 @@ class Cursor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProgramPoint:
     """A point of execution: the programs that are left to run, the innermost first, and the state."""
 
-    rest: tuple[Cursor, ...]
+    rest: tuple[ProgramCursor, ...]
     state: State
 
-    def then(self, program: Program) -> Place:
+    def then(self, program: Program) -> ProgramPoint:
         """Return the place at the start of a program that comes before the rest."""
-        return Place((Cursor(program), *self.rest), self.state)
+        return ProgramPoint((ProgramCursor(program), *self.rest), self.state)
 
-    def with_state(self, state: State) -> Place:
+    def with_state(self, state: State) -> ProgramPoint:
         """Return the place with another state."""
-        return Place(self.rest, state)
+        return ProgramPoint(self.rest, state)
 
 
-class Steps:
+class SymbolicExecutor:
     """Steps of the programs of one server of a side, whose settings are those of `level`; `locating` chooses a location
     of it.
     """
@@ -96,7 +96,7 @@ class Steps:
         self._locating = locating
         self._indexes: dict[int, ProgramIndex] = {}
 
-    def step(self, place: Place) -> Place | Question | Leaf:
+    def step(self, place: ProgramPoint) -> ProgramPoint | Question | Leaf:
         """Do the next operation of a place."""
         rest = place.rest
         while rest and rest[0].at == len(rest[0].program):
@@ -104,15 +104,15 @@ class Steps:
         if not rest:
             return Leaf("end", (), place.state, None)
         program, at = rest[0]
-        return self.do(program[at], Place((Cursor(program, at + 1), *rest[1:]), place.state))
+        return self.do(program[at], ProgramPoint((ProgramCursor(program, at + 1), *rest[1:]), place.state))
 
-    def passed(self, place: Place, region: Region) -> Place:
+    def passed(self, place: ProgramPoint, region: PathCondition) -> ProgramPoint:
         """Return the place after tests of the URI that obviously no request of a region passes."""
         if not place.rest or len(place.rest[0].program) < _MANY:
             return place
         program, at = place.rest[0]
         uri = place.state.uri
-        known = uri.value.lower() if isinstance(uri, Text) else region.known(uri).beginning
+        known = uri.value.lower() if isinstance(uri, KnownBytes) else region.known(uri).beginning
         if known is None:
             return place
         index = self._indexes.get(id(program))
@@ -121,9 +121,9 @@ class Steps:
         behind = index.first(at, known)
         is_tried = any(operation.kind == "rewrite" for operation in program[at:behind])
         state = place.state.without_match() if is_tried else place.state
-        return Place((Cursor(program, behind), *place.rest[1:]), state)
+        return ProgramPoint((ProgramCursor(program, behind), *place.rest[1:]), state)
 
-    def do(self, operation: Operation, after: Place) -> Place | Question | Leaf:
+    def do(self, operation: Operation, after: ProgramPoint) -> ProgramPoint | Question | Leaf:
         """Do an operation, with what comes after it."""
         state = after.state
         match operation.kind:
@@ -163,30 +163,30 @@ class Steps:
                 )
         return Leaf("opaque", (operation.key,), state, operation.node)
 
-    def locating(self, state: State) -> Place:
+    def locating(self, state: State) -> ProgramPoint:
         """Return the place at which a location is chosen, for the first time or again."""
         chosen = replace(state, level=self._level, was_matched=False, is_rewritten=False, handler=None)
-        return Place((Cursor(self._locating),), chosen)
+        return ProgramPoint((ProgramCursor(self._locating),), chosen)
 
-    def _over(self, after: Place) -> Place:
+    def _over(self, after: ProgramPoint) -> ProgramPoint:
         """Return the place behind the script: the choice of a location, or the handler."""
-        return _at(after, ("locating", "end"), after.state) or Place((), after.state)
+        return _at(after, ("locating", "end"), after.state) or ProgramPoint((), after.state)
 
-    def _locate(self, operation: Operation, after: Place) -> Question:
+    def _locate(self, operation: Operation, after: ProgramPoint) -> Question:
         sign, text = operation.words
         assert text is not None
         pattern, state = text.encode("latin-1"), after.state
 
-        def inside() -> Place:
+        def inside() -> ProgramPoint:
             matched = state.with_match(Match(state.uri, pattern), group_names(pattern)) if sign == "~" else state
-            return Place((Cursor(operation.body),), matched)
+            return ProgramPoint((ProgramCursor(operation.body),), matched)
 
         return Question(Matches(state.uri, pattern), inside, lambda: after)
 
-    def _except(self, operation: Operation, after: Place) -> Question:
+    def _except(self, operation: Operation, after: ProgramPoint) -> Question:
         methods = operation.words[0]
         assert methods is not None
-        excluded = Place((Cursor(operation.body),), after.state)
+        excluded = ProgramPoint((ProgramCursor(operation.body),), after.state)
         return Question(Matches(Variable(METHOD), methods.encode("latin-1")), lambda: after, lambda: excluded)
 
     def _set(self, operation: Operation, state: State) -> State:
@@ -196,7 +196,7 @@ class Steps:
         value, state = self.values.value_in_script(text.encode("latin-1"), state, "set")
         return state.with_value(name.removeprefix("$"), value)
 
-    def _if(self, operation: Operation, after: Place) -> Place | Question:
+    def _if(self, operation: Operation, after: ProgramPoint) -> ProgramPoint | Question:
         words = [word.encode("latin-1") for word in operation.words if word is not None]
         test = words[1].decode("latin-1") if len(words) == 3 else ""
         if test in ("~", "~*", "!~", "!~*"):
@@ -210,20 +210,20 @@ class Steps:
         right, state = self.values.value_in_script(words[2], state, "if")
         if left == right:
             return after.with_state(state).then(operation.body) if test == "=" else after.with_state(state)
-        if isinstance(right, Text):
+        if isinstance(right, KnownBytes):
             return self._asking(Matches(left, equal_to(right.value)), operation, after, state, words[1])
-        if isinstance(left, Text):
+        if isinstance(left, KnownBytes):
             return self._asking(Matches(right, equal_to(left.value)), operation, after, state, words[1])
         return self._asking(Fact("=", (left, right)), operation, after, state, words[1])
 
-    def _asking(self, atom: Atom, operation: Operation, after: Place, state: State, test: bytes) -> Question:
+    def _asking(self, atom: Atom, operation: Operation, after: ProgramPoint, state: State, test: bytes) -> Question:
         """Return a question whose positive answer leads into a block, or past it if the test is negated."""
         behind = after.with_state(state)
         if test.startswith(b"!"):
             return Question(atom, lambda: behind, lambda: behind.then(operation.body))
         return Question(atom, lambda: behind.then(operation.body), lambda: behind)
 
-    def _matching(self, operation: Operation, after: Place, value: bytes, pattern: bytes, test: str) -> Question:
+    def _matching(self, operation: Operation, after: ProgramPoint, value: bytes, pattern: bytes, test: str) -> Question:
         subject, state = self.values.value(value, after.state, "if")
         if test.endswith("*"):
             pattern = b"(?i)" + pattern
@@ -233,7 +233,7 @@ class Steps:
             return Question(Matches(subject, pattern), lambda: hit, lambda: miss.then(operation.body))
         return Question(Matches(subject, pattern), lambda: hit.then(operation.body), lambda: miss)
 
-    def _rewrite(self, operation: Operation, after: Place) -> Question:
+    def _rewrite(self, operation: Operation, after: ProgramPoint) -> Question:
         assert operation.words[0] is not None
         pattern, state = operation.words[0].encode("latin-1"), after.state
         return Question(
@@ -242,7 +242,7 @@ class Steps:
             lambda: after.with_state(state.without_match()),
         )
 
-    def _rewritten(self, operation: Operation, pattern: bytes, after: Place) -> Place:
+    def _rewritten(self, operation: Operation, pattern: bytes, after: ProgramPoint) -> ProgramPoint:
         """Return the place behind a rewrite whose pattern matched."""
         _, replacement, flag = operation.words
         assert replacement is not None
@@ -260,17 +260,17 @@ class Steps:
             behind = self._last(behind)
         return behind.then((_length_of(operation, uri),)) if may_be_empty(uri) else behind
 
-    def _length(self, operation: Operation, after: Place) -> Question:
+    def _length(self, operation: Operation, after: ProgramPoint) -> Question:
         """Return the question whether the URI of a rewrite is empty, which ends with 500."""
         assert isinstance(operation.key, tuple)
         _, uri = operation.key
         fault = self._end(Leaf("return", ("500", None), after.state, operation.node))
         return Question(Matches(uri, equal_to(b"")), lambda: fault, lambda: after)
 
-    def _end(self, leaf: Leaf) -> Place:
-        return Place((Cursor((Operation("leaf", (), None, (), leaf.node, leaf, None),)),), leaf.state)
+    def _end(self, leaf: Leaf) -> ProgramPoint:
+        return ProgramPoint((ProgramCursor((Operation("leaf", (), None, (), leaf.node, leaf, None),)),), leaf.state)
 
-    def _last(self, after: Place) -> Place:
+    def _last(self, after: ProgramPoint) -> ProgramPoint:
         """Return the choice of a location: behind the script of a server, or again."""
         return _at(after, ("locating",), after.state) or self._end(self._chosen_again(after.state))
 
@@ -294,9 +294,9 @@ class Steps:
         path, mark, query = replacement.removesuffix("?").partition("?")
         parts = ((path.encode("latin-1"), "redirect"), (query.encode("latin-1"), "redirect args"))
         (uri, more), state = self.values.values_in_script(parts, state)
-        target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
+        target = derived("redirect", (join([uri, KnownBytes(mark.encode()), more]),))  # decoded up to its first `?`
         if replacement.endswith("?"):
-            return target, Text(b""), state
+            return target, KnownBytes(b""), state
         return target, Derived("more", (state.args,)) if mark else state.args, state
 
     def _return(self, operation: Operation, state: State) -> Leaf:
@@ -311,12 +311,12 @@ class Steps:
         return Leaf("redirect", (code, *_split(value)), state, operation.node)
 
 
-def _at(place: Place, kinds: tuple[str, ...], state: State) -> Place | None:
+def _at(place: ProgramPoint, kinds: tuple[str, ...], state: State) -> ProgramPoint | None:
     """Return the place at the first operation of some kinds; None if there is none."""
     for number, (program, start) in enumerate(place.rest):
         for at in range(start, len(program)):
             if program[at].kind in kinds:
-                return Place((Cursor(program, at), *place.rest[number + 1 :]), state)
+                return ProgramPoint((ProgramCursor(program, at), *place.rest[number + 1 :]), state)
     return None
 
 
@@ -335,4 +335,4 @@ def _split(target: Symbol) -> tuple[Symbol, Symbol | None]:
     is_args, args = Derived("is_args", (Variable(ARGS),)), Variable(ARGS)
     if isinstance(target, Join) and target.parts[-2:] == (is_args, args):
         return join(target.parts[:-2]), args
-    return target, Text(b"")
+    return target, KnownBytes(b"")

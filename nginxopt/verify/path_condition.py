@@ -15,7 +15,7 @@ from math import prod
 from nginxopt._native import Patterns, common_subject
 from nginxopt.verify.branches import branches, has_branches, has_look
 from nginxopt.verify.patterns import FLAGS, only_value, without
-from nginxopt.verify.symbols import URI, Symbol, Text, Variable
+from nginxopt.verify.symbols import URI, KnownBytes, Symbol, Variable
 
 FALSE = rb"^0?\z"
 """What an `if` treats as false: the empty string and `0`."""
@@ -149,7 +149,7 @@ _NOTHING = Known()
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class PathCondition:
     """The requests that give these answers to some questions.
 
     Attributes:
@@ -160,26 +160,26 @@ class Region:
     facts: Mapping[Fact, bool] = field(default_factory=dict)
     found: Mapping[Symbol, Symbol] = field(default_factory=dict)
 
-    def with_answer(self, atom: Atom, answer: bool) -> Region:
+    def with_answer(self, atom: Atom, answer: bool) -> PathCondition:
         """Return the part of the region with that answer."""
         if isinstance(atom, Fact):
-            return Region(self.values, {**self.facts, atom: answer}, self.found)
+            return PathCondition(self.values, {**self.facts, atom: answer}, self.found)
         pattern, answer = _positive(atom.pattern, answer)
         known = self.known(atom.subject).with_answer(pattern, answer)
-        return Region({**self.values, atom.subject: known}, self.facts, self.found)
+        return PathCondition({**self.values, atom.subject: known}, self.facts, self.found)
 
-    def with_known(self, subject: Symbol, known: Known) -> Region:
+    def with_known(self, subject: Symbol, known: Known) -> PathCondition:
         """Return the part of the region in which this is also known of a value."""
         before = self.values.get(subject)
         if before is None:
-            return Region({**self.values, subject: known}, self.facts, self.found)
-        return Region({**self.values, subject: before.with_known(known)}, self.facts, self.found)
+            return PathCondition({**self.values, subject: known}, self.facts, self.found)
+        return PathCondition({**self.values, subject: before.with_known(known)}, self.facts, self.found)
 
-    def with_found(self, looked_up: Symbol, value: Symbol) -> Region:
+    def with_found(self, looked_up: Symbol, value: Symbol) -> PathCondition:
         """Return the region with the value of a lookup that all its requests have."""
-        return Region(self.values, self.facts, {**self.found, looked_up: value})
+        return PathCondition(self.values, self.facts, {**self.found, looked_up: value})
 
-    def in_common(self, other: Region) -> Region:
+    def in_common(self, other: PathCondition) -> PathCondition:
         """Return a region that contains the requests of both."""
         values = {
             subject: known.in_common(other.values[subject])
@@ -188,13 +188,13 @@ class Region:
         }
         facts = {fact: answer for fact, answer in self.facts.items() if other.facts.get(fact) is answer}
         found = {looked_up: value for looked_up, value in self.found.items() if other.found.get(looked_up) == value}
-        return Region(values, facts, found)
+        return PathCondition(values, facts, found)
 
     def answer(self, atom: Atom) -> bool | None:
         """Return the answer that all requests of the region have; None if that is not known."""
         if isinstance(atom, Fact):
             return self.facts.get(atom)
-        if isinstance(atom.subject, Text):
+        if isinstance(atom.subject, KnownBytes):
             return matches(atom.pattern, atom.subject.value)
         pattern, is_match = _positive(atom.pattern, True)
         answer = self.known(atom.subject).answer(pattern)

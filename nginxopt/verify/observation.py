@@ -18,7 +18,7 @@ _PORTS = {"http": ":80", "https": ":443", "grpc": ":80", "grpcs": ":443"}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedOutcome:
     """What a client and upstreams see of an outcome.
 
     Attributes:
@@ -35,7 +35,7 @@ class Seen:
     servers: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, outcome: OutcomeForm, site: LoweredSite) -> Seen:
+    def of(cls, outcome: OutcomeForm, site: LoweredSite) -> ObservedOutcome:
         """Return what is seen of an outcome of a site."""
         headers = sorted((header["name"].lower(), header["value"]) for header in outcome["headers"])
         file = _file(outcome["file"] or "") if outcome["kind"] == "static" else None
@@ -47,7 +47,7 @@ class Seen:
         sent = passed["scheme"], passed["method"], passed["target"]
         return cls((*response, *sent), _host(outcome, passed, site), passed["server"], _servers(passed, site.site))
 
-    def differs(self, other: Seen) -> bool:
+    def differs(self, other: ObservedOutcome) -> bool:
         """Return whether another outcome certainly looks different.
 
         The names of upstreams do not count if both lead to one server, as no client sees them.
@@ -56,7 +56,7 @@ class Seen:
         is_for_another = len(hosts) > 1 and None not in hosts
         return self.response != other.response or is_for_another or self.is_elsewhere(other)
 
-    def is_elsewhere(self, other: Seen) -> bool:
+    def is_elsewhere(self, other: ObservedOutcome) -> bool:
         """Return whether another outcome leads to other servers."""
         return self.server != other.server and self.servers.isdisjoint(other.servers)
 
