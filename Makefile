@@ -1,7 +1,7 @@
 # make demo   build nginxopt, run lint on a slow site and rewrite-to-map on the redirects of a real site
 # make test   install what the tests need and run the checks (EXTENDED=1: also those of tests/extended.py, as CI does)
 # make check  run the linters and the tests that need neither nginx nor containers, in about a minute
-# make docs   write the rule pages, the table and the picture of the README, man pages and completions
+# make docs   write the rule pages, the table of rules, the pictures, man pages and completions
 # make site   write the site with the documentation to build/site
 # make lint   run only the linters
 # make clean  remove everything that make created

@@ -1,5 +1,5 @@
-"""Writes the documentation of the rules from their pages (docs/rules/, docs/premises.md, a table), the pictures,
-and the man pages and completions of the commands (docs/man.py).
+"""Writes what documents take from the code: the pages of rules and premises, the table of rules in the guide, pictures
+(docs/tree.py, docs/packages.py), and the man pages and completions of the commands (docs/man.py).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Each page explains why a finding matters, with figures and their sources, shows 
 rule. `nginxopt explain RULE` shows it in the terminal.
 
 - **Fix**: `--fix` applies safe fixes: every decoded response and every request to an upstream stays as it is.
-  `--assume` adds fixes that are safe under a [premise](../premises.md), and `--unsafe-fixes` the rest.
+  `--assume` adds fixes that are safe under a [premise](../guide/premises.md), and `--unsafe-fixes` the rest.
 - **nginx**: a rule runs only for these versions of the target nginx, which is `--target-version` or the installed one.
 - All rules run by default, except those marked `only if selected`. `--select`, `--ignore` and the
-  [settings](../settings.md) take rule ids and categories.
+  [settings](../guide/settings.md) take rule ids and categories.
 """
 
 
@@ -123,15 +123,17 @@ def generated() -> dict[Path, str]:
     """Return every generated file with its text."""
     rules = catalogue().values()
     folder = ROOT / "docs" / "rules"
-    readme = (ROOT / "README.md").read_text()
-    table = "".join(pages.overview(rules, "docs/rules"))
+    guide = ROOT / "docs" / "guide"
+    lint = (guide / "lint.md").read_text()
+    table = "".join(pages.overview(rules, "../rules"))
     files = {folder / f"{rule.id}.md": pages.page(rule) for rule in rules}
-    sections = (pages.premise_page(premise, rules, "rules", "##") for premise in PREMISES.values())
-    files[ROOT / "docs" / "premises.md"] = "\n".join([_PREMISES, *sections])
+    sections = (pages.premise_page(premise, rules, "../rules", "##") for premise in PREMISES.values())
+    files[guide / "premises.md"] = "\n".join([_PREMISES, *sections])
     files[folder / "README.md"] = _INDEX + "".join(pages.markdown(rules, ""))
     files[ROOT / "docs" / "lint.svg"] = picture()
-    files[ROOT / "docs" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
-    files[ROOT / "README.md"] = _TABLE.sub(lambda _: table, readme)
+    files[ROOT / "docs" / "design" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
+    files[ROOT / "docs" / "packages.svg"] = runpy.run_path(str(ROOT / "docs" / "packages.py"))["picture"]()
+    files[guide / "lint.md"] = _TABLE.sub(lambda _: table, lint)
     manual: dict[Path, str] = runpy.run_path(str(ROOT / "docs" / "man.py"))["generated"]()
     return files | manual
 

@@ -35,7 +35,7 @@ _API = {
     "lint": "nginxopt.lint",
     "format": "nginxopt.format",
 }
-"""The packages whose exports are public (docs/own-rules.md), and the formatter, by page."""
+"""The packages whose exports are public (docs/guide/own-rules.md), and the formatter, by page."""
 
 _SCHEMAS = "nginxopt/schemas"
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
@@ -90,7 +90,7 @@ def _command(command: click.Command, name: str, parent: click.Context, level: in
 def _api() -> Iterator[tuple[str, str]]:
     """Yield a page for each public package, and their overview."""
     links = [f"- [`{package}`]({page}.md)" for page, package in _API.items()]
-    promise = "What [rules of your own](../own-rules.md#what-stays-stable) may use, and the formatter."
+    promise = "What [rules of your own](../guide/own-rules.md#what-stays-stable) may use, and the formatter."
     yield "api/index.md", "\n".join(["# API", "", promise, "", *links, ""])
     for page, package in _API.items():
         yield f"api/{page}.md", f"# {package}\n\n::: {package}\n    options:\n      show_root_heading: false\n"

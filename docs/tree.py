@@ -1,4 +1,4 @@
-"""Draws docs/tree.svg: a map with regular expressions as the tree of lookups that `rewrite-to-map` makes of it."""
+"""Draws docs/design/tree.svg: a map with regular expressions, and the tree of lookups that it is compiled to."""
 
 from __future__ import annotations
 

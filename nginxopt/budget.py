@@ -56,7 +56,7 @@ LIMITS: Mapping[str, Budget] = {
     "result-bytes": Budget(256 * _MIB, "bytes of one result"),
     "seconds": Budget(600, "seconds for one file or host"),
 }
-"""All budgets by name, as in the settings; `docs/limits.md` says what each is for."""
+"""All budgets by name, as in the settings; `docs/guide/limits.md` says what each is for."""
 
 
 class ExceededError(InputError):

@@ -67,7 +67,7 @@ If the server handles only a few requests a second and the file is easier to mai
 ## References
 - https://nginx.org/en/docs/http/ngx_http_map_module.html
 - https://nginx.org/en/docs/http/ngx_http_rewrite_module.html
-- docs/rewrite-to-map.md
+- docs/guide/rewrite-to-map.md
 """
 
 from __future__ import annotations

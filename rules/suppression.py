@@ -33,7 +33,7 @@ gzip_comp_level 6; # as nginxopt: 6 is enough
 If the comments are for another version of nginxopt, which has other rules.
 
 ## References
-- https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions
+- https://github.com/nginxopt/nginxopt/blob/main/docs/guide/settings.md#suppressions
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ nginx does not read comments.
 If several configurations include the file and not all of them are named on the command line.
 
 ## References
-- https://github.com/nginxopt/nginxopt/blob/main/docs/settings.md#suppressions
+- https://github.com/nginxopt/nginxopt/blob/main/docs/guide/settings.md#suppressions
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ def test_a_meter_stops_beyond_its_limit_and_says_where() -> None:
 
 
 def test_the_document_has_every_budget() -> None:
-    """`docs/limits.md` lists the budgets with their defaults, and says what each counts in the words of its message."""
-    text = (ROOT / "docs" / "limits.md").read_text()
+    """`docs/guide/limits.md` has all budgets with their defaults, and what each counts in the words of its message."""
+    text = (ROOT / "docs" / "guide" / "limits.md").read_text()
     rows = re.findall(r"^\| `([\w-]+)` \| ([\d,]+) \| ([^|]+) \|", text, re.MULTILINE)
     assert {name: int(number.replace(",", "")) for name, number, _ in rows} == {
         name: known.default for name, known in budget.LIMITS.items()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  nginxopt lsp                            what an editor starts; see docs/editors.md for its settings
+  nginxopt lsp                            what an editor starts; see docs/guide/editors.md for its settings
   nginxopt lsp --target-version 1.22.1    check for this nginx, unless the settings name another
 
 \b

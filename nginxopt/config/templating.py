@@ -112,7 +112,7 @@ def _bare_tag(source: Source) -> Span | None:
 def _tag_in_word(block: Block) -> Span | None:
     """Return the first tag in a word of a file that parses.
 
-    A line `${NAME}` is one where it looks like the name of a directive, whose words stand in the lines below.
+    A line `${NAME}` counts if nginx would take it for the name of a directive whose arguments are in the lines below.
     """
     data = block.source.data
     starts = {match.end() - len(match[0].lstrip()) for match in _ENVSUBST.finditer(data)}
@@ -129,7 +129,8 @@ def _tag_in_word(block: Block) -> Span | None:
 
 
 def _name_in_word(block: Block) -> Span | None:
-    """Return the first likely placeholder in a word that nginx interprets, but not in text, as `sub_filter` has it."""
+    """Return the first likely placeholder in a word that nginx interprets, leaving out text such as that of
+    `sub_filter`."""
     data = block.source.data
     if not _LIKELY.search(data):
         return None

@@ -1,8 +1,8 @@
-"""Findings in templates: those that every reading has that writes their place.
+"""Findings in templates: those that hold in every reading that writes their place.
 
-A finding is that of the first reading that writes its place. It is dropped if some other reading writes the place and
-does not have it, or if it is about a directive whose words are not all known. Its fix stands if every reading offers
-the same, and if it changes text that is written where the finding is, and nowhere else.
+A finding is taken from the first reading that writes its place. It is dropped if another reading writes the place and
+does not have the finding, or if it is about a directive with an unknown word. Its fix is kept if every reading offers
+the same one, and if the text that it changes is written exactly where the finding is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Survey:
         self._unknown: Mapping[str, frozenset[str]] = {}
 
     def add(self, reread: Reread, judge: Judge) -> None:
-        """Take the findings of a reading. Without new places only the rules are asked that have findings left."""
+        """Take the findings of a reading. If it writes no new places, run only the rules that have findings left."""
         view = View(self._templates, reread)
         rules = None if view.places - self._places or not self._views else frozenset(key[0] for key in self._findings)
         linted = judge(reread.config, rules) if rules is None or rules else Linted(())
@@ -71,7 +71,8 @@ class _Survey:
         return self._templates.paths.index(finding.source.path), finding.span, diagnostic.rule, finding.message
 
     def _compare(self, view: View, present: Mapping[Key, list[Located]]) -> None:
-        """Drop the findings that a reading does not have though it writes their place, and what differs in others."""
+        """Drop the findings that a reading lacks though it writes their place, and the parts of others in which it
+        differs."""
         for key, located in [*self._findings.items()]:
             others = present.get(key, [])
             if len(others) < view.copies(key[1], key[2].start):

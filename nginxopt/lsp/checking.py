@@ -1,7 +1,7 @@
 """When documents are checked: at once after a change, in a thread, the newest text first.
 
-One check runs at a time. It ends before its next rule if a newer text of its document has come, which is then checked
-shortly after the last change.
+One check runs at a time. When a newer text of its document arrives, it ends before its next rule, and the new text is
+checked shortly after the last change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from nginxopt.lsp.document import Document
 from nginxopt.lsp.workspace import Workspace
 
 _SHORTEST, _LONGEST = 0.01, 0.05
-"""The delay in seconds of a check that follows a running one: half of what the last took, within these bounds."""
+"""The bounds in seconds of the delay before a check that follows a running one; the delay is half the time of the last
+check."""
 
 Publish = Callable[[str, int | None, list[Diagnostic]], None]
 

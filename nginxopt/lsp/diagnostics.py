@@ -163,7 +163,7 @@ def _errors(document: Document) -> Iterator[Diagnostic]:
 
 
 def _broken_settings(document: Document, error: InputError | None) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for settings that cannot be read, for which the document is not checked."""
+    """Yield a diagnostic for settings that cannot be read; the document is then not checked."""
     if error is not None:
         message = f"not checked: {error.render().splitlines()[0]}"
         range_ = document.lines.range(Span(document.hidden, document.hidden))

@@ -1,4 +1,5 @@
-"""Hovers: the description of a directive and the settings in force there, and for a finding the page of its rule."""
+"""Hovers: the description of a directive with the settings in force there, and the pages of rules that have findings
+there."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Preferences:
     _loaded: sources.Loaded = field(default_factory=dict, repr=False)
 
     def forget(self) -> None:
-        """Forget what the settings files said."""
+        """Forget the settings files, so that they are read again."""
         self._settings, self._judges, self._loaded = {}, {}, {}
 
     def files(self) -> frozenset[str]:

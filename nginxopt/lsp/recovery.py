@@ -1,4 +1,4 @@
-"""Makes a text parse that does not, because it is being typed, without moving its directives.
+"""Makes a text parse while it is being typed, without moving its directives.
 
 Unreadable text is replaced by blanks, and missing `}` are added at the end, so that all other directives keep their
 offsets. The result is used for navigation and completion, and never checked by rules.

@@ -28,10 +28,10 @@ _Answer = TypeVar("_Answer")
 
 
 class _Protocol(LanguageServerProtocol):
-    """Answers every request, also one whose parameters do not have the form of the protocol (a negative line)."""
+    """Answers every request, even one with parameters that the protocol does not allow, such as a negative line."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Return the message in a JSON object; objects inside of messages come here, too."""
+        """Return the message in a JSON object. It is also called for objects inside a message."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -43,7 +43,7 @@ class _Protocol(LanguageServerProtocol):
 class Server(LanguageServer):
     """The server, with the workspace once the editor has initialised it.
 
-    Questions are answered in a thread of their own, one by one, so that a check never holds them up.
+    Requests are answered one by one in a thread of their own, so a check never delays them.
     """
 
     def __init__(self, preferences: Preferences) -> None:
@@ -202,7 +202,7 @@ def _rename(server: Server) -> None:
 def start(preferences: Preferences) -> None:
     """Serve an editor on standard input and output until it ends the session.
 
-    pygls closes what it writes to, so that is another descriptor of standard output.
+    pygls closes the stream that it writes to, so it gets a duplicate of standard output.
     """
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         make(preferences).start_io(stdout=output)

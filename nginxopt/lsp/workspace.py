@@ -73,7 +73,7 @@ class Workspace:
             self.documents[uri] = self.documents[uri].changed(text, version)
 
     def close(self, uri: str) -> None:
-        """Remove a file that the editor closed. From then on, its text is that on the disk."""
+        """Remove a file that the editor closed. From then on, the text on disk counts."""
         self.documents.pop(uri, None)
         self.forget()
 
@@ -116,7 +116,8 @@ class Workspace:
         return self._reading(good, _good_text) if good else None
 
     def shown(self, document: Document) -> DocumentContext | None:
-        """Return the current document in its configurations, without unreadable parts; None if it is not nginx's."""
+        """Return the current document in its configurations, with unreadable parts blanked out; None if it is not an
+        nginx configuration."""
         return self._reading(document, _shape)
 
     def _reading(self, document: Document, text: _Text) -> DocumentContext | None:
@@ -141,7 +142,7 @@ class Workspace:
 
 
 _Text = Callable[[Document], File | None]
-"""A function that returns the text of a document to read configurations with; None to read it from the disk."""
+"""Returns the text of a document for reading configurations; None to read the file on disk."""
 
 
 def _good_text(document: Document) -> File | None:

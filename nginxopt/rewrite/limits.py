@@ -1,7 +1,7 @@
 """Keeps maps and chains as written where their lookups would exceed a limit that nginx has for a whole request.
 
 The lookups add evaluations of variables (`nginxopt.rewrite.evaluations`). Each is proved alone to add few, but those of
-maps that evaluate each other add up. The other limits of a request do not move: see `docs/rewrite-to-map.md`.
+maps that evaluate each other add up. The other limits of a request do not move: see `docs/design/rewrite-to-map.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The premises of a compilation: assumptions about nginx that the text of the configuration cannot confirm.
 
 A premise has a name, for reports and tests, and a sentence. The summary, the header of the maps, the report and
-`docs/rewrite-to-map.md` state the premises of a plan, and the proof refuses maps that do not.
+`docs/guide/rewrite-to-map.md` state the premises of a plan, and the proof refuses maps that do not.
 """
 
 from __future__ import annotations

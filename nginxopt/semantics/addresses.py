@@ -32,7 +32,8 @@ class Address:
             names may have the same address.
         host: The address in canonical form (`0.0.0.0` for all), the path of a UNIX socket, or the name in lower case.
         port: The port; 0 for a UNIX socket.
-        datagram: Whether it uses UDP, as `quic` does: an address of its own beside that of TCP (`ngx_http_add_listen`).
+        datagram: Whether it uses UDP, as `quic` does. UDP and TCP at the same port are two addresses
+            (`ngx_http_add_listen`).
     """
 
     family: str

@@ -36,7 +36,7 @@ _PLACES = {
 """The place of a block by its name and that of the block around it."""
 
 _NOT_OURS = frozenset(["include"])
-"""Directives that are not left in what is read: an `include` stands for its files."""
+"""Directives that a configuration that was read no longer contains: each `include` has been replaced by its files."""
 
 
 TOGETHER = {"alias": "root"}
@@ -60,8 +60,8 @@ class Fault:
     Attributes:
         kind: What is wrong.
         message: What nginx says.
-        declaration: What the release declares of the directive there; of any place or release for one that it has not
-            there, or not at all.
+        declaration: What the release declares of the directive in that place. If it declares nothing there, this is the
+            declaration of another place or release.
     """
 
     kind: FaultKind
@@ -70,7 +70,7 @@ class Fault:
 
 
 def place(kind: str, around: str) -> str | None:
-    """Return the place that a block of the kind is, such as `http/server/if`; None if it is none of nginx's.
+    """Return the place of a block of this kind, such as `http/server/if`; None if nginx has no such block.
 
     `around` is the kind of the block around it: `main` for the outermost blocks, empty for `main` itself.
     """
@@ -78,13 +78,14 @@ def place(kind: str, around: str) -> str | None:
 
 
 def place_of(context: Sequence[str]) -> str | None:
-    """Return the place that a context is, the names of all blocks around a directive; None if it is none of nginx's."""
+    """Return the place of a context, which is the names of all blocks around a directive; None if nginx has no such
+    place."""
     names = ("", "main", *context)
     return place(names[-1], names[-2])
 
 
 class Declared:
-    """What a build declares of the directives in one place; None for a place that is none of nginx's.
+    """What a build of nginx declares of the directives in one place; None for a place that nginx does not have.
 
     `extra` are directives that the build has besides those of its version.
     """
@@ -98,13 +99,13 @@ class Declared:
 
     @property
     def is_known(self) -> bool:
-        """Whether the place is one of nginx's."""
+        """Whether nginx has the place."""
         return self._place in PLACES
 
     def fault(self, directive: Directive) -> Fault | None:
-        """Return why nginx refuses a directive; None if it does not. As `ngx_conf_handler` does.
+        """Return why nginx refuses a directive; None if it does not (`ngx_conf_handler`).
 
-        Values other than `on` and `off` are not looked at.
+        Of the values, only `on` and `off` of flags are checked.
         """
         if (directive.name, directive.block is None, len(directive.args)) in self._sound or self._place is None:
             return None
@@ -159,7 +160,7 @@ def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fa
 
 
 def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, Fault]]:
-    """Yield each directive that nginx refuses where it stands, with the reason, block by block.
+    """Yield each directive that nginx refuses in its place, with the reason, block by block.
 
     A directive of a fragment that fits several contexts is a fault only if nginx refuses it in all of them. A file that
     most likely belongs to another program, or contains rows of a `map`, has no faults.
@@ -208,7 +209,8 @@ def came_after(name: str, target: Version) -> Version | None:
 
 
 def _places(config: Config, scope: Scope, target: Version) -> list[Declared]:
-    """Return what may stand in a scope, for each context in which its configuration may; none if that is not known."""
+    """Return the declarations for a scope, one for each context that its configuration may have; none if that is not
+    known."""
     if config.candidates:
         places = [place_of(outer + scope.context) for outer in config.candidates]
     else:
@@ -224,7 +226,8 @@ def is_of_rows(config: Config) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _known(name: str, target: Version, extra: frozenset[str]) -> tuple[Declaration, ...]:
-    """Return what a build declares of a directive; one that it has besides those of its version, as it came."""
+    """Return what a build declares of a directive. One that it has besides those of its version is declared as it first
+    came."""
     known = tuple(declaration for declaration in declarations(name) if declaration.is_in(target))
     return known or (declarations(name)[:1] if name in extra else ())
 

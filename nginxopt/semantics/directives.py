@@ -92,7 +92,7 @@ _SHORTEST = 4
 _LONG = 8
 
 FOREIGN = frozenset(["elif", "else", "elseif", "endif"])
-"""What other languages have, and no module of nginx."""
+"""Words of other languages that no module of nginx uses."""
 
 
 def _letters(name: str) -> int:
@@ -109,7 +109,8 @@ def _letters_of_names() -> dict[str, int]:
 
 
 def is_misspelt(name: str) -> bool:
-    """Return whether a name is most likely that of no module: a misspelling, or a word of another language."""
+    """Return whether most likely no module has a directive with this name: it is misspelt, or a word of another
+    language."""
     return name in FOREIGN or (name not in NAMES and bool(nearest(name)))
 
 

@@ -112,7 +112,7 @@ class _Stated:
     _missing: dict[str, Setting] = field(default_factory=dict)
 
     def missing(self, name: str) -> Setting | None:
-        """Return the setting of a directive that certainly no level has; None if a level may have it."""
+        """Return the setting of a directive if certainly no level has it; None if one may."""
         if not self.is_whole or name in self.names or name in DISPLACED:
             return None
         setting = self._missing.get(name)
@@ -270,7 +270,7 @@ class Level:
 
     @property
     def _own(self) -> dict[str, list[Directive]]:
-        """The directives by name, which are found when they are asked for: rows, which are many, seldom are."""
+        """The directives by name, indexed on first use: most blocks of rows, which are many, are never asked."""
         if self._by_name is None:
             self._by_name = {}
             for directive in self.directives:

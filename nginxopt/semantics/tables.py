@@ -7,11 +7,11 @@ import re
 from nginxopt.version import Version
 
 MIXED_VALUES = Version(1, 11, 0)
-"""Since when a value of a map may have text and variables. Before, one that begins with `$` is a variable with all of
-its text as the name, and any other is plain text (`ngx_http_map`)."""
+"""The first release in which a value of a map may mix text and variables. Earlier ones take a value that begins with
+`$` as a variable with all of the text as its name, and any other value as plain text (`ngx_http_map`)."""
 
 VOLATILE = {"map": Version(1, 11, 7), "geo": Version(1, 29, 3)}
-"""Since when a block may be `volatile`."""
+"""The first release in which a block may be `volatile`."""
 
 _ONE_VARIABLE = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
 _VARIABLE = re.compile(r"\$[\w{]", re.ASCII)

@@ -1,6 +1,6 @@
 """Settings from `nginxopt.toml` or the table `[tool.nginxopt]` of a pyproject.toml.
 
-docs/settings.md is the reference; the fields of `Settings` are its keys.
+docs/guide/settings.md is the reference; the fields of `Settings` are its keys.
 """
 
 from __future__ import annotations

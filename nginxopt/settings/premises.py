@@ -1,7 +1,7 @@
 """Premises of fixes: conditions that the configuration does not show, under which a fix changes nothing but speed.
 
 A fix that needs a premise is applied only if the premise is declared, with `--assume NAME` or the setting `assume`.
-docs/premises.md is generated from this module.
+docs/guide/premises.md is generated from this module.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
 """Decides whether two configurations answer every request alike: `verify`.
 
-Both are lowered to sites. Servers are paired by the addresses and hosts that they answer (`hosts`), and become programs
-(`program`), which run on all requests at once (`explore`). Where they may differ, requests are tried on the model of
-both (`asking`), and of a real nginx (`confirming`), so that a difference has a witness; what is left is in doubt.
+This is a symbolic executor for the part of nginx that chooses an answer. Both configurations are lowered to sites, and
+their servers are paired by the addresses and hosts that they answer (`hosts`). Each server becomes a program
+(`program`). Both programs of a pair run on all requests at once (`explore`): a value that depends on the request stays
+a term (`symbols`), and each test of the request divides the requests into regions. Where the ends of both differ, a
+request of the region is tried on the models of both sides (`asking`), and on a real nginx if wanted (`confirming`). If
+the models answer it differently, it is the witness; otherwise the place is in doubt. docs/design/verify.md says why the
+verdict is right.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Asks the models of both sides the same request, and compares what comes out."""
+"""Asks the models of both sides about the same request, and compares the outcomes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class Asking:
         self.tried = 0
 
     def witness(self, request: RequestForm) -> RequestWitness | None:
-        """Return a request with what both sides make of it, if that differs; None if it does not, or is not known.
+        """Return a request with both outcomes if they differ; None if they are alike or not known.
 
-        Where it depends on files, it is tried without them, with all, and with those that settings name.
+        If they depend on files, the request is tried without these files, with all of them, and with those that
+        settings name.
         """
         text = json.dumps(request)
         if text in self._alike:
@@ -47,9 +48,9 @@ class Asking:
         return None
 
     def _telling(self, request: str, exists: Callable[[str], bool], paths: set[str]) -> World | None:
-        """Return the world where those files exist, if a request is answered differently there.
+        """Return a world in which only these files exist and a request is answered differently; None if it is not.
 
-        Adds the paths that it depends on.
+        Adds the paths that the outcomes depend on.
         """
         for _ in range(_MOST_FILES):
             existing = tuple(sorted(filter(exists, paths)))
@@ -75,7 +76,7 @@ class Asking:
         return mine.differs(theirs)
 
     def _is_named(self, path: str) -> bool:
-        """Return whether an error page or a fallback is that file."""
+        """Return whether a file is that of an error page or a fallback."""
         return path.endswith(self._named)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Which variables a script has set when it comes to a statement, whatever branches it took."""
+"""Which variables a script has certainly set when it reaches a statement, whichever branches it took."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Assigned:
                 self.beside.update(dict.fromkeys(were_empty, groups))
 
     def inside(self, condition: Sequence[str]) -> Assigned:
-        """Return what is set where the block of an `if` begins."""
+        """Return what is set at the beginning of the block of an `if`."""
         match condition:
             case [_, "~" | "~*", _]:
                 more = _groups(condition)
@@ -65,7 +65,7 @@ class Assigned:
         return Assigned(self.outside, self.names | {*more}, set(self.empty), dict(self.beside))
 
     def leave(self, block: Assigned) -> None:
-        """Note that the script may have come through a block of its own."""
+        """Note that the script may have run the block of an `if`, with what was set there."""
         self._change(block.changed)
 
     def _change(self, names: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
 """The branches of a pattern, and patterns that differ only by what they capture.
 
-A subject matches `A|B` just if it matches `A` or `B`. So what is asked of a pattern can be asked of its branches, of
-which some are known exactly, and others, such as those with a look-around, are those of another pattern.
+A subject matches `A|B` exactly if it matches `A` or `B`, so a question about a pattern can be put to its branches. Some
+branches are known exactly; others, such as those with a look-around, may be the same as a branch of another pattern.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _LOOK = (b"(?!", b"(?=", b"(?<!", b"(?<=")
 
 @lru_cache(maxsize=1 << 12)
 def branches(pattern: bytes) -> tuple[bytes, ...]:
-    """Return the branches of a pattern, without captures: a subject matches it just if it matches one of them.
+    """Return the branches of a pattern, without captures: a subject matches it exactly if it matches one of them.
 
-    The pattern itself, if it has flags, back references, or anything else that reaches from one branch to another.
+    Returns the pattern itself if it has flags, back references, or anything else that reaches from one branch to
+    another.
     """
     return _divided(pattern) or (pattern,)
 

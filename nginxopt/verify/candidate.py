@@ -1,4 +1,4 @@
-"""Requests of a region: those that its answers describe, for the model and a real nginx to try."""
+"""Concrete requests of a region, for the model and a real nginx to try."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b
 _SAFE = "/-_.~!$&'()*,;=:@"
 _IN_LINE = rb"\A[^\x00-\x20\x7f]*\z"
 _IN_HEADER = rb"\A[^\x00-\x1f\x7f]*\z"
-"""What may stand as it is in the line of a request, and in a header."""
+"""The bytes that need no escape in a request line, and in a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _method(known: Known) -> bytes | None:
 
 
 def with_value(request: Candidate, name: str, value: bytes) -> Candidate:
-    """Return a request for which a variable has a value; the same one if that is not in a client's hands."""
+    """Return a request that gives a variable a value; the request unchanged if no client decides that value."""
     if name in (URI, "document_uri") and value.startswith(b"/"):
         return replace(request, path=value)
     if name == "request_uri" and value.startswith(b"/"):

@@ -1,10 +1,9 @@
-"""One value for those that are equal in every request, though they come from different patterns.
+"""The canonical form of values that come from different patterns and are equal in every request.
 
-What a group of `^PR` captures, where P is plain text that begins and ends with a slash, is what the same group of
-`^/[^/]*/...R` captures, with as many slashes before R: a subject that `^PR` matches begins with P, each `[^/]*/` ends
-at the next slash, and so both try R from the same place. Nothing in R depends on what is before it in the pattern: it
-does not begin with a quantifier, it has neither alternatives outside of groups nor back references, and no flags are
-set.
+Let P be plain text that begins and ends with a slash. A group of `^PR` captures the same as that group of
+`^/[^/]*/...R` with as many slashes before R. A subject that `^PR` matches begins with P, and each `[^/]*/` ends at the
+next slash, so both patterns try R from the same place. Nothing in R may depend on what is before it in the pattern: R
+does not begin with a quantifier, has neither alternatives outside of groups nor back references, and no flags are set.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _SEGMENTS = re.compile(rb"\^((?:/(?:[A-Za-z0-9_~%!,;:=&@-]|\\[^A-Za-z0-9/])*)*/)
 
 
 def canonical(value: object) -> object:
-    """Return a value, or values in tuples and sets, with captures of canonical patterns."""
+    """Return a value in canonical form; tuples and sets are converted with all values in them."""
     match value:
         case tuple():
             return tuple(map(canonical, value))
@@ -50,7 +49,8 @@ def _match(match: Match, subject: Symbol | None) -> Match:
 
 @lru_cache(maxsize=1 << 12)
 def behind_segments(pattern: bytes) -> bytes:
-    """Return a pattern with any segments at its start, whose groups capture the same where both patterns match."""
+    """Return a pattern with `[^/]*` for the segments at its start; its groups capture the same where both patterns
+    match."""
     segments = _SEGMENTS.match(pattern)
     if segments is None or not are_groups_plain(pattern):
         return pattern

@@ -1,7 +1,9 @@
-"""What code may read that no word of a configuration names: programs, templates in what is sent, unknown modules.
+"""What code may read although its name appears nowhere in the configuration: programs, templates in the content,
+unknown modules.
 
-A program may compute the names of variables (`ngx.var["ti" .. "er"]`), so it may read every one that is defined. What
-other directives read stands in their words, those of modules with filters as well: `sub_filter`, `xslt_param`, `echo`.
+A program may compute the names of variables (`ngx.var["ti" .. "er"]`), so it may read every one that is defined. Other
+directives read only the variables in their arguments, even those of modules with filters: `sub_filter`, `xslt_param`,
+`echo`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from nginxopt.semantics.site.unread import STRUCTURE
 
 
 class Reads(Flag):
-    """What code may read besides its words.
+    """What code may read besides its arguments.
 
     - `VARIABLES`: any variable of the request, and so what defines it, and the settings that variables, headers and
       bodies show.
@@ -43,7 +45,7 @@ _LUA_READS = {
     # What they leave behind for others counts as they are written; timers have no request either.
     **dict.fromkeys(("init", "init_worker", "exit_worker"), Reads.NOTHING),
 }
-"""The phases of Lua: `ngx.var`, and `ngx.upstream` or `ngx.balancer`."""
+"""What Lua reads in each phase: `ngx.var`, and `ngx.upstream` or `ngx.balancer`."""
 
 _OTHERS = {
     # njs: `r.variables`, of the session of `js_periodic` as well
@@ -60,40 +62,39 @@ _OTHERS = {
     # pages that show the upstreams of http
     **dict.fromkeys(("api", "status", "upstream_conf", "vhost_traffic_status_display"), Reads.UPSTREAMS),
 }
-"""The other directives that run code, or show what no word names."""
+"""The other directives that run code, or show what their arguments do not name."""
 
 CODE = {
     **{f"{phase}{_LUA}{suffix}": reads for phase, reads in _LUA_READS.items() for suffix in _LUA_SUFFIXES},
     **_OTHERS,
 }
-"""The known directives that read more than their words name, by name."""
+"""The known directives that read more than their arguments name."""
 
 _UNREAD_TABLES = frozenset(["map", "geo", "split_clients"])
 
 
 def reads(name: str, args: tuple[str, ...] = ()) -> Reads:
-    """Return what a directive may read besides its words: everything if nobody knows it, or if it is an include that
-    was not read.
-    """
+    """Return what a directive may read besides its arguments: everything if it is unknown, or if it is an include that
+    was not read."""
     if name in CODE:
         return Reads.NOTHING if is_off(name, args) else CODE[name]
     return Reads.NOTHING if name in _known() else Reads.EVERYTHING
 
 
 def runs_code(name: str, args: tuple[str, ...] = ()) -> bool:
-    """Return whether it is known that a directive runs code, which may connect to other servers."""
+    """Return whether a directive certainly runs code, which may connect to other servers."""
     return name in CODE and not is_off(name, args)
 
 
 def reads_as_definition(name: str) -> Reads:
-    """Return what a directive that defines a variable, whose value is not known, may read besides its words.
+    """Return what a directive that defines a variable of unknown value may read besides its arguments.
 
-    A table is not known if a part of it was not read.
+    A table is unknown if a part of it was not read.
     """
     return Reads.VARIABLES if name in _UNREAD_TABLES else reads(name)
 
 
 @cache
 def _known() -> frozenset[str]:
-    """The directives of which it is known that they read what their words name, and no more."""
+    """The directives that certainly read what their arguments name, and nothing else."""
     return (NAMES | listed() | STRUCTURE) - CODE.keys() - {"include"}

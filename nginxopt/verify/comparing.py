@@ -24,17 +24,17 @@ from nginxopt.verify.symbols import CUT
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
 MOST_DOUBTS = 20
-"""How many doubts are told."""
+"""The maximum number of doubts that are reported."""
 
 _HTTP = 0  # the number of the http block
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
 def verify(old: SiteModel, new: SiteModel, *, only: Part | None = None) -> Verification:
-    """Compare two configurations: a request that tells them apart, or what is in doubt, or neither.
+    """Compare two configurations. The result has a witness if they differ, and doubts if that could not be decided.
 
-    With `only`, for the requests of a part of the site. That nginx answers them alike where it leads them to the rest
-    is taken as given.
+    `only` limits the comparison to the requests of a part of the site. If nginx leads such a request to the rest of the
+    site, the rest is assumed to answer alike.
     """
     return _Verifier(old, new, only).result()
 
@@ -68,7 +68,7 @@ class _Verifier:
         return Verification(witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, given)
 
     def _given(self) -> Iterator[str]:
-        """Yield what was taken as given."""
+        """Yield the assumptions."""
         yield "files, name resolution and upstreams are the same before and after"
         if self._only is not None:
             yield "the rest of the site answers alike, where nginx itself leads requests of this part there"
@@ -93,9 +93,8 @@ class _Verifier:
             yield f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}"
 
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Compare the servers that were compared with none, and where something that is missing or not understood may
-        say where they listen; in their order.
-        """
+        """Compare the servers that were compared with none, and those whose listens may be in unread or unknown text,
+        in their order."""
         known = {mine for mine, _ in compared}, {theirs for _, theirs in compared}
         old, new = (
             [number for number in side.open_servers() if number not in numbers]
@@ -141,7 +140,7 @@ class _Verifier:
         return None
 
     def _probe_captures(self, hosts: Hosts) -> RequestWitness | None:
-        """Return a request whose host sets other captures on both sides, and is answered differently."""
+        """Return a request that is answered differently because its host sets different captures on the two sides."""
         patterns = [pattern for pattern in hosts.patterns if pattern is not None]
         probes = (
             replace(probe, host=host) for host in unlike_hosts(patterns) for probe in of_locations(self._old, self._new)
@@ -149,7 +148,7 @@ class _Verifier:
         return self._ask(probes, hosts)
 
     def _probe(self, hosts: Hosts) -> RequestWitness | None:
-        """Return a request that two servers answer differently, of those that are likely to be."""
+        """Return a request that two servers answer differently, out of those that are likely to show a difference."""
         asked = filter(self._is_asked, self._probes)
         probes = (probe if probe.host is not None else replace(probe, host=hosts.example) for probe in asked)
         return self._ask(probes, hosts)
@@ -188,15 +187,17 @@ class _Verifier:
             self._compare_taken()
 
     def _compare_taken(self) -> None:
-        """Add what is in doubt about servers that were not read: they answer the hosts that these leave to them."""
+        """Add doubts about servers that were not read, which answer the hosts that other servers do not."""
         old, new = (taken(side) for side in self._sides)
         for address, name in sorted((old - new) + (new - old)):
             host = f'the host "{name}"' if name else "hosts without a server of their own"
             self._doubt(f"{address}: a server that was not read may answer {host} on one side", None, None)
 
     def _compare_for_unread(self, has_servers: bool) -> None:
-        """Add what is in doubt about what a file that was not read may use: variables, upstreams, and settings of http
-        if it `has_servers`. Such a file is one that includes a fragment, too.
+        """Add doubts about what an unread file may use: variables, upstreams, and, if it `has_servers`, settings of
+        http.
+
+        The file that includes a fragment is also an unread file.
         """
         if has_servers:
             unlike = unlike_settings(self._old, _HTTP, self._new, _HTTP)
@@ -209,7 +210,7 @@ class _Verifier:
                 self._doubt(f"the upstream {name} is another one now, and may be used in what was not read", None, None)
 
     def _compare_places(self) -> None:
-        """Add what is in doubt about files that were not read, and are included at another place."""
+        """Add doubts about unread files that the two sides include in different places."""
         variables = self._old.definitions.keys() & self._new.definitions.keys()
         before, after = (side.unread_places(variables) for side in self._sides)
         moved = sorted(place for place in before.keys() & after.keys() if before[place] != after[place])

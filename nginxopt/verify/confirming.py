@@ -31,7 +31,8 @@ def confirm(
 
 
 def _is_hidden(witness: RequestWitness, old: SiteModel, new: SiteModel) -> bool:
-    """Return whether the private nginx hides what differs: echoes stand for all servers, and read no gRPC."""
+    """Return whether the private nginx cannot show the difference: all servers are echoes there, which do not
+    understand gRPC."""
     outcomes = witness.old["outcome"], witness.new["outcome"]
     mine, theirs = (
         ObservedOutcome.of(outcome, model.site) for outcome, model in zip(outcomes, (old, new), strict=True)
@@ -42,7 +43,7 @@ def _is_hidden(witness: RequestWitness, old: SiteModel, new: SiteModel) -> bool:
 def _ask(
     witness: RequestWitness, side: tuple[Config, SiteModel], world: World, binary: Binary
 ) -> tuple[tuple[str, ...], tuple[_Observed, _Observed]]:
-    """Return how nginx differs from the model, and what it answered twice."""
+    """Return how nginx differs from the model, and its answers to the same request sent twice."""
     config, model = side
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
     with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
@@ -78,9 +79,8 @@ def _passed(asked: EchoedRequest, nginx: PrivateNginx) -> Iterator[tuple[str, ob
 
 
 def _are_alike(old: tuple[_Observed, _Observed], new: tuple[_Observed, _Observed]) -> bool:
-    """Return whether both sides certainly answered alike: what changes from one answer to the next of a side, such as
-    `$request_id`, tells nothing.
-    """
+    """Return whether both sides certainly answered alike. Parts that change from one answer of a side to the next, such
+    as `$request_id`, are left out."""
     names = {name for answer in (*old, *new) for name in answer}
     steady = {name for name in names if all(first.get(name) == second.get(name) for first, second in (old, new))}
     is_known = all(name.startswith("header ") for name in names - steady)

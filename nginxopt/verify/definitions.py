@@ -14,7 +14,7 @@ from nginxopt.verify.side import Definition, VerifiedSide
 from nginxopt.verify.symbols import variables
 
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
-"""The variables whose value nothing changes while nginx handles a request."""
+"""The variables whose value does not change while nginx handles a request."""
 
 _DIGITS = frozenset("0123456789")
 """The names of captures."""
@@ -37,7 +37,8 @@ class _Reading:
 
 
 class SideDefinitions:
-    """The variables that a side defines. `keys` numbers equal definitions alike, whatever they are called."""
+    """The variables that a side defines. `keys` gives equal definitions equal numbers, whatever the variables are
+    called."""
 
     def __init__(self, side: VerifiedSide, keys: Interner) -> None:
         self._side = side
@@ -58,7 +59,7 @@ class SideDefinitions:
         return name in self._side.definitions
 
     def number(self, name: str) -> Hashable:
-        """Return a number that is equal for variables that are defined alike."""
+        """Return a number; variables with equal definitions have equal numbers."""
         if name not in self._numbers:
             waiting = [(name, self._begin(name))]
             while waiting:  # no recursion, as chains of maps may be long
@@ -85,14 +86,12 @@ class SideDefinitions:
 
     @cached_property
     def everything(self) -> Hashable:
-        """What code may read, which is equal where all variables are defined alike, by the same names."""
+        """All definitions, as code may read them: equal if all variables are defined alike under the same names."""
         return self._side.is_renamed, frozenset(self.contents.items())
 
     @cached_property
     def contents(self) -> dict[str, Hashable]:
-        """What each definition says, equal where only the order of the rows of a map is another one that does not
-        count.
-        """
+        """The content of each definition, without the order of the rows of a map where that order does not count."""
         return {name: _as_looked_up(form) for name, form in self._side.definitions.items()}
 
     @cached_property
@@ -140,7 +139,7 @@ class SideDefinitions:
         return self._reading(name).inner
 
     def bases(self, name: str) -> tuple[str, ...]:
-        """Return the variables, and numbers of captures, that a value depends on in the end, in their order."""
+        """Return the variables and captures that a value depends on in the end, in order."""
         return self._reading(name).bases
 
     def groups(self, name: str) -> tuple[str, ...]:
@@ -148,15 +147,16 @@ class SideDefinitions:
         return self._reading(name).groups
 
     def is_kept(self, name: str) -> bool:
-        """Return whether a value may be an earlier one: nginx looks it up once, and what it depends on may change."""
+        """Return whether a value may be out of date: nginx looks it up once, and what it depends on may change after
+        that."""
         return self._reading(name).is_kept
 
     def is_volatile(self, name: str) -> bool:
-        """Return whether nginx looks a value up each time it is read."""
+        """Return whether nginx looks a value up each time it is read (`volatile`)."""
         return self._reading(name).is_volatile
 
     def is_opaque(self, name: str) -> bool:
-        """Return whether a lookup may come to something that is not understood, and may read and keep anything."""
+        """Return whether a lookup may reach something that is not understood, and that may read and keep anything."""
         return self._reading(name).is_opaque
 
     def state_number(self, state: Hashable) -> int:
@@ -168,7 +168,7 @@ class SideDefinitions:
         return self._reading(name).matches
 
     def is_entangled(self, name: str) -> bool:
-        """Return whether a lookup may read what another lookup inside it has captured, or anything."""
+        """Return whether a lookup may read what a lookup inside it has captured, or may read anything."""
         if name not in self._entangled:
             self._entangled[name] = self.is_opaque(name) or self._reads_captured(name)
         return self._entangled[name]
@@ -228,7 +228,7 @@ class SideDefinitions:
         return name in self._assigned and name != reader and reader not in self._inner(name)
 
     def _lasts(self, name: str) -> bool:
-        """Return whether a variable has one value throughout a request."""
+        """Return whether a variable has the same value throughout a request."""
         return (name in _LASTING or name.startswith(("http_", "cookie_", "ssl_"))) and name not in self._assigned
 
     @cached_property
@@ -291,7 +291,7 @@ def _in_order(rows: Rows) -> Rows:
 
 
 def _content(form: Definition) -> tuple[Hashable, ...]:
-    """Return what a definition says, without the name of the variable that it defines."""
+    """Return the content of a definition, without the name of the variable."""
     if form["kind"] == "opaque":
         return "opaque", form["variable"], form["reason"], tuple(form["content"])
     return form["kind"], form["source"], tuple(tuple(row["args"]) for row in form["rows"])

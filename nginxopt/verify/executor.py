@@ -1,4 +1,4 @@
-"""What an operation does to the state of a request, as the rewrite module and the choice of a location do it.
+"""Executes an operation on a symbolic state, as the rewrite module and the choice of a location do it.
 
 Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_location`.
 """
@@ -54,7 +54,8 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An operation that asks: where each answer leads, found out if there are requests with it."""
+    """A question of an operation, with the place that each answer leads to, which is computed only if a request has
+    that answer."""
 
     atom: Atom
     true: Callable[[], ProgramPoint]
@@ -62,7 +63,7 @@ class Question:
 
 
 class ProgramCursor(NamedTuple):
-    """A program, and which of its operations is the next."""
+    """A program, and the index of its next operation."""
 
     program: Program
     at: int = 0
@@ -70,7 +71,7 @@ class ProgramCursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProgramPoint:
-    """A place in programs, and the state of the request there: what is left to do, innermost first."""
+    """A point of execution: the programs that are left to run, the innermost first, and the state."""
 
     rest: tuple[ProgramCursor, ...]
     state: State
@@ -106,7 +107,7 @@ class SymbolicExecutor:
         return self.do(program[at], ProgramPoint((ProgramCursor(program, at + 1), *rest[1:]), place.state))
 
     def passed(self, place: ProgramPoint, region: PathCondition) -> ProgramPoint:
-        """Return the place behind tests of the URI that no request of a region meets, as a glance tells."""
+        """Return the place after tests of the URI that obviously no request of a region passes."""
         if not place.rest or len(place.rest[0].program) < _MANY:
             return place
         program, at = place.rest[0]

@@ -1,9 +1,9 @@
 """Runs two programs on all requests at once, and collects where they answer differently.
 
-Where both are in the same state and go on with the same operations, nothing can differ, and they are passed over
-together. Where they are not, each runs by itself, and what it asks of the request divides the requests into regions.
-What leads to the choice of a location is compared once for all requests, whatever their state: if both sides arrive
-there alike, nothing more is to be shown.
+While both programs are in the same state and have the same operations next, nothing can differ, and these operations
+are passed together. Otherwise, each program runs by itself, and each test of the request divides the requests into
+regions. The choice of a location is compared once, for all requests and any state: it is enough to show that both sides
+arrive there in equal states.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nginxopt.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
 _ENDS = {"return", "end", "slash", "leaf"}
 MOST_DIFFERENCES = 100
-"""How many differences of two servers are collected."""
+"""The maximum number of differences that are collected for two servers."""
 
 _ASKING = 4  # operations: what a question costs, in rough terms
 _SEARCHING = 40  # what a search for a value costs that patterns have in common
@@ -62,21 +62,21 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class SideRunner:
-    """One side: its steps, and what its blocks have in force."""
+    """One side: the executor of its operations, and its compiler, which knows the settings in force."""
 
     steps: SymbolicExecutor
     compiler: Compiler
 
 
 _Opcode = tuple[str, int, int, int, int]
-"""A part of two programs, as difflib gives it: what becomes of it, and where it is in both."""
+"""A part of two programs as difflib describes it: the tag of the change, and the place in both."""
 
 
 class Explorer:
-    """Compares two servers, of which one `has_named` locations or none.
+    """Compares two servers. `has_named`: whether one of them has named locations.
 
-    `work` is how many operations may be run, `done` how many were. `is_uneven`: whether a location is chosen more often
-    on one side for requests that are answered alike.
+    `work` is the maximum number of operations to run, `done` the number that were run. `is_uneven`: whether one side
+    chooses a location more often than the other for requests that both answer alike.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Explorer:
         self.differences: list[Divergence] = []
 
     def compare(self, old: Program, new: Program, state: State, other: State, region: PathCondition) -> None:
-        """Compare two programs from states that are equal, but for the blocks whose settings are in force."""
+        """Compare two programs. Their states must be equal, except for the block whose settings are in force."""
         known = len(self._passed_by)
         self._compare(old, new, state, other, region)
         del self._passed_by[known:]
@@ -133,10 +133,11 @@ class Explorer:
             state, other, region = behind
 
     def _aligned(self, old: Program, new: Program) -> Sequence[_Opcode]:
-        """Return which parts of two programs are equal.
+        """Return which parts of two programs are equal, as difflib opcodes.
 
-        In the script of a location what stands between an `if` that may bring other settings into force and a
-        difference is no part by itself: what is in force there depends on the request.
+        An `if` in the script of a location may bring other settings into force, so what follows it runs under settings
+        that depend on the request. If such an `if` comes before a difference, everything from it to the last difference
+        is therefore one part that differs.
         """
         matcher = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
         opcodes: Sequence[_Opcode] = matcher.get_opcodes()
@@ -167,7 +168,8 @@ class Explorer:
         return not self._old.steps.values.reads_settings(operation)
 
     def _passed(self, old: Operation, new: Operation, state: State, other: State) -> tuple[State, State]:
-        """Return the states behind an operation that both sides have: what it may change is not known, but equal."""
+        """Return the states after an operation that both sides have. What it may change is unknown, but equal on both
+        sides."""
         match old.kind:
             case "locate" | "except":
                 return state, other
@@ -185,7 +187,7 @@ class Explorer:
     def _inside(
         self, operation: Operation, state: State, other: State, region: PathCondition
     ) -> tuple[tuple[State, State], PathCondition]:
-        """Return the states and the requests inside a location."""
+        """Return the states inside a location, and the requests that reach it."""
         pattern = pattern_of(operation)
         within = region.with_answer(Matches(state.uri, pattern), True)
         if operation.words[0] == "~":
@@ -210,8 +212,10 @@ class Explorer:
         other: State,
         region: PathCondition,
     ) -> tuple[State, State, PathCondition] | None:
-        """Compare parts of programs that differ, and all that they lead to. Return the states behind them; None if no
-        request goes on there on both sides, or all that do were followed to their end.
+        """Compare parts of programs that differ, and everything that they lead to.
+
+        Return the states after these parts, with the requests that get there on both sides; None if there are no such
+        requests, or if all of them were followed to their end.
         """
         exits: dict[object, tuple[State, State, PathCondition]] = {}
         mine = ProgramPoint((ProgramCursor((*old[0], _EXIT)), ProgramCursor(old[1])), state)
@@ -230,7 +234,8 @@ class Explorer:
         return states[0] if states else None
 
     def _follow(self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: PathCondition) -> None:
-        """Compare two leaves, after running on where one is no end. A leaf comes with what is behind an `exit`."""
+        """Compare two leaves. A leaf that is not an end is run further; each comes with the program that follows an
+        `exit`."""
         self._follow_on(Pair(old[0], new[0], region), (old[1], new[1]), (_MOST_LOCATIONS, _MOST_LOCATIONS))
 
     def _follow_on(self, pair: Pair, rest: tuple[Program, Program], most: tuple[int, int]) -> None:
@@ -247,7 +252,7 @@ class Explorer:
                 self._follow_on(next_pair, rest, (left[0], left[1]))
 
     def _parts(self, pair: Pair) -> Iterator[Pair]:
-        """Yield the parts of a pair that are not alike, divided by the rows of maps."""
+        """Yield the parts of a pair that differ, after dividing its requests by the rows of maps."""
         waiting = [with_found(pair)]
         while waiting:
             part = waiting.pop()
@@ -267,7 +272,7 @@ class Explorer:
     def _behind(
         self, side: int, leaf: Leaf, rest: Program, region: PathCondition
     ) -> Iterator[tuple[Leaf, PathCondition]]:
-        """Yield the leaves behind one that is no end."""
+        """Yield the leaves that follow one that is not an end."""
         runner = (self._old, self._new)[side]
         place = (
             ProgramPoint((ProgramCursor(rest),), leaf.state)
@@ -279,7 +284,7 @@ class Explorer:
     def _leaves(
         self, side: SideRunner, place: ProgramPoint, region: PathCondition
     ) -> Iterator[tuple[Leaf, PathCondition]]:
-        """Yield the leaves that the requests of a region reach, each with its part of them."""
+        """Yield the leaves that the requests of a region reach, each with the requests that reach it."""
         open_places = [(place, region)]
         while open_places:
             here, within = open_places.pop()
@@ -296,8 +301,10 @@ class Explorer:
     def _asked(
         self, question: Question, place: ProgramPoint, region: PathCondition
     ) -> list[tuple[ProgramPoint, PathCondition]]:
-        """Return where the answers to a question lead that requests of a region have, or the place of the question for
-        each part of them, if the answer depends on a map.
+        """Return where the answers to a question lead, for those answers that requests of the region have.
+
+        If the answer depends on a map, the requests are divided by its rows, and the question is asked again for each
+        part.
         """
         atom = atom_now(question.atom, region.found)
         if isinstance(atom, bool):
@@ -321,7 +328,7 @@ class Explorer:
             raise TooMuchError("too much differs to compare all requests (budget steps)")
 
     def _add_uneven(self, pair: Pair) -> None:
-        """Add requests that rewrites lead to the limit of internal redirects, where one side has made fewer of them."""
+        """Add requests that reach the limit of internal redirects by rewrites on the side that made more of them."""
         self.is_uneven = True
         side = 0 if pair.old.state.choices > pair.new.state.choices else 1
         waiting = [((pair.old, pair.new)[side], pair.region)]
@@ -335,7 +342,7 @@ class Explorer:
                 waiting += self._behind(side, leaf, (), region)
 
     def _add(self, pair: Pair, *, is_at_limit: bool = False) -> None:
-        """Add a difference, if there may be requests for which it is one."""
+        """Add a difference if any request may show it."""
         region = self._not_taken_before(pair.region)
         if not region.is_empty:
             is_kept = pair.kept is not None
@@ -344,7 +351,7 @@ class Explorer:
                 raise TooMuchError(f"the rest is not compared: {MOST_DIFFERENCES} differences may change an answer")
 
     def _not_taken_before(self, region: PathCondition) -> PathCondition:
-        """Return a region without the requests that both sides answered alike before they came to a difference."""
+        """Return a region without the requests that both sides had already answered alike."""
         for subject, known in region.values.items():
             inside = tuple(known.inside)
             taken = [atom for atom in self._passed_by if atom.subject == subject and overlap(atom.pattern, inside)]
@@ -382,7 +389,7 @@ def _are_equal(one: object, other: object) -> bool:
 
 
 def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:
-    """Return which of two leaves to run on from: an exit first, so that choices of a location are compared."""
+    """Return the leaf to run further: an exit first, so that choices of a location meet and are compared."""
     for kinds in (("exit",), ("locating", "last")):
         for side in (0, 1):
             if leaves[side].kind in kinds and (most[side] or leaves[side].kind == "exit"):

@@ -1,4 +1,4 @@
-"""What is taken as given of what was not read: files, and what stands around a fragment."""
+"""The assumptions about what was not read: files, and the configuration around a fragment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nginxopt.verify.side import VerifiedSide
 def given_unread(
     configs: tuple[Config, Config], sides: tuple[VerifiedSide, VerifiedSide], renamed: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield what is taken as given of what was not read. `renamed`: variables of the new side by those of the old."""
+    """Yield the assumptions about what was not read. `renamed` maps new names of variables to old ones."""
     if not all(map(is_whole, configs)):
         yield "nothing stands around these parts of a configuration"
     unread = dict.fromkeys(path for side in sides for path in side.unread)
@@ -30,7 +30,7 @@ def given_unread(
 
 
 def is_whole(config: Config) -> bool:
-    """Return whether a configuration is no fragment."""
+    """Return whether this is a main configuration, and no fragment."""
     return any(directive.name == "http" for directive in config.readings.directives)
 
 

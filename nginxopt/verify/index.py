@@ -1,4 +1,4 @@
-"""Finds the tests of the URI in a program by what the URI has to start with."""
+"""Finds the tests of the URI in a program by the prefix that each requires."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ class ProgramIndex:
         self._texts = Words(self._places)
 
     def first(self, at: int, known: bytes) -> int:
-        """Return the first operation from `at` on that a URI may meet which starts with `known`, in lower case: a test
-        whose pattern begins alike, or any other operation.
-        """
+        """Return the first operation from `at` on that concerns a URI which starts with `known`, in lower case: a test
+        whose prefix agrees with it, or an operation that is not a test."""
         places = [self._others, *(self._places[text] for text in self._texts.near(known))]
         nexts = (bisect_left(numbers, at) for numbers in places)
         found = (numbers[next_at] for numbers, next_at in zip(places, nexts, strict=True) if next_at < len(numbers))
@@ -33,7 +32,7 @@ class ProgramIndex:
 
 
 def _beginning(operation: Operation) -> bytes | None:
-    """Return what the pattern of a test begins with; None for an operation that is none, or may match anything."""
+    """Return the prefix that a test requires; None for any other operation, and for a test that may match any URI."""
     if operation.kind not in ("rewrite", "locate"):
         return None
     text = operation.words[1 if operation.kind == "locate" else 0]

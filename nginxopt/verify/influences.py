@@ -1,6 +1,7 @@
-"""What decides the values of nginx's own variables besides the request: settings, and when they are read first.
+"""What the values of nginx's own variables depend on besides the request: settings, and the time of their first
+reading.
 
-A directive that no answer shows by itself counts where a variable, or an upstream, makes it visible.
+A directive may change no answer by itself. It is compared all the same if a variable or an upstream makes it visible.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ _INVISIBLE = (
     "connections, timeouts and the way bytes are sent",
     _ENCODING,
 )
-"""What does not count as an answer, by the groups of `effects.IGNORED`."""
+"""The groups of `effects.IGNORED` whose directives change no answer."""
 
 _VISIBLE = {"brotli_static", "early_hints", "max_ranges", "zstd_static"}
-"""What counts nevertheless: with `always`, a compressed file is the answer where the file itself is missing."""
+"""Directives of these groups that do change answers: with `always`, nginx sends the compressed file even if the file
+itself is missing."""
 
 INVISIBLE = frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE
-"""The directives that do not count as an answer, but where something shows them: `counting`."""
+"""The directives that change no answer, unless something makes them visible (`counting`)."""
 
 _ROOT = frozenset(["root", "alias"])
 _BROWSER = frozenset(["ancient_browser", "ancient_browser_value", "modern_browser", "modern_browser_value"])
@@ -58,7 +60,7 @@ SETTINGS = {
     "uid_reset": _USERID,
     "uid_set": _USERID,
 }
-"""The variables whose value depends on the block where they are read, with the settings of it that decide it."""
+"""The variables whose value depends on the block where they are read, with the settings of the block that decide it."""
 
 READING = {"memcached_pass": "$memcached_key", "userid": "$uid_reset"}
 """The directives under which nginx reads a variable that no argument names: the key of an entry
@@ -71,9 +73,8 @@ _KEPT_BY = {
     **dict.fromkeys(("binary_remote_addr", "proxy_add_x_forwarded_for", "remote_addr", "remote_port"), _REAL_IP),
     **dict.fromkeys(("request_body", "request_body_file"), frozenset[str]()),
 }
-"""The variables that nginx computes once, though the value may become another, as no `NGX_HTTP_VAR_NOCACHEABLE` says:
-with the settings of locations by which it does; without any where the progress of a request is enough.
-"""
+"""The variables that nginx computes once, as they are not `NGX_HTTP_VAR_NOCACHEABLE`, although their value may change,
+with the settings of locations that may change it. Without settings, the progress of a request alone may change it."""
 
 _TLS_CLIENT = frozenset(
     ["ssl_client_certificate", "ssl_crl", "ssl_ocsp", "ssl_ocsp_responder", "ssl_trusted_certificate",
@@ -92,7 +93,7 @@ _COMPRESSION = frozenset(IGNORED[_ENCODING].split())
 _PROTOCOL = frozenset(["http2"])
 
 _SAYS_PROTOCOL = re.compile(r"\$\{?(?:http2|request)\b")
-"""The variables with the protocol whose names are parts of other words."""
+"""The variables that contain the protocol and whose names are also prefixes of other words."""
 
 _SHOWN_BY = {
     **dict.fromkeys(("bytes_sent", "gzip_ratio", "sent_http_content_encoding"), _COMPRESSION),  # of `add_trailer`
@@ -134,12 +135,12 @@ _UNSEEN = """
     ssl_stapling_responder ssl_stapling_verify tcp_nodelay tcp_nopush
 """
 NOT_SHOWN = frozenset(_UNSEEN.split())
-"""The directives that neither a variable nor the body of a request or a response shows to a program."""
+"""The directives that no program can notice, neither by a variable nor by the body of a request or a response."""
 
 _SHOWN_TO_CODE = INVISIBLE - NOT_SHOWN
-"""All others: how a program gets the body of a request (`client_body_buffer_size`), the pieces of a response
-(`output_buffers`), its encoding, what a connection is. What `log_by_lua` keeps, another program may answer.
-"""
+"""All others: they decide how a program gets the body of a request (`client_body_buffer_size`), the pieces of a
+response (`output_buffers`), its encoding, or what a connection is. `log_by_lua` may keep what it sees, for a program
+that answers later."""
 
 _LOGS_SHOWN_BY = "lua_capture_error_log"
 _ERROR_LOG = frozenset(["error_log", "log_not_found", "rewrite_log", "uninitialized_variable_warn"])
@@ -147,7 +148,7 @@ _ERROR_LOG = frozenset(["error_log", "log_not_found", "rewrite_log", "uninitiali
 
 
 def keeps_first(name: str, stated: frozenset[str]) -> bool:
-    """Return whether nginx keeps the value that a variable of its own has where it is read first.
+    """Return whether nginx keeps the first value of one of its own variables although it may change.
 
     `stated`: the directives of locations and of the blocks inside them.
     """
@@ -158,7 +159,7 @@ def keeps_first(name: str, stated: frozenset[str]) -> bool:
 
 
 def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
-    """Return the directives that would not count as an answer, if nothing in these sites made them visible."""
+    """Return the directives that change no answer by themselves, but that something in these sites makes visible."""
     sites = list(sites)
     stated = [item for site in sites for item in _stated(site)]
     names, words = {name for name, _ in stated}, {word for _, args in stated for word in args}
@@ -181,7 +182,7 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
 
 
 def _stated(site: LoweredSite) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the directives of a site that count as an answer, with their arguments, and the rows of its maps."""
+    """Yield the directives of a site that may change an answer, with their arguments, and the rows of its maps."""
     upstreams = (inner for level in site.levels for inner in level.levels if inner.kind == "upstream")
     inner = (upstream.directives for upstream in upstreams)
     for directive in chain(*(level.directives for level in site.levels), *inner):

@@ -1,4 +1,4 @@
-"""Numbers for things: equal ones have equal numbers, on both sides."""
+"""Gives equal things equal numbers, so that what two sides have is compared by number."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Hashable
 
 
 class Interner:
-    """Numbers things."""
+    """The numbers of things, in the order in which these were first seen."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, thing: Hashable) -> int:
-        """Return the number of a thing."""
+        """Return the number of a thing; equal things have equal numbers."""
         return self._numbers.setdefault(thing, len(self._numbers))

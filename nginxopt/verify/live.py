@@ -1,4 +1,7 @@
-"""What of a state anything reads: a variable that is only set makes no difference."""
+"""The live parts of a state: those that something reads later.
+
+Two states are compared by these parts only, as a variable that is set and never read makes no difference.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from nginxopt.verify.symbols import variables
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What is read somewhere on either side.
+    """What is read anywhere on either side.
 
     Attributes:
-        names: The variables.
+        names: The variables that are read.
         everything: Whether something that is not understood may read any variable.
-        captures: Whether `$1` and the like are read where what an earlier pattern matched may still stand in them.
-        kept: The names of variables that are read though the script has not set them before: from `names`, those whose
-            value counts when a script is over.
+        captures: Whether `$1` and the like are read where they may still come from an earlier pattern.
+        kept: Those of `names` whose values count after a script has ended: they are read outside of scripts, or in a
+            script that has not set them before.
     """
 
     names: frozenset[str]
@@ -32,7 +35,7 @@ class Live:
     kept: frozenset[str]
 
     def reads(self, name: str, *, is_over: bool) -> bool:
-        """Return whether a variable is read, within a script or when it is over."""
+        """Return whether a variable is read later. `is_over`: after the end of a script."""
         return self.everything or name in (self.kept if is_over else self.names)
 
     @classmethod
@@ -51,11 +54,13 @@ class Live:
 
 
 _SPLIT = {"fastcgi_script_name", "fastcgi_path_info"}
-"""Variables that keep the URI of their first use, until nginx begins again (`ngx_http_fastcgi_split`)."""
+"""Variables that keep the value for the URI of their first use, until nginx chooses a location again
+(`ngx_http_fastcgi_split`)."""
 
 
 def splitting(side: VerifiedSide, definitions: SideDefinitions) -> tuple[tuple[str, ...], ...]:
-    """Return the statements of all scripts if one of them reads a URI that stays as it was then; none otherwise."""
+    """Return the statements of all scripts if one of them reads a variable that keeps the URI of its first use;
+    otherwise nothing."""
     reading = _Reading(side, definitions)
     statements = list(_statements(side))
     if not any(_SPLIT & reading.variables(word) for statement in statements for word in _read(statement)):
@@ -76,7 +81,7 @@ def _kept(side: VerifiedSide, definitions: SideDefinitions) -> set[str]:
 
 
 class _Reading:
-    """What the words of a side read, through its maps, too."""
+    """Finds what the words of a side read, directly and through its maps."""
 
     def __init__(self, side: VerifiedSide, definitions: SideDefinitions) -> None:
         self._side = side
@@ -89,9 +94,7 @@ class _Reading:
         return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
 
     def unset(self, level: int, assigned: Assigned) -> set[str]:
-        """Return the variables that a script reads before it has set them, whatever branches it took; `assigned` takes
-        what it sets.
-        """
+        """Return the variables that a script may read before it has set them. `assigned` records what it sets."""
         unset: set[str] = set()
         for statement in self._side.script(level):
             unset |= set().union(*map(self.variables, _read(statement))) - assigned.names
@@ -104,7 +107,7 @@ class _Reading:
 
 
 def _read(statement: StatementForm) -> Sequence[str]:
-    """Return the words of a statement that it reads variables in."""
+    """Return the words of a statement whose variables it reads."""
     match statement["kind"]:
         case "set":
             return [statement["value"]]
@@ -118,9 +121,9 @@ def _read(statement: StatementForm) -> Sequence[str]:
 
 
 def _words(side: VerifiedSide) -> Iterator[str]:
-    """Yield the words of settings, maps and statements, but for the targets of rewrites and the names that are set.
+    """Yield the words of settings, maps and statements, without the targets of rewrites and the names that are set.
 
-    Where a row of a map reads what its own pattern has set, that is no reading.
+    A row of a map that reads what its own pattern has captured reads nothing from outside, so these names are left out.
     """
     yield from _settings(side)
     for form in side.definitions.values():

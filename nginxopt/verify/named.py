@@ -1,8 +1,8 @@
-"""The named groups of all patterns of a site, and what defines variables of these names otherwise.
+"""The named groups of all patterns of a site, and other definitions of variables with these names.
 
-nginx gives the variable of a named group a lookup that finds nothing, and takes that of a `map`, of `$args` or of a
-variable such as `$arg_x` away (`ngx_http_regex_compile`): wherever the pattern stands, the variable has a value only if
-the pattern matched, or a script set it.
+A pattern with a named group takes over the variable of that name, wherever the pattern is: nginx replaces the lookup of
+a `map`, of `$args`, or of a variable such as `$arg_x` by one that finds nothing (`ngx_http_regex_compile`). The
+variable then has a value only after the pattern has matched, or a script has set it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PREFIXES = (
 
 
 def statement_words(statement: StatementForm) -> Sequence[str]:
-    """Return the words of a statement in which patterns may stand."""
+    """Return the words of a statement that may contain patterns."""
     match statement["kind"]:
         case "if":
             return statement["condition"]

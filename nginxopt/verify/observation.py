@@ -19,10 +19,11 @@ _PORTS = {"http": ":80", "https": ":443", "grpc": ":80", "grpcs": ":443"}
 
 @dataclass(frozen=True, slots=True)
 class ObservedOutcome:
-    """What is seen of an outcome.
+    """What a client and upstreams see of an outcome.
 
     Attributes:
-        response: That is not whether nginx responds by a `return` or an error, nor how the path of a file is written.
+        response: The response without what nobody sees: whether a `return` or an error produced it, and how the path of
+            a file is written.
         host: The header Host of a request to an upstream; None if it is not known, or none is sent.
         server: The upstream or the address that the request is passed on to.
         servers: The addresses behind it.
@@ -47,9 +48,9 @@ class ObservedOutcome:
         return cls((*response, *sent), _host(outcome, passed, site), passed["server"], _servers(passed, site.site))
 
     def differs(self, other: ObservedOutcome) -> bool:
-        """Return whether another outcome is certainly seen to be another one.
+        """Return whether another outcome certainly looks different.
 
-        The names of upstreams do not count if both lead to one server: no client sees them.
+        The names of upstreams do not count if both lead to one server, as no client sees them.
         """
         hosts = {self.host, other.host}
         is_for_another = len(hosts) > 1 and None not in hosts
@@ -61,7 +62,7 @@ class ObservedOutcome:
 
 
 def _file(path: str) -> str:
-    """Return a path as the system may read it: without `//`, and with what `..` leads to, links left aside."""
+    """Return a path as the operating system resolves it, without `//` and `..`; links are left as they are."""
     slash = "/" if path.endswith("/") else ""
     return normpath(path).replace("//", "/") + slash
 
@@ -74,7 +75,7 @@ def _servers(passed: PassedForm, site: SiteForm) -> frozenset[str]:
 
 
 def _address(server: str, scheme: str) -> str:
-    """Return an address as others of the same place are written, too."""
+    """Return an address in the form in which all addresses of the same server are written."""
     host = server.lower().removesuffix(_PORTS.get(scheme, ""))
     return re.sub(r"^localhost(?=:|$)", "127.0.0.1", host)
 

@@ -1,4 +1,7 @@
-"""What stands outside of http, which is not compared: it decides how nginx runs, and is named where it differs."""
+"""Directives outside of http, which are not compared: they decide how nginx runs, and not what it answers.
+
+Those that differ are named in the result.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,8 @@ _Words = tuple[str, ...]
 
 
 def unlike_outside(old: Config, new: Config) -> list[str]:
-    """Return the names of what two configurations do not say alike outside of http: directives of main and of events,
-    and other blocks of main. Nothing for fragments.
-    """
+    """Return the names of directives outside of http in which two configurations differ: those of main and of events,
+    and other blocks of main. Nothing for fragments."""
     before, after = _by_name(old), _by_name(new)
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 

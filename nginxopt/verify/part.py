@@ -17,7 +17,7 @@ _UNRESOLVED = re.compile(rb"//|/\.\.?(?:/|\Z)|\0")
 
 
 class ListenAddress(NamedTuple):
-    """What nginx listens at. An address of QUIC, which uses UDP, is another one than that of TCP."""
+    """An address that nginx listens on. QUIC, which uses UDP, and TCP at the same port are two addresses."""
 
     family: str
     host: str
@@ -51,7 +51,7 @@ class Part:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether a path can start so once nginx has resolved `//`, `.` and `..`."""
+        """Whether a path can start like this after nginx has resolved `//`, `.` and `..`."""
         return _UNRESOLVED.search(self.path) is None
 
     def is_at(self, address: ListenAddress) -> bool:

@@ -1,4 +1,8 @@
-"""An operation that both sides pass over together: what may be otherwise behind it, and whether it may answer."""
+"""Passes an operation that both sides have: what it may change, and whether it may answer.
+
+The operation is not executed. As both sides do the same with equal states, it is enough to replace what it may change
+by unknown values that are equal on both sides.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from nginxopt.verify.symbols import ARGS, PERHAPS, Derived, Match, Symbol, Varia
 
 
 def after_passing(operation: Operation, state: State, definitions: SideDefinitions) -> State:
-    """Return the state behind an `if` or a rewrite. `definitions` tells what the maps that it reads may set."""
+    """Return the state after an `if` or a rewrite. `definitions` says what the maps that it reads may set."""
     if operation.kind == "rewrite" and not _goes_on(operation):
         return state.without_match()
     after = f"after {operation.key} at {state.passed}"
@@ -43,7 +47,7 @@ def after_passing(operation: Operation, state: State, definitions: SideDefinitio
 
 
 def after_opaque(operation: Operation, state: State) -> State:
-    """Return the state behind something that is not understood and may have changed all of it."""
+    """Return the state after something that is not understood, which may have changed all of it."""
     after = f" after {operation.key} at {state.passed}"
     return State(
         state.level,
@@ -70,7 +74,7 @@ def pattern_of(operation: Operation) -> bytes:
 
 
 def takes_all(operation: Operation) -> bool:
-    """Return whether no request goes on behind an operation whose pattern it matches."""
+    """Return whether no request whose URI matches its pattern gets past an operation."""
     return operation.kind == "locate" or (operation.kind == "rewrite" and not _goes_on(operation))
 
 
@@ -80,7 +84,7 @@ def _goes_on(operation: Operation) -> bool:
 
 
 def behind_script(program: Program) -> Program:
-    """Return what comes behind the script that a program begins with: the choice of a location, or a handler."""
+    """Return what follows the script at the beginning of a program: the choice of a location, or a handler."""
     return next(((operation,) for operation in program if operation.kind in ("locating", "end")), ())
 
 

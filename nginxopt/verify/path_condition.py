@@ -1,4 +1,7 @@
-"""What is known of the values of a request at a place in a configuration: which patterns they match and which not."""
+"""Regions: sets of requests, described by the answers to the questions that a configuration has asked.
+
+For each value of a request, a region knows which patterns the value matches and which it does not.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ from nginxopt.verify.patterns import FLAGS, only_value, without
 from nginxopt.verify.symbols import URI, KnownBytes, Symbol, Variable
 
 FALSE = rb"^0?\z"
-"""What an `if` takes for false: the empty string and `0`."""
+"""What an `if` treats as false: the empty string and `0`."""
 
 _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
 
 _MOST_WAYS = 64
-"""The most combinations of the branches of patterns."""
+"""The maximum number of combinations of the branches of patterns."""
 
 _MOST_AGAINST = 6
-"""The most patterns that are searched against before all are."""
+"""The number of patterns that are excluded at first; only if that does not decide, all are."""
 
 _UNIT = re.compile(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
 """A byte that stands for itself in a pattern."""
@@ -76,7 +79,7 @@ class Known:
         return self.with_known(Known({pattern: None}) if answer else Known(outside={pattern: None}))
 
     def with_known(self, other: Known) -> Known:
-        """Return what is known when both is."""
+        """Return what is known if both hold."""
         inside = {**self.inside, **other.inside}
         longest = _longest_beginning(inside)
         mine, more = self.outside, other.outside
@@ -88,7 +91,7 @@ class Known:
         return Known(inside, outside)
 
     def in_common(self, other: Known) -> Known:
-        """Return what is known either way."""
+        """Return what is known in either case."""
         return Known(_both(self.inside, other.inside), _both(self.outside, other.outside))
 
     def answer(self, pattern: bytes) -> bool | None:
@@ -109,23 +112,23 @@ class Known:
 
     @cached_property
     def only(self) -> bytes | None:
-        """The only value that is such; None if there may be others."""
+        """The only possible value; None if there may be others."""
         return next((value for pattern in self.inside if (value := only_value(pattern)) is not None), None)
 
     @cached_property
     def beginning(self) -> bytes | None:
-        """What all these values start with, in lower case; None if that is not clear at a glance."""
+        """The common beginning of all these values, in lower case; None if that is not obvious."""
         return _longest_beginning(self.inside)
 
     def may_be(self, value: bytes) -> bool:
-        """Return whether it may be this value."""
+        """Return whether this value is possible."""
         return all(matches(pattern, value) is not False for pattern in self.inside) and not any(
             matches(pattern, value) for pattern in self.outside
         )
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether certainly no value is such."""
+        """Whether certainly no value is possible."""
         return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
 
 
@@ -147,10 +150,10 @@ _NOTHING = Known()
 
 @dataclass(frozen=True, slots=True)
 class PathCondition:
-    """The requests for which some questions have these answers.
+    """The requests that give these answers to some questions.
 
     Attributes:
-        found: Values of lookups that are known there; `values` and `facts` are of what they come from.
+        found: The values of lookups that are known there; `values` and `facts` are about what these depend on.
     """
 
     values: Mapping[Symbol, Known] = field(default_factory=dict)
@@ -166,7 +169,7 @@ class PathCondition:
         return PathCondition({**self.values, atom.subject: known}, self.facts, self.found)
 
     def with_known(self, subject: Symbol, known: Known) -> PathCondition:
-        """Return the part of the region in which that is known of a value, too."""
+        """Return the part of the region in which this is also known of a value."""
         before = self.values.get(subject)
         if before is None:
             return PathCondition({**self.values, subject: known}, self.facts, self.found)
@@ -177,7 +180,7 @@ class PathCondition:
         return PathCondition(self.values, self.facts, {**self.found, looked_up: value})
 
     def in_common(self, other: PathCondition) -> PathCondition:
-        """Return a region that holds the requests of both."""
+        """Return a region that contains the requests of both."""
         values = {
             subject: known.in_common(other.values[subject])
             for subject, known in self.values.items()
@@ -208,7 +211,7 @@ class PathCondition:
 
 
 def _positive(pattern: bytes, answer: bool) -> tuple[bytes, bool]:
-    """Return a pattern and an answer that say the same, without a negative look-ahead over the whole."""
+    """Return an equivalent pattern and answer, without a negative look-ahead around the whole pattern."""
     inner = without(pattern)
     return (pattern, answer) if inner is None else (inner, not answer)
 
@@ -225,7 +228,7 @@ def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
 def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     """Return whether a search shows that no value matches all of `inside` and none of `outside`.
 
-    Most patterns outside do not matter: those that do are found by the values that they match.
+    Most patterns in `outside` do not matter. Those that do are found by the values that they match.
     """
     against: tuple[bytes, ...] = ()
     while len(against) < min(len(outside), _MOST_AGAINST):
@@ -244,7 +247,8 @@ def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
 
 
 def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
-    """The same, of patterns with look-arounds: judged by their branches, each known exactly, or the same in another."""
+    """Like `_is_nothing`, for patterns with look-arounds: each branch must be known exactly, or be equal to a branch of
+    another pattern."""
     looking = [pattern for pattern in (*inside, *outside) if has_look(pattern)]
     if not looking:
         return False

@@ -112,10 +112,11 @@ class CertainGroup:
         return FLAGS.sub(b"", self.before) == b"^"
 
     def determines(self, text: bytes) -> bool:
-        """Return whether it holds a text just if the subject matches `holding` of it, where the pattern matches.
+        """Return whether the group holds a text exactly if the subject matches `holding` of that text, where the
+        pattern matches.
 
         True for a group followed by plain text only, and for one of text and segments that can hold the text: a segment
-        ends at the next slash, whatever follows. False where the pattern ignores case.
+        ends at the next slash, whatever follows. False if the pattern ignores case.
         """
         if self.before not in (b"^", b"(?s)^"):
             return False
@@ -162,10 +163,10 @@ def _order(strings: tuple[bytes, ...]) -> dict[bytes, int]:
 
 @lru_cache(maxsize=1 << 10)
 def group(pattern: bytes, name: str) -> CertainGroup | None:
-    """Return a group by its number or name; None if it is not clear at a glance what stands beside it.
+    """Return a group by its number or name; None if the pattern is not simple enough to say what surrounds the group.
 
-    Understood are groups that are neither repeated nor in another one, of a pattern without alternatives beside them,
-    look-around, atomic and possessive parts, and back references.
+    The group may be neither repeated nor inside another one. Outside of it, the pattern may have no alternatives,
+    look-arounds, atomic or possessive parts, or back references.
     """
     for number, (own_name, start, body, end) in enumerate(_outer_groups(pattern) or (), 1):
         if name in (str(number), own_name):

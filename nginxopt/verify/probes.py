@@ -1,4 +1,4 @@
-"""Requests that are likely to tell two sides apart: those that only one of them has a rule, a row or a location for."""
+"""Requests that are likely to show a difference: those for a rule, row or location that only one side has."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import URI, Variable, pieces
 
 MOST = 500
-"""How many are made."""
+"""The maximum number of requests."""
 
 _Thing = tuple[str, ...]
 
 
 def probes(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
-    """Yield requests for what is only on one side, without a host."""
+    """Yield requests for what only one side has, without a host."""
     mine, theirs = set(_things(old)), set(_things(new))
     only = [thing for thing in (*_things(old), *_things(new)) if (thing in mine) != (thing in theirs)]
     return islice((probe for thing in dict.fromkeys(only) for probe in _of(thing)), MOST)

@@ -28,17 +28,21 @@ class Operation:
     """An operation.
 
     Attributes:
-        kind: `set`, `rewrite`, `if`, `return`, `break`, `opaque` as the statements; `enter`: the settings of a block
-            are in force from here; `locating`: the script of a server is over; `locate`: the URI is tested for a
-            location, whose body never comes back; `except`: the method is tested, for which the script of a location
-            may not run; `slash`: a redirect to the name of a location; `length`: the URI of a rewrite is tested for
-            being empty; `end`: the script is over, and a handler answers.
-        words: What it is about, as written.
+        kind: The kind, one of these:
+            `set`, `rewrite`, `if`, `return`, `break`, `opaque`: a statement;
+            `enter`: from here on, the settings of another block are in force;
+            `locating`: the script of a server has ended;
+            `locate`: tests the URI for a location, whose body never comes back;
+            `except`: tests the method, for which the script of a location may not run;
+            `slash`: redirects to the name of a location;
+            `length`: tests whether the URI of a rewrite is empty;
+            `end`: the script has ended, and a handler answers.
+        words: Its words as written.
         level: The block that `if` and `enter` lead to.
         body: The operations inside an `if` or a location.
         node: The directive.
         key: Equal for operations that do the same.
-        test: Equal for operations that ask the same; None for those that ask nothing.
+        test: Equal for operations that ask the same question; None for those that ask nothing.
     """
 
     kind: str
@@ -62,18 +66,18 @@ _OF_SERVER = {"server_name", "host"}
 """The variables whose value depends on the name of the server."""
 
 _ENTERING = {"internal", "client_max_body_size"}
-"""The settings that nginx looks at before the script of a location."""
+"""The settings that nginx checks before it runs the script of a location."""
 
 _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
 
 
 def _passes_to_variable(name: str, directives: Value) -> bool:
-    """Return whether a setting passes requests on to what a variable names, which may be any upstream."""
+    """Return whether a setting passes requests on to the server in a variable, which may be any upstream."""
     return name.endswith("_pass") and any("$" in word for directive in directives for word in directive)
 
 
 class Compiler:
-    """Compiles the servers of a side. `keys` numbers what is equal, on both sides alike."""
+    """Compiles the servers of a side. `keys` numbers what is equal, for both sides."""
 
     def __init__(self, side: VerifiedSide, keys: Interner) -> None:
         self._side = side
@@ -88,7 +92,7 @@ class Compiler:
         return (*self.script(level), self._operation("locating", (), None, ()), *self.locate(level))
 
     def locate(self, level: int) -> Program:
-        """Return the choice of a location of a server, and what becomes of a request there."""
+        """Return the operations that choose a location of a server, and what follows in each location."""
         if level not in self._choices:
             self._choices[level] = self._locate(level)
         return self._choices[level]
@@ -108,7 +112,7 @@ class Compiler:
         return tuple(self._statement(statement, name) for statement in self._side.script(level))
 
     def settings(self, level: int) -> Hashable:
-        """Return a number that is equal for blocks with the same settings in force."""
+        """Return a number; blocks with equal settings in force have equal numbers."""
         known = self._reference.get(level)
         if known is None:
             side = self._side
@@ -121,7 +125,7 @@ class Compiler:
         return known
 
     def handler(self, level: int) -> Hashable:
-        """Return a number that is equal for blocks whose handlers answer alike."""
+        """Return a number; blocks whose handlers answer alike have equal numbers."""
         name: object = None
         around = self.location_of(level)
         if around is not None and self._names_itself(level):
@@ -141,7 +145,7 @@ class Compiler:
         return tuple(names)
 
     def answering(self, level: int) -> Hashable:
-        """Return a number that is equal for blocks under which a `return` answers alike in the same state."""
+        """Return a number; blocks under which a `return` answers alike in the same state have equal numbers."""
         known = self._answering.get(level)
         if known is None:
             known = self._answering[level] = self._answers(level)
@@ -183,7 +187,7 @@ class Compiler:
         return frozenset((name, (settings.get(name, ()), self.answering(level))) for name in names)
 
     def _meaning(self, level: int, settings: Collection[tuple[str, Value]]) -> Hashable:
-        """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
+        """Return the definitions behind the names in settings: variables, upstreams, and the name of the server."""
         words = {word for _, directives in settings for directive in directives for word in directive}
         is_any = any(_passes_to_variable(*setting) for setting in settings)
         upstreams = self._side.all_upstreams if is_any else self._side.upstreams_in(words)
@@ -227,7 +231,7 @@ class Compiler:
         return tuple(self._side.level(inner)["args"]), self.settings(inner)
 
     def _unread(self, level: int) -> Hashable:
-        """Return what is in force and not understood, as it is written."""
+        """Return the directives in force that are not understood, as written."""
         unread = []
         number: int | None = level
         while number is not None:
@@ -274,7 +278,7 @@ class Compiler:
         body: Program = (),
         test: Hashable = None,
     ) -> Operation:
-        """Return an operation whose words have variables."""
+        """Return an operation with variables in its words."""
         meaning = self._words_meaning((word for word in words if word is not None), server_name)
         return self._operation(kind, words, level, body, node, test=test, also=meaning)
 
@@ -299,7 +303,7 @@ class Compiler:
         return self._operation("end", (), None, (), self._side.level(level)["node"])
 
     def _location(self, level: int) -> Program:
-        """Return what becomes of a request in a location once it is chosen."""
+        """Return the operations in a location, after it was chosen."""
         names = self._names_around(level) if self._names_itself(level) else ()
         used = [name for name, _ in names[:1]] + [name for name, states_alias in names if states_alias][:1]
         identity = tuple(word for name in used for word in (name.modifier, name.text.decode("latin-1")))

@@ -1,4 +1,4 @@
-"""Variables that one side calls otherwise than the other: a name that is only a name is no difference."""
+"""Variables with different names on the two sides, which are no difference if only the name is different."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ _USED = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
 def renamed(old: SiteForm, new: SiteForm) -> tuple[SiteForm, dict[str, str]]:
-    """Return `new` with its own names of variables replaced by those of `old`, and these by those.
+    """Return `new` with the names of variables that only it has replaced by those that only `old` has, and the
+    replacements.
 
-    Only if each has as many that the other has not: they are paired in the order in which they are defined. Not where
-    such a name means more: one of nginx itself, that of a group, or one that `new` reads without defining it; nor where
-    rules are folded, whose words are not here.
+    Both must have the same number of such names; they are paired in the order of their definitions. Nothing is replaced
+    if one of the names means more: if it is that of a variable of nginx or of a group, or if `new` reads it without
+    defining it. Nor is anything replaced if rules are folded, as their words are not available here.
     """
     mine, theirs = defined(old), defined(new)
     names = [name for name in theirs if name not in mine]

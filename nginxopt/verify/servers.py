@@ -30,7 +30,7 @@ _BEFORE = {
     "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",
     "set_real_ip_from", "real_ip_header", "client_max_body_size",
 }  # fmt: skip
-"""The settings of a server that nginx looks at before its script."""
+"""The settings of a server that nginx checks before it runs the script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ServersCompared:
 class ServerComparison:
     """Compares servers of two sides, each pair once, for the requests of a region.
 
-    `is_uneven`: as that of `Explorer`, of all pairs so far.
+    `is_uneven`: whether it is true of any pair so far (`Explorer.is_uneven`).
     """
 
     def __init__(self, old: VerifiedSide, new: VerifiedSide, region: PathCondition) -> None:
@@ -96,9 +96,8 @@ class ServerComparison:
             yield ("the patterns of server_name that set captures differ", *nodes)
 
     def read_by_code(self, old: int, new: int) -> str | None:
-        """Return what code may read and is defined otherwise, as a phrase; None if nothing is. Code is in force at one
-        of two blocks, chooses servers of upstreams, or computes variables.
-        """
+        """Return, as a phrase, what code may read and the sides define differently; None if nothing is. The code is in
+        force at one of two blocks, chooses servers of upstreams, or computes variables."""
         code: dict[str, Reads] = {}
         sides = list(zip(self._sides, (old, new), strict=True))
         for (side, level), compiler in zip(sides, self._compilers, strict=True):
@@ -115,7 +114,7 @@ class ServerComparison:
 
     @cached_property
     def _unlike_variables(self) -> list[str]:
-        """The variables that both sides define otherwise, or that only one of them defines."""
+        """The variables that the sides define differently, or that only one of them defines."""
         mine, theirs = (compiler.definitions.contents for compiler in self._compilers)
         names = {name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)}
         if any(side.is_renamed for side in self._sides):

@@ -53,7 +53,7 @@ _HANDLERS = (
     "flv", "mp4",
 )  # fmt: skip
 _ORDERED = (("allow", "deny"), _HANDLERS)
-"""Settings whose order among each other counts: the first rule of access that fits, and the last handler."""
+"""Settings whose order counts: the first access rule that fits decides, and the last handler."""
 
 _STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
 _DEFINED = {"map", "geo", "split_clients"}
@@ -66,7 +66,7 @@ _UNCOUNTED_OF_LISTEN = {
 """The parameters of `listen` that change how connections come, and no answer."""
 
 _HOST = re.compile(r"[\w.-]+", re.ASCII)
-"""A host as a `*_pass` names it, between what may stand around it."""
+"""A host as a `*_pass` names it, with what may surround it."""
 
 Definition = MapForm | GeoForm | OpaqueVariableForm
 
@@ -86,10 +86,10 @@ class LocationName:
 
 
 class VerifiedSide:
-    """A site, with what is asked of it again and again.
+    """A site, with cached answers to what is asked of it repeatedly.
 
-    `form` is that of the site, or that with other names; `counting` are directives that count as an answer, though they
-    would not everywhere (`influences.counting`).
+    `form` is that of the site, or that with other names. `counting` are the directives that are visible in this
+    comparison although they change no answer by themselves (`influences.counting`).
     """
 
     def __init__(self, site: LoweredSite, form: SiteForm, counting: frozenset[str] = frozenset()) -> None:
@@ -103,7 +103,7 @@ class VerifiedSide:
         self._code: dict[int, dict[str, Reads]] = {}
 
     def counts(self, name: str) -> bool:
-        """Return whether a directive counts as an answer."""
+        """Return whether a directive may change an answer."""
         return name not in self._invisible
 
     def level(self, number: int) -> LevelForm:
@@ -296,9 +296,8 @@ class VerifiedSide:
         return tuple(map(self._words, stated)) if isinstance(stated, list) else stated
 
     def _order(self, in_force: _InForce, group: tuple[str, ...]) -> Value:
-        """Return the names of a group in the order in which they are written, if there are several. What was not read
-        stands among them already.
-        """
+        """Return the names of a group of settings in the order in which they are written, if there are several. Unread
+        includes are among them already."""
         nodes: dict[int, str] = {}
         for name in group:
             stated = in_force.get(name, [])
@@ -311,9 +310,8 @@ class VerifiedSide:
         return tuple(self.form["directives"][directive]["args"])
 
     def uncounted(self) -> Counter[Words]:
-        """Return what does not count as an answer, as it is written and where: directives, those of upstreams, too, and
-        parameters of `listen`.
-        """
+        """Return what changes no answer, as written and with its place: directives, also those of upstreams, and
+        parameters of `listen`."""
         directives = Counter(
             (str(directive.name), *map(str, directive.args), *_around(level))
             for level in self.site.levels

@@ -1,4 +1,4 @@
-"""The state of a request as a script changes it, in symbols."""
+"""The symbolic state of a request: what a script has changed, as terms."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ START_URI = Variable(URI)
 START_ARGS = Variable(ARGS)
 
 LOOKED_UP = "/looked-up"
-"""What stands, in a name of `State.cached`, between a map whose patterns are not tried again and their groups."""
+"""In a name of `State.cached`, separates a map whose patterns are not tried again from their groups."""
 
 BEFORE = Match(None, None)
-"""What was matched before the start of what is compared."""
+"""The match before the start of the comparison."""
 
 
 class TooMuchError(Exception):
@@ -137,7 +137,7 @@ def _counts(name: str, live: Live, *, is_over: bool) -> bool:
 
 
 def _either(one: bool | str, other: bool | str) -> bool | str:
-    """Return whether one of two things is so, as far as that is known."""
+    """Return whether at least one of two conditions holds, as far as that is known."""
     if one is True or other is True:
         return True
     return f"{one} or {other}" if one and other and one != other else one or other

@@ -1,4 +1,4 @@
-"""Values in which a part is known now."""
+"""Replaces a part of values by what has become known of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _of_parts(symbol: Symbol, parts: tuple[Symbol, ...]) -> Symbol:
 
 
 class Substitution:
-    """Puts values in the place of one part of others. What becomes of each is found out once."""
+    """Replaces one part of values. The result for each value is computed once."""
 
     def __init__(self, old: Symbol) -> None:
         self._old = old

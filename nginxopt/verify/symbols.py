@@ -1,7 +1,7 @@
-"""Values that are not known, by what they are made of: two that are equal here are equal in every request.
+"""Symbolic values: terms over what is not known. Terms that are equal here have equal values in every request.
 
-Values are shared terms: there is one object for each, so that they are compared by identity, and one that doubles with
-each statement of a script grows by one term. What walks through a value looks at each term once (`mapped`).
+Terms are shared: there is one object for each, so they are compared by identity, and a value that doubles with each
+statement of a script grows by one term. Functions that walk through a value visit each term once (`mapped`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ LIMIT_RATE = "limit_rate"
 METHOD = "request_method"
 
 CUT = "cut"
-"""What stands for a text whose length nginx takes before what it reads may have changed."""
+"""Marks a text whose length nginx computes before the values in it may have changed."""
 
 PERHAPS = "perhaps set"
-"""What stands for a variable that may have been set; if it was not, it is looked up where it is read."""
+"""Marks a variable that may have been set; if it was not, it is looked up where it is read."""
 
 _VARIABLE = re.compile(rb"\$(?:([0-9])|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
 
@@ -31,7 +31,7 @@ _TERMS: WeakValueDictionary[tuple[Any, ...], Any] = WeakValueDictionary()
 
 
 class _Shared(type):
-    """Makes one object for equal arguments, for as long as it is in use."""
+    """Returns the same object for equal arguments, as long as it is in use."""
 
     def __call__(cls, *args: Any) -> Any:
         key = (cls, *args)

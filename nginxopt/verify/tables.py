@@ -1,4 +1,4 @@
-"""Maps whose rows are known: which of them answers, as far as a configuration tells."""
+"""Maps whose rows are known, and which of the rows answers, as far as a configuration decides."""
 
 from __future__ import annotations
 
@@ -80,8 +80,10 @@ class Tables:
         self._known: dict[str, MapTable | None] = {}
 
     def key(self, definitions: SideDefinitions, name: str) -> str:
-        """Return what stands for a defined variable in symbols: the same for equal definitions that depend on the same,
-        as a side that sets what another one defines makes a lookup depend on that.
+        """Return the term for a defined variable.
+
+        It is the same for equal definitions that depend on the same variables. If one side defines a variable that the
+        other side sets in a script, lookups that read it are different terms.
         """
         kept = "kept" if definitions.is_kept(name) else "new"
         key = f"defined {definitions.number(name)} {kept} {','.join(definitions.bases(name))}"

@@ -1,4 +1,4 @@
-"""Divides requests by the rows of the maps that answer them, so that what is looked up becomes what a row says."""
+"""Divides requests by the rows of the maps that answer them, so that a lookup becomes the value of a row."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
 
 
 def _keys(table: MapTable, source: Symbol, region: PathCondition) -> Iterator[bytes]:
-    """Return the keys that a value may be equal to, as far as a glance tells."""
+    """Return the keys that may be equal to a value, as far as that is obvious."""
     known = region.known(source)
     only = known.only
     if only is not None:
@@ -335,7 +335,7 @@ def _held(capture: Capture, region: PathCondition) -> Iterator[tuple[PathConditi
 
 
 def _with_value(region: PathCondition, symbol: Symbol, looked_up: Symbol, put: Substitution) -> PathCondition | None:
-    """Return a region in which a value is known now; None if no request is left in it."""
+    """Return a region in which a value is known; None if no request is left in it."""
     value = known_now(looked_up, region.found)
     result = PathCondition(found={**region.found, symbol: value})
     for subject, known in region.values.items():

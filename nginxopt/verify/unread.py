@@ -1,8 +1,8 @@
-"""What a block says where a file that it includes was not read: its own words and the include, in their order.
+"""Settings next to an include that was not read: the words of the block and the include, in their order.
 
-The file may add to a list, or state what the block does not. So what is in force is not known, and equal on both sides
-only where the same words stand around the same include. There is no value for "not known" by itself, as that would be
-equal to another one.
+The unread file may add to a list, or set what the block does not set, so what is in force is unknown. It is equal on
+both sides only if the same words surround the same include. A single value for "unknown" would be wrong, as it would be
+equal to any other unknown.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something unread among the directives of a setting: it may state the setting, or add to it.
+    """Something unread among the directives of a setting, which may set it or add to it.
 
     Attributes:
-        what: What was not read: the path of an include as it is written.
-        around: What is in force otherwise, if the block itself does not state the setting.
+        what: The path of an include that was not read, as written.
+        around: What is otherwise in force, if the block itself does not set the setting.
     """
 
     what: str
@@ -44,9 +44,9 @@ Value = tuple[Words | Unread, ...]
 def interleaved(
     level: Level, name: str, words: Callable[[Directive], Words], unread: tuple[Directive, ...], around: Value
 ) -> Value:
-    """Return what a block says of a setting, with the includes of it that were not read at their places.
+    """Return what a block says of a setting, with its unread includes in their places.
 
-    What displaces the setting counts, too: an `allow` between two `deny`.
+    Directives that interact with the setting count, too, such as an `allow` between two `deny`.
     """
     rivals = DISPLACED.get(name, ())
     parts: list[Words | Unread] = []
@@ -65,7 +65,7 @@ def interleaved(
 
 
 def is_only_unread(value: Value) -> bool:
-    """Return whether nothing is known of a setting but a file that may state it."""
+    """Return whether the only thing known of a setting is that an unread file may set it."""
     return bool(value) and all(isinstance(part, Unread) and part.what for part in value)
 
 
@@ -80,10 +80,10 @@ Place = tuple[str, ...]
 
 
 def places(http: Level, unread: Callable[[Level], tuple[Directive, ...]], names: Collection[str]) -> Places:
-    """Return where files that were not read are included, with what stands before them and counts by its order.
+    """Return the places of unread includes, with the preceding directives whose order counts.
 
-    Of servers, the first of an address is its default; of regular expressions, the first that matches is chosen; of
-    variables with one name, those in `names`, the last counts.
+    The first server of an address is its default, the first regular expression that matches is chosen, and of several
+    variables with one of `names`, the last counts.
     """
     found: Places = {}
     for level in http.walk():

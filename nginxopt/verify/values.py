@@ -1,4 +1,4 @@
-"""The values of variables, as far as a script and the configuration determine them."""
+"""Evaluates variables and texts to symbolic values, as far as a script and the configuration decide them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nginxopt.verify.symbols import (
 from nginxopt.verify.tables import Tables
 
 _LookedUp = dict[str, tuple[Symbol | None, Symbol]]
-"""What one reading of a text has looked up, with what may have been set before."""
+"""What one reading of a text has looked up, and what may have been set before."""
 
 _CERTAINLY = KnownBytes(b"certainly")
 
@@ -115,7 +115,8 @@ class Values:
         return name in self._side.definitions and self._definitions.matches(name)
 
     def _is_same_again(self, name: str) -> bool:
-        """Return whether a second lookup yields the same: it reads nothing that the first may have captured."""
+        """Return whether a second lookup has the same result, because it reads nothing that the first may have
+        captured."""
         groups = self._definitions.groups(name)
         return not any(base.isdigit() or base in groups for base in self._definitions.bases(name))
 
@@ -236,11 +237,12 @@ class Values:
         return any(map(self._definitions.is_entangled, (name, *self._definitions.inner(name))))
 
     def _mark(self, name: str) -> str:
-        """Return the name under which it is kept that a map, which is not volatile, was or may have been looked up."""
+        """Return the name in `State.cached` that records that a map, which is not volatile, was or may have been looked
+        up."""
         return f"{name}{LOOKED_UP}{','.join(self._definitions.groups(name))}"
 
     def _looked_up(self, name: str, key: str, state: State) -> Symbol:
-        """Return what a lookup yields now, with what earlier ones have left."""
+        """Return the result of a lookup, given what earlier lookups have left."""
         value = self._fresh(name, state)
         earlier = {}
         for inner in self._definitions.inner(name):
@@ -268,7 +270,7 @@ class Values:
         return Derived(key, (*bases, self._whole(state)) if self._definitions.is_opaque(name) else bases)
 
     def _whole(self, state: State) -> Symbol:
-        """Return what stands for all that is not understood may read."""
+        """Return a term for everything that something not understood may read."""
         values = frozenset((state.values or {}).items())
         handler = self._compiler.handler(state.level)
         whole = (state.uri, state.args, values, state.captures, handler, state.is_rewritten, state.epoch)

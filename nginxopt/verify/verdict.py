@@ -1,4 +1,4 @@
-"""What comes out of a comparison of two configurations."""
+"""The result of a comparison of two configurations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RequestWitness:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something that differs, and of which it is not known whether it changes an answer.
+    """A difference that may or may not change an answer.
 
     Attributes:
         reason: A phrase.
@@ -45,7 +45,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What a real nginx makes of a witness.
+    """The answers of a real nginx to a witness.
 
     Attributes:
         nginx: Its name and version.
@@ -82,7 +82,7 @@ class Verification:
     confirmation: Confirmation | None = None
 
     def confirmed(self, confirmation: Confirmation) -> Verification:
-        """Return the result after nginx was asked: a witness that it does not confirm is one no more."""
+        """Return the result after nginx was asked: without the witness if nginx does not confirm it."""
         if confirmation.holds:
             return replace(self, confirmation=confirmation)
         reasons = ["; ".join(side) for side in confirmation.differences if side]

@@ -1,4 +1,4 @@
-"""Words that are found by how they begin."""
+"""An index of words by their beginnings."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 
 from nginxopt import __version__, _native, faults
 from nginxopt.cli import compiling
-from nginxopt.cli.compiling import Call
+from nginxopt.cli.call import Call
 from nginxopt.errors import DefectError, InputError, RuleError, UsageError, status_of
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.report import FORMATS

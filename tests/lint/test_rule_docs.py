@@ -11,7 +11,7 @@ from nginxopt.lint.report import FORMATS
 
 ROOT = Path(__file__).parents[2]
 MADE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
-REPORTS = (ROOT / "docs" / "reports.md").read_text()
+REPORTS = (ROOT / "docs" / "guide" / "reports.md").read_text()
 
 
 def test_the_documentation_is_fresh() -> None:
@@ -27,11 +27,12 @@ def test_nothing_is_left_over() -> None:
     assert MADE["left_over"]() == set(), "rules are gone: run `make docs`"
 
 
-def test_the_readme_lists_every_rule() -> None:
-    """The README has a place for the table, and every rule is in it, with a link that leads to its page."""
-    links = re.findall(r"\]\((docs/rules/[^)]+)\)", (ROOT / "README.md").read_text())
-    assert {f"docs/rules/{rule}.md" for rule in catalogue()} <= set(links)
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def test_the_guide_lists_every_rule() -> None:
+    """The guide has a place for the table, and every rule is in it, with a link that leads to its page."""
+    guide = ROOT / "docs" / "guide"
+    links = re.findall(r"\]\((\.\./rules/[^)]+)\)", (guide / "lint.md").read_text())
+    assert {f"../rules/{rule}.md" for rule in catalogue()} <= set(links)
+    assert [link for link in links if not (guide / link).exists()] == []
 
 
 def test_every_format_is_documented() -> None:

@@ -1,4 +1,4 @@
-"""docs/settings.md matches the code: the table has every key, and the examples are valid."""
+"""docs/guide/settings.md matches the code: the table has every key, and the examples are valid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.text import Source
 from tests.lintcheck import TARGET, read
 
-TEXT = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
+TEXT = (Path(__file__).parents[2] / "docs" / "guide" / "settings.md").read_text()
 CELL = r" *((?:`[^`]*`|[^|`])*?) *\|"
 KNOWN = list(catalogue())
 

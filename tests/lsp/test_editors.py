@@ -1,4 +1,4 @@
-"""The settings of editors in docs/editors.md: those for Neovim are run, the others read."""
+"""The settings of editors in docs/guide/editors.md: those for Neovim are run, the others read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.lsp.editing import MAIN
 from tests.lsp.test_neovim import NVIM
 from tests.support import PATIENCE, ROOT
 
-_PAGE = (ROOT / "docs" / "editors.md").read_text()
+_PAGE = (ROOT / "docs" / "guide" / "editors.md").read_text()
 _SCENE = """\
 local function has()
   return #vim.diagnostic.get(0) > 0

@@ -1,4 +1,4 @@
-"""The gate in continuous integration: the tests run what GitHub and GitLab run, and check docs/ci.md."""
+"""The gate in continuous integration: the tests run what GitHub and GitLab run, and check docs/guide/ci.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 PROJECT = "nginxopt/nginxopt"
 GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "gitlab-ci.yml").read_text())["nginxopt"]
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-TEXT = (ROOT / "docs" / "ci.md").read_text()
+TEXT = (ROOT / "docs" / "guide" / "ci.md").read_text()
 
 UPSTREAM = "    upstream app { server 127.0.0.1:1; }\n    server { location / { proxy_pass http://app; } }\n"
 SLOW = f"events {{}}\nhttp {{\n{UPSTREAM}}}\n"
@@ -38,7 +38,7 @@ OPTIONS = "--isolated --target-version 1.22.1 --select upstream-keepalive-missin
 
 
 def blocks(language: str) -> list[str]:
-    """The examples of docs/ci.md in a language."""
+    """The examples of docs/guide/ci.md in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 
@@ -215,7 +215,7 @@ def test_shellcheck_finds_nothing(name: str, shell: str, text: str) -> None:
 
 @pytest.mark.skipif(shutil.which("actionlint") is None, reason="no actionlint: install it to check a workflow")
 def test_actionlint_finds_nothing(tmp_path: Path) -> None:
-    """A workflow that uses the action as docs/ci.md says is sound, and so is the action."""
+    """A workflow that uses the action as docs/guide/ci.md says is sound, and so is the action."""
     (uses,) = yaml.safe_load(blocks("yaml")[0])
     (tmp_path / "nginxopt").mkdir()
     shutil.copy(ROOT / "action.yml", tmp_path / "nginxopt")
@@ -239,7 +239,7 @@ def test_actionlint_finds_nothing_in_the_release() -> None:
 
 
 def test_the_gate_is_five_lines() -> None:
-    """Each example of docs/ci.md is five lines at most."""
+    """Each example of docs/guide/ci.md is five lines at most."""
     examples = [*blocks("yaml"), *blocks("sh")]
     assert len(examples) == 4
     assert [text for text in examples if len(text.splitlines()) > 5] == []

@@ -26,9 +26,19 @@ from tests.support import the_nginx
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-MECHANISM = (ROOT / "docs" / "rewrite-to-map.md").read_text()
+GUIDE = ROOT / "docs" / "guide"
+MECHANISM = (GUIDE / "rewrite-to-map.md").read_text()
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 DOCUMENTS = {
-    path: path.read_text() for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    path: path.read_text()
+    for path in [
+        *(
+            ROOT / name
+            for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/architecture.md")
+        ),
+        *GUIDE.glob("*.md"),
+        *(ROOT / "docs" / "design").glob("*.md"),
+    ]
 }
 
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -109,6 +119,7 @@ def test_every_command_is_shown() -> None:
     commands = {line.split()[1] for line in lines if line.startswith("nginxopt ")}
     assert commands == {
         "lint",
+        "check",
         "rewrite-to-map",
         "trace",
         "test",
@@ -121,7 +132,10 @@ def test_every_command_is_shown() -> None:
     }
 
 
-@pytest.mark.parametrize(("page", "path"), [("README.md", "docs/lint.svg"), ("docs/rewrite-to-map.md", "tree.svg")])
+@pytest.mark.parametrize(
+    ("page", "path"),
+    [("README.md", "docs/lint.svg"), ("docs/design/maps.md", "tree.svg"), ("docs/architecture.md", "packages.svg")],
+)
 def test_a_picture_needs_no_network(page: str, path: str) -> None:
     """The pictures refer to nothing outside themselves, and stand on their pages."""
     file = ROOT / page
@@ -132,8 +146,9 @@ def test_a_picture_needs_no_network(page: str, path: str) -> None:
 
 
 def test_every_exit_status_is_listed() -> None:
-    """The README has each exit status, and no other."""
-    documented = {int(status) for status in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
+    """The guide has each exit status, and no other."""
+    text = (GUIDE / "exit-status.md").read_text()
+    documented = {int(status) for status in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "exit_code")]
     assert documented == {0, 1} | {kind.exit_code for kind in kinds}
 
@@ -151,7 +166,7 @@ def test_every_reason_is_told() -> None:
 
 def test_every_reason_of_chains_is_told() -> None:
     """The table of conditions that stay has each code and its sentence, in the order of the code."""
-    assert list(table_of("Chains of `if`")) == list(REASONS.items())
+    assert list(table_of("Why a condition stays")) == list(REASONS.items())
 
 
 def test_every_reason_of_maps_is_told() -> None:
@@ -161,7 +176,7 @@ def test_every_reason_of_maps_is_told() -> None:
 
 def test_every_reason_of_locations_is_told() -> None:
     """The table of regex locations that stay has each code and its sentence, in the order of the code."""
-    assert list(table_of("Regex locations")) == list(REASONS_OF_LOCATIONS.items())
+    assert list(table_of("Why a location stays")) == list(REASONS_OF_LOCATIONS.items())
 
 
 def test_every_premise_is_told() -> None:
@@ -171,7 +186,7 @@ def test_every_premise_is_told() -> None:
 
 def test_every_reason_of_tables_is_documented() -> None:
     """The page on tables has each code of a rejected row, in alphabetical order, and each premise."""
-    text = (ROOT / "docs" / "redirect-tables.md").read_text()
+    text = (GUIDE / "redirect-tables.md").read_text()
     sources = (ROOT / "nginxopt" / "rewrite" / "tables").glob("*.py")
     calls = re.compile(r"(?:CannotAnswer\(|Rejected\([\w.]+,|_reject\(number,)\s*\"([a-z-]+)\"")
     codes = {code for source in sources for code in calls.findall(source.read_text())}
@@ -197,3 +212,52 @@ def test_links_lead_somewhere(path: Path) -> None:
     """Every link to a file of the repository has its file."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", DOCUMENTS[path])
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(("name", "most"), [("README.md", 9_000), ("CONTRIBUTING.md", 5_000), ("CHANGELOG.md", 4_000)])
+def test_the_first_documents_are_short(name: str, most: int) -> None:
+    """Who opens the repository reads a page or two; the rest is in docs/."""
+    assert len((ROOT / name).read_bytes()) <= most
+
+
+_TARGET = ["--target-version", "1.28.0"]
+_WAYS = {
+    "One finding": ["lint", "old/nginx.conf", "--select", "gzip-level", "--isolated", *_TARGET],
+    "One rewrite": ["rewrite-to-map", "old/snippets/moved.conf", "--diff"],
+    "One trace": ["trace", "old/nginx.conf", "http://shop.example.com:8080/about.html", *_TARGET],
+    "One comparison": ["verify", "old/nginx.conf", "new/nginx.conf", *_TARGET],
+}
+"""The commands whose ways docs/architecture.md shows, on the slow site before and after a change."""
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+@pytest.mark.parametrize("way", _WAYS)
+def test_the_ways_are_those_of_the_code(tmp_path: Path, way: str) -> None:
+    """The modules in each table of docs/architecture.md run, and for the first time in this order."""
+    for side in ("old", "new"):
+        shutil.copytree(ROOT / "fixtures" / "slow-site", tmp_path / side)
+    shop = tmp_path / "new" / "sites" / "shop.conf"
+    shop.write_text(shop.read_text().replace("location /chat/", "location /talk/"))
+    command = [sys.executable, "-m", "tests.project.way", *_WAYS[way]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True, env=environment
+    )
+    entered = run.stdout.splitlines()
+    section = ARCHITECTURE.partition(f"### {way}\n")[2].partition("\n##")[0]
+    shown = [f"nginxopt.{module}" for module in re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)]
+    assert shown
+    assert [module for module in shown if module not in entered] == []
+    assert shown == sorted(shown, key=entered.index)
+
+
+def test_every_named_path_is_there() -> None:
+    """Each file and folder of the repository that docs/architecture.md and the design name is there."""
+    design = (text for path, text in DOCUMENTS.items() if path.parent.name == "design")
+    text = "\n".join([ARCHITECTURE, *design])
+    paths = set(
+        re.findall(r"`((?:nginxopt|rules|rust|tests|docs|fixtures|benchmarks|release|editors)/[\w./-]*)`", text)
+    )
+    assert len(paths) > 30
+    assert sorted(path for path in paths if not (ROOT / path).exists()) == []

@@ -70,7 +70,9 @@ def documents(site: Path) -> dict[str, Document]:
 def test_every_document_is_there(site: Path) -> None:
     """Every document, rule and command has its page."""
     wanted = ["contributing", "changelog", "rules", "commands", "api", *(f"rules/{rule}" for rule in catalogue())]
-    wanted += [path.stem for path in (ROOT / "docs").glob("*.md")]
+    docs = ROOT / "docs"
+    documents = [path.relative_to(docs) for path in docs.rglob("*.md") if path.name != "README.md"]
+    wanted += [str(path.with_suffix("")) for path in documents]
     wanted += [f"commands/{name}" for name, _ in commands(nginxopt) if " " not in name]
     assert [name for name in wanted if not (site / name / "index.html").exists()] == []
     text = (site / "commands" / "rules" / "index.html").read_text()
@@ -138,7 +140,7 @@ PAGES = {
     "": "nginxopt",
     "rules/": "Rules",
     "rules/gzip-level/": "gzip-level",
-    "settings/": "Settings, suppressions, baselines",
+    "guide/settings/": "Settings, suppressions, baselines",
     "commands/lint/": "nginxopt lint",
     "api/lint/": "nginxopt.lint",
 }

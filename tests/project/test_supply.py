@@ -118,7 +118,7 @@ def test_documents_recommend_a_release() -> None:
         text = path.read_text()
         assert not re.search(r"@(main|master)\b", text), path
         assert not re.search(r"rev: (main|master)\b|raw(\.githubusercontent\.com/[\w-]+/[\w-]+)?/main/", text), path
-    text = (ROOT / "docs" / "ci.md").read_text()
+    text = (ROOT / "docs" / "guide" / "ci.md").read_text()
     tag = f"v{PROJECT['version']}"
     assert f"uses: nginxopt/nginxopt@HASH # {tag}" in text
     assert f"rev: HASH # {tag}" in text

@@ -50,7 +50,7 @@ class Reread:
 
 
 def _covering(written: list[tuple[TemplateReading, frozenset[tuple[str, int]]]]) -> Iterator[TemplateReading]:
-    """Yield readings that cover all values together; the first covers the most."""
+    """Yield readings that together contain every value; the first contains the most."""
     missing = frozenset[tuple[str, int]]().union(*(values for _, values in written))
     while missing:
         reading, values = max(written, key=lambda item: len(missing & item[1]))
@@ -91,7 +91,7 @@ class Templates:
 
     @cached_property
     def readings(self) -> tuple[Reread, ...]:
-        """The configuration in each reading. Raises `InputError` if one of them is no configuration."""
+        """The configuration in each reading. Raises `InputError` if one of them does not parse."""
         with budget.counting("matches", "template-work"):
             return self._readings()
 
@@ -138,7 +138,7 @@ class Templates:
     def config(self) -> Config:
         """Return the configuration of the first reading, with the text of each template in place of what it renders to.
 
-        Raises `InputError` if any reading is no configuration.
+        Raises `InputError` if any reading does not parse.
         """
         config = self.readings[0].config
         files = tuple(self._shown(file) for file in config.files)
@@ -151,7 +151,7 @@ class Templates:
     def read(self, reading: TemplateReading) -> Reread:
         """Return the configuration in a reading.
 
-        Raises `InputError` if it is none, or if a tag is not understood.
+        Raises `InputError` if it does not parse, or if a tag is not understood.
         """
         files = _Written(self, reading)
         try:
@@ -240,7 +240,7 @@ class _Written:
 
 
 def _lines(place: Gap, number: int) -> bytes:
-    """Return what stands in the place of directives."""
+    """Return what replaces a tag that stands for directives."""
     return lines.text(place.kind, number - 1, place.present, place.passes) if number else unread()
 
 
@@ -255,7 +255,7 @@ def _placed(template: Template, reading: TemplateReading) -> PlacedRendering:
 
 
 _KEPT = {"root", "alias", "server_name"}
-"""Directives that are kept if their value is not known: it matters more that they are there."""
+"""Directives that are kept even if their value is unknown, because their presence matters more than their value."""
 
 
 def _is_setting(header: Header) -> bool:
@@ -268,7 +268,7 @@ def _is_setting(header: Header) -> bool:
 def _broken(template: Template, error: InputError) -> InputError:
     """Return the error for a reading that does not parse, at the last tag of the template before the fault.
 
-    An error that says all, such as that of a budget, stays.
+    An error that needs no such place, such as that of a budget, is returned as it is.
     """
     if isinstance(error, TemplateError | budget.ExceededError):
         return error

@@ -277,7 +277,7 @@ def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Ki
 def _others(
     known: Mapping[_Kind, Mapping[str, None]], name: str, index: int, around: tuple[str, str]
 ) -> tuple[str, ...]:
-    """Return what a value between the two texts `around` it would be in known words of the same place."""
+    """Return what may stand between the two texts `around` a value: the middles of known words of the same place."""
     words = [*known.get((name, index), ())]
     paths = [word for kind in _PATHS for word in known.get(kind, ()) if word[:1] in ("/", "^", "\\")]
     if (name, index) == ("rewrite", 2):

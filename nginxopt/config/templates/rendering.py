@@ -47,9 +47,9 @@ class Rendered:
     values: tuple[WrittenValue, ...]
 
     def origins(self, offset: int) -> tuple[int, ...]:
-        """Return the offsets in the template of an offset in the result.
+        """Return the offsets in the template that correspond to an offset in the result.
 
-        These are two, before and after a tag, if the tag was there and wrote nothing, and none inside a value.
+        There are two, before and after a tag, if a tag that wrote nothing was there, and none inside a value.
         """
         number = bisect_right(self.runs, offset, key=lambda run: run.start)
         near = self.runs[max(0, number - 2) : number]
@@ -167,7 +167,8 @@ class _Rendering:
         self.writer = Writer()
 
     def pieces(self, pieces: Pieces) -> None:
-        """Write pieces. Raises `budget.ExceededError` where loops in loops, which are repeated, would never end."""
+        """Write pieces. Raises `budget.ExceededError` if nested loops, whose bodies are repeated, would write without
+        end."""
         for piece in pieces:
             if isinstance(piece, TagText):
                 self._work.spend(piece.end - piece.start + _EACH, path=self._template.source.path)

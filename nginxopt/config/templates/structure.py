@@ -27,11 +27,11 @@ _NOTHING_MORE = re.compile(
 """Matches the rest of a line without text. A tag is matched in one way only, as trying others would never end."""
 
 DEPTH = 100
-"""How many blocks may be in each other, with those that a jump skips: what reads them is recursive."""
+"""How deeply blocks may be nested, counting those that a jump skips: the functions that read them are recursive."""
 
 
 class UnreadableTag(Exception):  # noqa: N818 - as InputError, it says what the file is
-    """A tag whose effect on the file is not known; `because` is the reason."""
+    """A tag whose effect on the file is unknown; `because` is the reason."""
 
     def __init__(self, tag: Span, because: str) -> None:
         super().__init__(because)
@@ -50,10 +50,10 @@ class TagText:
 
 @record(eq=True)
 class ValueTag:
-    """A tag that stands for text.
+    """A tag that is replaced by text.
 
-    `is_alone`: only blanks, a comment or tags that write nothing follow it on its line. `is_comments`: it stands for
-    comments of nginx.
+    `is_alone`: whether only blanks, a comment or tags that write nothing follow it on its line. `is_comments`: whether
+    the text is comments of nginx.
     """
 
     number: int
@@ -239,7 +239,7 @@ class _Reader:
         return closed
 
     def _anything(self, span: Span) -> ValueTag:
-        """Return a value for what another template may write in place of a block."""
+        """Return a value in place of a block whose content another template may replace."""
         value = ValueTag(len(self.values), span, is_alone=True, is_comments=False)
         self.values.append(value)
         return value
@@ -265,7 +265,7 @@ class _Reader:
 
 
 def _refuse_deep(tag: Tag, opened: Sequence[_Open]) -> None:
-    """Raise `UnreadableTag` if blocks are too deep in each other."""
+    """Raise `UnreadableTag` if blocks are nested too deeply."""
     if len(opened) - 1 + sum(len(block.before) for block in opened) > DEPTH:
         raise UnreadableTag(_span(tag), f"its blocks are nested more than {DEPTH} deep")
 

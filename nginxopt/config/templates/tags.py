@@ -36,7 +36,7 @@ class Action(Enum):
 
 
 class Trim(Enum):
-    """The white space next to a tag that the tag removes."""
+    """How much of the white space beside it a tag removes."""
 
     NOTHING = 0
     NEWLINE = 1

@@ -16,7 +16,7 @@ from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.text.style import Style
 
 _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}
-PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/premises.md"
+PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/guide/premises.md"
 """Where the premises of fixes are explained."""
 
 _MARKDOWN = re.compile(
@@ -88,7 +88,7 @@ def overview(rules: Iterable[Rule], folder: str) -> Iterator[str]:
     """Yield the number of rules with each kind of fix, then a table with a row for each category."""
     listed = _sorted(rules)
     fixes = Counter(rule.fixes[0].grade for rule in listed if rule.fixes)
-    premise = f"[premise]({folder.removesuffix('rules')}premises.md)"
+    premise = f"[premise]({folder.removesuffix('rules')}guide/premises.md)"
     yield f"{len(listed)} rules. {fixes[Grade.SAFE]} have a safe fix (`--fix`), "
     yield f"{fixes[Grade.CONDITIONAL]} have a fix that is safe under a {premise} (`--assume`), "
     yield f"{fixes[Grade.UNSAFE]} have an unsafe fix (`--unsafe-fixes`).\n\n"

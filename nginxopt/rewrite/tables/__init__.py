@@ -5,7 +5,7 @@
     emission = emit(checked)                the text of the maps, and the statements for a server
     proof = prove(emission)                 whether every request is answered according to the table
 
-Nothing here writes a file. `prove` parses the emitted text again. docs/redirect-tables.md defines the meaning of rows.
+Nothing here writes a file. `prove` parses the emitted text again. docs/guide/redirect-tables.md defines what rows mean.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """The `_redirects` lists of Netlify and of Cloudflare Pages, one row a line: `/from /to [status]`.
 
 https://docs.netlify.com/routing/redirects/ and https://developers.cloudflare.com/pages/configuration/redirects/; where
-the two differ, each is read in its own way (docs/redirect-tables.md).
+the two differ, each is read in its own way (docs/guide/redirect-tables.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The setters of `listen`: its parameters, what cannot be combined, and what an address has twice."""
+"""The setters of `listen`: its parameters, the combinations that nginx refuses, and addresses that are listed twice."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SETTERS: dict[str, Setter] = {}
 _QUIC = Version(1, 25, 0)
 _MULTIPATH = Version(1, 31, 0)
 _AS_HTTP = Version(1, 25, 5)
-"""Since when stream has virtual servers, and messages as http."""
+"""The first release in which stream has virtual servers, and the messages of http."""
 _PLAIN = {
     "http": ("default_server", "default", "bind", "deferred", "reuseport", "ssl", "http2", "proxy_protocol"),
     "stream": ("udp", "bind", "deferred", "reuseport", "ssl", "proxy_protocol"),
     "mail": ("bind", "ssl", "proxy_protocol"),
 }
 _INCOMPATIBLE = ("fastopen", "backlog", "accept_filter", "deferred", "multipath", "ssl", "http2", "so_keepalive")
-"""What no datagram socket can have, in the order of nginx; `proxy_protocol` is the last."""
+"""Parameters that no datagram socket can have, in the order of nginx's checks; `proxy_protocol` is the last."""
 _Value = Callable[[str], object]
 _VALUES: Mapping[str, _Value] = {
     "fastopen": number,

@@ -1,6 +1,7 @@
-"""What nginx refuses at the end of a block of http, stream or mail, or of the file.
+"""What nginx refuses at the end of a block of http, stream or mail, or at the end of the file.
 
-There it merges the settings of levels, sets up upstreams, addresses and TLS, and looks for names that nothing declared.
+At that point nginx merges the settings of levels, sets up upstreams, addresses and TLS, and looks for names that
+nothing has declared.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _COMPARED = 'the maximum of the value of "{0}_buffer_size" and one of the "{0}_b
 _POOL = 256 * 2  # connection_pool_size where pointers have eight bytes
 _HEADERS = 8192
 _TRUSTED = Version(1, 29, 0)
-"""Since when `ssl_trusted_certificate` suffices for `ssl_verify_client`."""
+"""The first release in which `ssl_trusted_certificate` suffices for `ssl_verify_client`."""
 _SSL_GONE = Version(1, 25, 1)
 _HANDLER_NEEDED = Version(1, 25, 0)
 _VIRTUAL_STREAM = Version(1, 25, 5)

@@ -1,4 +1,4 @@
-"""What nginx knows while it reads a configuration from top to bottom, and what a directive is to its setter."""
+"""What nginx knows while it reads a configuration from top to bottom, and what the setter of a directive gets."""
 
 from __future__ import annotations
 

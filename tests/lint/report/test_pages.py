@@ -87,7 +87,7 @@ def test_the_overview_has_a_row_for_each_category() -> None:
     """Each category has a row with links to its rules; the number of rules with each kind of fix stands above."""
     counts, _, _, _, *rows = "".join(pages.overview(RULES, "docs/rules")).splitlines()
     assert counts == (
-        "4 rules. 1 have a safe fix (`--fix`), 1 have a fix that is safe under a [premise](docs/premises.md) "
+        "4 rules. 1 have a safe fix (`--fix`), 1 have a fix that is safe under a [premise](docs/guide/premises.md) "
         "(`--assume`), 1 have an unsafe fix (`--unsafe-fixes`)."
     )
     assert len(rows) == len({rule.category for rule in RULES})
