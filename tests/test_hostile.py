@@ -11,7 +11,7 @@ from tests.hostile_fuzz.generate import KINDS
 from tests.hostile_fuzz.play import COMMANDS
 from tests.support import ROOT
 
-pytestmark = pytest.mark.no_cover  # each command runs in a fork
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]  # each command runs in a fork
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -27,6 +27,8 @@ from nginxopt.version import Version
 from tests.config.test_corpus import CORPUS, rows
 from tests.format.texts import FEW_WORDS, SUPPRESSIONS, configurations
 
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
+
 STYLES = [Style(), Style(width=2), Style(tabs=True)]
 PUNCTUATION = (Kind.END, Kind.OPEN, Kind.CLOSE)
 

@@ -23,6 +23,8 @@ from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
 
+pytestmark = pytest.mark.no_cover
+
 FIXTURES_ROOT = Path(__file__).parents[2] / "fixtures"
 FIXTURES = sorted(FIXTURES_ROOT.glob("*/*.conf"))
 TARGETS = [Version(1, 22, 1), Version(1, 28, 0), Version(1, 30, 0)]
@@ -38,6 +40,7 @@ def messages(config: Config, target: Version) -> list[str]:
     return [text for finding in findings for text in (finding.message, *(note.message for note in finding.related))]
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_messages_are_short(target: Version) -> None:
@@ -48,6 +51,7 @@ def test_messages_are_short(target: Version) -> None:
     assert [text for text in texts if len(text) > LONGEST_MESSAGE] == []
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
 def test_messages_are_whole(rule: Rule) -> None:
     """With names of ordinary length a message is a sentence with nothing cut from it."""

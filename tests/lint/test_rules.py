@@ -13,6 +13,8 @@ from nginxopt.lint.diagnostic import Grade
 from nginxopt.lint.examples import EFFECTS, FIX_SAFETY, SECTIONS, Example, declares, effects, examples, sections
 from tests.lintcheck import TARGET, diagnose, fixed
 
+pytestmark = pytest.mark.no_cover
+
 RULES = catalogue()
 
 

@@ -21,6 +21,8 @@ from tests.request.test_connection import site, socket
 from tests.site_fuzz.stage import Stage
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 FORMATS = {
     "combined": "",
     "quoted": 'log_format quoted \'$remote_addr [$time_local] "$request" $status "$http_host" "$http_x_a"\';',

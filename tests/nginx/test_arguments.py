@@ -13,6 +13,8 @@ from nginxopt.version import Version
 from tests.site_fuzz.refusals import refused
 from tests.site_fuzz.stage import Stage
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 _WHERE = {
     "http/location": "http {{ server {{ location / {{ {} }} }} }} events {{ }}",
     "http/server": "http {{ server {{ {} }} }} events {{ }}",

@@ -20,6 +20,8 @@ from tests.lintcheck import TARGET, judge, read
 from tests.nginx.test_rule_examples import nginx_for
 from tests.support import the_nginx
 
+pytestmark = pytest.mark.nginx
+
 ECHO = "an echo stands for its upstream"
 PAGE = "location /files { alias /srv/files/; }\n"
 HEADERS = (

@@ -22,6 +22,8 @@ from tests.fix_fuzz.trial import FEW_RUNS, RUNS, SELECTED, Fault, Trial, staged
 from tests.nginx.modules import require_lua
 from tests.support import NGINXES
 
+pytestmark = pytest.mark.nginx
+
 COUNT = 20
 """How many cases are made with each nginx; `python -m tests.fix_fuzz` makes as many as one likes."""
 

@@ -15,6 +15,8 @@ from tests.map_fuzz.mutants import mutant
 from tests.map_fuzz.sides import AFTER, Trial, compare
 from tests.map_fuzz.sources import SOURCES
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
+
 COUNT, SUBJECTS, MUTANTS = 40, 120, 4
 
 ROWS = (b"~^/a/b.*$ one;", b"~^/a.*$ two;", b"~^/c$ three;", b'"~^/d(?<na>.)$" "$na";', b"~*^/E$ five;")

@@ -12,6 +12,8 @@ from nginxopt.system.nginx import Verdict
 from tests.site_fuzz.refusals import play, refused
 from tests.site_fuzz.stage import Stage
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 _NAMES = sorted(
     {*request_settings(), "rewrite", "return", "set", "break", "listen", "server_name", "location", "if",
     "limit_except",

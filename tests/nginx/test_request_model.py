@@ -32,6 +32,8 @@ from tests.site_fuzz.messages import Request, response
 from tests.site_fuzz.model import Model, build
 from tests.site_fuzz.stage import Stage
 
+pytestmark = pytest.mark.nginx
+
 EXPERIMENTS: tuple[Experiment, ...] = (
     *table.TABLE,
     *wire.WIRE,

@@ -17,6 +17,8 @@ from tests.rewrite_fuzz.nodes import Node, render
 from tests.rewrite_fuzz.requests import Ask
 from tests.rewrite_fuzz.sides import Bench, Observation
 
+pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
+
 COUNT = 14
 REQUESTS = 150
 

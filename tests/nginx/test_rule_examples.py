@@ -15,6 +15,8 @@ from tests.nginx.example import verdict_on, warnings
 from tests.nginx.modules import has_stream
 from tests.support import NGINXES
 
+pytestmark = pytest.mark.nginx
+
 
 def cases(*kinds: str) -> list[ParameterSet]:
     """The examples of these kinds."""

@@ -10,6 +10,8 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, judge
 
+pytestmark = pytest.mark.nginx
+
 _RULES = (
     *("misplaced-directive", "wrong-arguments", "removed-directive", "newer-directive"),
     *("duplicate-directive", "duplicate-location"),

@@ -15,6 +15,8 @@ from tests.site_fuzz.play import Damage, Figures, minimal, play, reproduction
 from tests.site_fuzz.stage import Stage
 from tests.site_fuzz.words import b, d
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
+
 SITES, EACH = 30, 40
 MOST_UNKNOWN = 0.05
 

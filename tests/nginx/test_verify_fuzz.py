@@ -16,6 +16,8 @@ from tests.verify_fuzz import by_hand as written
 from tests.verify_fuzz import by_nginx, captures, includes, maps, sites
 from tests.verify_fuzz.case import Case, Edited, Figures
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
+
 SEED = 12
 EQUIVALENT = Verification(None, (), 1, 0, ())
 

@@ -12,6 +12,8 @@ from tests.site_fuzz.around import http_without_logs
 from tests.verify_fuzz import by_model, captures, maps, scripts, sites
 from tests.verify_fuzz.case import Case, Figures
 
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
+
 SEED, VERSION = 11, (1, 22, 1)
 
 
