@@ -17,8 +17,8 @@ from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.world import World
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
+from tests.fuzz.sites.stage import Stage
 from tests.request.test_connection import site, socket
-from tests.site_fuzz.stage import Stage
 from tests.support import PATIENCE
 
 pytestmark = pytest.mark.nginx

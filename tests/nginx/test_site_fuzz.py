@@ -1,4 +1,4 @@
-"""A few whole sites through nginx and the model; `python -m tests.site_fuzz` plays as many as wanted."""
+"""A few whole sites through nginx and the model; `python -m tests.fuzz.sites` plays as many as wanted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from nginxopt.system import nginx
-from tests.rewrite_fuzz.nodes import walk
-from tests.site_fuzz.batch import Batch, made
-from tests.site_fuzz.generate import Site, site
-from tests.site_fuzz.play import Damage, Figures, minimal, play, reproduction
-from tests.site_fuzz.stage import Stage
-from tests.site_fuzz.words import b, d
+from tests.fuzz.nodes import walk
+from tests.fuzz.sites.batch import Batch, made
+from tests.fuzz.sites.generate import Site, site
+from tests.fuzz.sites.play import Damage, Figures, minimal, play, reproduction
+from tests.fuzz.sites.stage import Stage
+from tests.fuzz.sites.words import b, d
 
 pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
 

@@ -1,4 +1,4 @@
-"""A few mutated configurations through the whole command; `python -m tests.fuzz` runs as many as wanted."""
+"""A few mutated configurations through the whole command; `python -m tests.fuzz.configs` runs as many as wanted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import examples, wrapped
 from nginxopt.system import nginx
-from tests.fuzz import ALL, FaultError, Fuzz, files_in, mutated, run, texts
+from tests.fuzz.configs import ALL, FaultError, Fuzz, files_in, mutated, run, texts
 
 pytestmark = pytest.mark.slow
 
