@@ -39,7 +39,9 @@ def by_hand() -> Batch:
     server = b("server", inner=[d("listen", "127.0.0.1:{P}"), d("access_log", "logs/a.log", "l1"), *locations])
     formats = "".join(f"log_format l{n} '{n}\t$http_x_n\t$status\t$uri\t$args';" for n in range(1, 6))
     uris = ["/f.txt", "/p/x", "/t", "/t?x", "/r", "/r/y", "/nx"]
-    return Batch(f"root {{T}}/r; {formats} access_log logs/a.log l1;", [Site("by hand", 1, [server], ["a.test"], uris, [0])])
+    return Batch(
+        f"root {{T}}/r; {formats} access_log logs/a.log l1;", [Site("by hand", 1, [server], ["a.test"], uris, [0])]
+    )
 
 
 def setting(kind: str, field: str, change: Callable[[Any], Any]) -> Damage:
