@@ -1,5 +1,5 @@
 # make demo   build nginxopt, run lint on a slow site and rewrite-to-map on the redirects of a real site
-# make test   install what the tests need and run the checks (EXTENDED=1: also those of tests/extended.py, as CI does)
+# make test   install what the tests need and run the checks (EXTENDED=1: also those marked `extended`, as CI does)
 # make check  run the linters and the tests that need neither nginx nor containers, in about a minute
 # make docs   write the rule pages, the table of rules, the pictures, man pages and completions
 # make site   write the site with the documentation to build/site
@@ -85,14 +85,14 @@ rust-test: $(VENV)/.built
 python-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.collected packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 5 --cov --cov-report= $$floor \
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 5 --dist worksteal --cov --cov-report= $$floor \
 		$(if $(EXTENDED),,-m "not extended") </dev/null || \
 	{ status=$$?; $(BIN)/python -m coverage report --fail-under=0; exit $$status; }
 
 # Laws are put to fewer examples, and only those tests of the project are run that build nothing.
 quick-test: $(VENV)/.built $(VENV)/.tools
 	$(call title,pytest)
-	@PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --hypothesis-profile quick \
+	@PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 2 --dist worksteal --hypothesis-profile quick \
 		-m "not nginx and not docker and not slow and not extended" </dev/null
 
 packages:

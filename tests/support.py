@@ -49,9 +49,6 @@ def _nginxes() -> tuple[nginx.Binary, ...]:
 NGINXES = _nginxes()
 """Every nginx that is there for the tests, the installed one first."""
 
-# In continuous integration a test that needs nginx fails without it: nginx decides what is correct.
-needs_nginx = pytest.mark.skipif(NGINX is None and not IN_CI, reason=NO_NGINX)
-
 ROOT = Path(__file__).parents[1]
 
 BUILD_FAST = {
@@ -72,7 +69,10 @@ _FEW_FILES = ("prlimit", "--nofile=100")
 
 
 def the_nginx() -> nginx.Binary:
-    """Return the nginx binary; without one the test is skipped, or fails in continuous integration."""
+    """Return the nginx binary; without one the test is skipped, or fails in continuous integration.
+
+    nginx decides what is correct.
+    """
     if NGINX is None:
         (pytest.fail if IN_CI else pytest.skip)(NO_NGINX)
     return NGINX

@@ -1,4 +1,4 @@
-"""Hostile configurations through every command, a few of each kind; `python -m tests.hostile_fuzz` runs more."""
+"""Hostile configurations through every command, a few of each kind; `python -m tests.fuzz.hostile` runs more."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 
 import pytest
 
-from tests.hostile_fuzz.generate import KINDS
-from tests.hostile_fuzz.play import COMMANDS
+from tests.fuzz.hostile.generate import KINDS
+from tests.fuzz.hostile.play import COMMANDS
 from tests.support import ROOT
 
-pytestmark = pytest.mark.no_cover  # each command runs in a fork
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]  # each command runs in a fork
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_command_ends_with_a_result_or_a_message(kind: str) -> None:
     """In 512 MB and 10 s of the processor: no traceback, no panic, no file outside, and a message for status 3."""
-    command = [sys.executable, "-m", "tests.hostile_fuzz", "--kinds", kind, "--seed", "7"]
+    command = [sys.executable, "-m", "tests.fuzz.hostile", "--kinds", kind, "--seed", "7"]
     options = ["--runs", str(2 * len(COMMANDS))]
     done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-1_000:]

@@ -66,9 +66,6 @@ class Cluster:
 def cluster(folder: Path, workers: int, environment: Mapping[str, str]) -> Iterator[Cluster]:
     """Run a scheduler and so many `dask worker`, which it has then, and end them by their pids."""
     variables = {**os.environ, **environment, "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
-    # Dask is large, and takes half as long again where coverage is measured; all but twenty lines of what its processes
-    # run of nginxopt, tests call in their own.
-    variables.pop("COVERAGE_PROCESS_CONFIG", None)
     with (folder / "dask.log").open("ab") as log, contextlib.ExitStack() as running:
 
         def start(*words: str) -> subprocess.Popen[bytes]:

@@ -14,6 +14,8 @@ from nginxopt.bench.result import Result
 from tests.bench.pages import HTML, parsed
 from tests.browser import Page, needs_chromium
 
+pytestmark = pytest.mark.no_cover
+
 WIDTHS = (320, 390, 768, 1440, 2560)
 
 

@@ -14,6 +14,8 @@ from nginxopt.bench.saved import from_json
 from nginxopt.bench.scenario import Attack, Experiment, OpenLoop, Target, Variant
 from tests.bench.pages import HTML, NONE, ROUNDS, experiment, parsed, result_of, words
 
+pytestmark = pytest.mark.no_cover
+
 HOSTILE = "</svg><script>alert('1')</script>\"&{{ 7 * 7 }}\x00\x1b\ud800\u202e"
 
 

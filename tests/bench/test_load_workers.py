@@ -30,6 +30,8 @@ from nginxopt.system.cluster import connected
 from tests.bench.clusters import Cluster, cluster, fake_vegeta, running_below
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.extended
+
 TARGETS = (Target("/a"), Target("/b"))
 HOUR = 3600
 

@@ -11,6 +11,8 @@ from nginxopt.bench.report import numbers, sentences
 from nginxopt.bench.result import Sample
 from tests.bench.samples import experiment, result, sample
 
+pytestmark = pytest.mark.no_cover
+
 LATENCIES = st.lists(st.floats(1e-7, 50, allow_nan=False), min_size=1).map(sorted)
 
 

@@ -109,6 +109,7 @@ def test_what_is_no_url(text: str) -> None:
         url(text)
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -281,6 +282,7 @@ def test_the_busiest_second() -> None:
     assert vegeta.parse(rows.encode(), "raw").busiest_second == 4
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @needs_vegeta
 @pytest.mark.parametrize("workers", [(), ("--load-workers", "2")])

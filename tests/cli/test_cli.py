@@ -15,7 +15,7 @@ import pytest
 
 from nginxopt.rewrite import premises
 from tests.cli.compiling import RULES, snapshot
-from tests.support import needs_nginx, nginx_test
+from tests.support import nginx_test
 
 
 def test_names(run: Any, rules: Path) -> None:
@@ -93,7 +93,7 @@ def test_patterns_of_other_releases(run: Any, rules: Path) -> None:
     assert "pcre-dependent: PCRE releases read its pattern differently" in ran.err
 
 
-@needs_nginx
+@pytest.mark.nginx
 @pytest.mark.parametrize(
     "rule", [b"rewrite ^/a$;", b"rewrite ^/a$ /b Last;", b"rewrite ^/a$ /b$;", b"rewrite ^/a$ /${b last;"]
 )

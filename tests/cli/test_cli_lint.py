@@ -17,7 +17,6 @@ from nginxopt import cli
 from nginxopt.config.layout import replace
 from nginxopt.lint import Finding, Fix, Model, Rule, Safety, Severity, baseline
 from nginxopt.lint.catalogue import catalogue
-from tests.support import needs_nginx
 
 SLOW = """events {}
 http {
@@ -349,7 +348,7 @@ def test_contradictions_are_wrong_usage(run: Any, args: tuple[str, ...], message
     assert Path("nginx.conf").read_text() == SLOW
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nginx_is_asked_before_anything_is_written(run: Any) -> None:
     """With --nginx the fixes are written if nginx -t accepts them, and nothing of the trial is left."""
     Path("nginx.conf").write_text(f"pid nginx.pid;\nerror_log stderr;\n{SLOW}")
@@ -360,7 +359,7 @@ def test_nginx_is_asked_before_anything_is_written(run: Any) -> None:
     assert left == ["app.conf", "nginx.conf"]
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
     """If nginx refuses the configuration without fixes, they cannot be checked; a fragment cannot be asked for."""
     refused = f"pid nginx.pid;\nerror_log stderr;\nworker_priority 99x;\n{SLOW}"
@@ -380,7 +379,7 @@ def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
     assert Path("sites/app.conf").read_text() == fragment
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_a_fix_that_nginx_refuses_is_a_defect(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """If nginx -t refuses what a fix makes, that is a fault of nginxopt: it is told, and nothing is written."""
 

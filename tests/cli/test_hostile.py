@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import run
+from tests.fuzz.configs import run
 
 STATUSES = set(range(8))
 

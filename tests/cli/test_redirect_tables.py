@@ -16,7 +16,6 @@ import pytest
 
 from nginxopt.rewrite.tables import TableEmission, emission
 from tests.cli.compiling import snapshot
-from tests.support import needs_nginx
 from tests.tables import NAMES, SAMPLES
 
 TABLE = b"from,to\n/old,/new\n/new,/newest\n/a,/b\n/a,/b\n/old page,https://x.example/\n"
@@ -103,7 +102,7 @@ def test_rejected_rows_are_an_error(run: Any, bad: Path, tmp_path: Path) -> None
     assert snapshot(tmp_path) == before
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nothing_to_ask(run: Any, tmp_path: Path) -> None:
     """No line reads like success where no request is known."""
     (tmp_path / ".htaccess").write_text("RedirectMatch 301 (?<=x)y http://x/\n")
@@ -167,7 +166,7 @@ def test_report_of_skipped_rows(run: Any, bad: Path, tmp_path: Path) -> None:
     assert [(row["line"], row["reason"]) for row in report["skipped"]] == [(3, "wildcard"), (4, "protocol-relative")]
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nginx(run: Any, table: Path) -> None:
     """--nginx asks a real nginx and says how often."""
     ran = run("rewrite-to-map", table.name, "-o", "out", "--nginx")
@@ -194,7 +193,7 @@ def test_a_wrong_text_is_not_written(run: Any, table: Path, tmp_path: Path, monk
     assert json.loads((tmp_path / "report.json").read_bytes())["proof"]["status"] == "refuted"
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_a_text_that_nginx_answers_otherwise(
     run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,10 +14,10 @@ import jsonschema
 import pytest
 
 from tests.cli.compiling import MISSING, RULES, schema
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nginx_is_asked(run: Any, rules: Path, tmp_path: Path) -> None:
     """--nginx asks a real nginx, with or without a path, and the report has its figures."""
     ran = run("rewrite-to-map", "--nginx", rules.name, "-o", "out", "--report", "report.json")
@@ -29,7 +29,7 @@ def test_nginx_is_asked(run: Any, rules: Path, tmp_path: Path) -> None:
     assert report["nginx"]["mismatches"] == 0
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_a_terminal_shows_which_nginx_is_asked(rules: Path) -> None:
     """The progress names the binary as people do: `nginx 1.22.1`."""
     terminal, stderr = os.openpty()
@@ -51,7 +51,7 @@ def _read_terminal(terminal: int) -> bytes:
         return b""
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nginx_is_asked_about_a_configuration(run: Any, config: Path) -> None:
     """Each run of a whole configuration is asked about."""
     ran = run("rewrite-to-map", config.name, "--check", "--nginx")
@@ -59,7 +59,7 @@ def test_nginx_is_asked_about_a_configuration(run: Any, config: Path) -> None:
     assert "requests, no difference" in ran.err
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_a_differing_nginx_stops_everything(run: Any, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a real nginx answers differently: status 70, the request is shown, and nothing is written."""
     from nginxopt.rewrite import nginx
@@ -76,7 +76,7 @@ def test_a_differing_nginx_stops_everything(run: Any, rules: Path, monkeypatch: 
     assert rules.read_bytes() == RULES
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nginx_is_asked_about_rules_beside_a_missing_include(run: Any, tmp_path: Path, rules: Path) -> None:
     """The runs are asked by themselves; nginx -t is not, as it refuses the configuration as it is."""
     (tmp_path / "nginx.conf").write_bytes(MISSING)

@@ -14,9 +14,12 @@ from itertools import chain
 from pathlib import Path
 
 import crossplane.parser
+import pytest
 
 from nginxopt.config import Config, load
 from nginxopt.errors import InputError
+
+pytestmark = pytest.mark.no_cover
 
 CORPUS = Path(os.environ.get("NGINXOPT_CORPUS") or Path(__file__).parents[2] / "fixtures" / "corpus")
 INDEX = CORPUS / "index.tsv"

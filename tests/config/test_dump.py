@@ -12,7 +12,7 @@ from nginxopt.config import includes, load, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import DISK
 from nginxopt.errors import InputError
-from tests.support import needs_nginx, run_nginx, the_nginx
+from tests.support import run_nginx, the_nginx
 
 GLOBALS = ("-g", "pid nginx.pid;")
 
@@ -42,7 +42,7 @@ def configuration(directory: Path) -> dict[str, bytes]:
     return files
 
 
-@needs_nginx
+@pytest.mark.nginx
 @pytest.mark.parametrize("messages", [False, True], ids=["stdout", "2>&1"])
 def test_the_dump_of_nginx_itself(tmp_path: Path, messages: bool) -> None:
     """Each file comes back byte for byte, and the includes of the dump lead where those of the disk do."""

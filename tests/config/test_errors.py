@@ -19,7 +19,7 @@ from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 from nginxopt.text import decode
 from tests.config.texts import refused, tree, write
-from tests.support import needs_nginx, nginx_test_in
+from tests.support import nginx_test_in
 
 
 def test_an_error_as_it_is_shown() -> None:
@@ -33,7 +33,7 @@ def test_an_error_as_it_is_shown() -> None:
     ]
 
 
-@needs_nginx
+@pytest.mark.nginx
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -61,7 +61,7 @@ def test_a_block_without_a_blank_is_no_quantifier() -> None:
     assert refused(text).message == "this block is not closed"
 
 
-@needs_nginx
+@pytest.mark.nginx
 @pytest.mark.parametrize(
     "text",
     [

@@ -11,7 +11,7 @@ from nginxopt.config import Bulk, load, load_text, reread
 from nginxopt.config.filesystem import Overlay
 from nginxopt.errors import InputError
 from tests.config.texts import refused, rewrites, texts, write
-from tests.support import needs_nginx, nginx_files
+from tests.support import nginx_files
 
 # --- includes
 
@@ -87,7 +87,7 @@ def test_globs(tmp_path: Path) -> None:
     assert [Path(file.path).stem for file in negated] == ["B", "_", "ä"]
 
 
-@needs_nginx
+@pytest.mark.nginx
 @pytest.mark.parametrize("pattern", ["*", "?", "[!a-z]*", "[^0-9]*", "a*", ".*", "[a-b]", "[]-_]", "none*"])
 def test_globs_as_nginx_reads_them(tmp_path: Path, pattern: str) -> None:
     """nginx reads the same files of a wildcard, in the same order."""

@@ -8,6 +8,8 @@ from nginxopt.config import load_text
 from nginxopt.config.templating import refuse_tags, refused
 from nginxopt.errors import InputError
 
+pytestmark = pytest.mark.no_cover
+
 JINJA = "a Jinja template"
 EITHER = "a Jinja or Mustache template"
 ERB = "a template with ERB tags"

@@ -32,7 +32,7 @@ from nginxopt.system import cluster
 from tests.fleet.fleets import FOUND, in_threads, rows
 from tests.support import ended
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = [pytest.mark.slow, pytest.mark.extended, pytest.mark.no_cover]
 
 PATIENCE = 240  # seconds; a busy machine is no failure
 

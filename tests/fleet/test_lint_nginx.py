@@ -11,7 +11,9 @@ from click.testing import CliRunner
 from nginxopt.cli import nginxopt
 from nginxopt.errors import MissingError
 from tests.fleet.fleets import lint, rows, tree
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
+
+pytestmark = pytest.mark.extended
 
 TRAVERSAL = b"server { listen 80; location /files { alias /srv/files/; } }\n"
 
@@ -21,7 +23,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_witnesses_are_confirmed_by_the_nginx_of_a_worker(tmp_path: Path) -> None:
     """Findings and notes are those of nginxopt lint --nginx, which name the nginx that was asked."""
     folder = tree(

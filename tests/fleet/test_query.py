@@ -99,6 +99,7 @@ def _queries(pid: int) -> bool:
     return sum(one > 0.1 for one in seconds) > 1 or sum(seconds) > 2
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_query_of_hours_is_interrupted(tmp_path: Path, number: signal.Signals) -> None:

@@ -16,6 +16,8 @@ from nginxopt.fleet.judging import JudgedText
 from nginxopt.fleet.result import PartialResult
 from nginxopt.fleet.tables import MOST, columns, row
 
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.fixture
 def part(tmp_path: Path) -> PartialResult:
@@ -27,6 +29,7 @@ def _text(data: bytes) -> JudgedText:
     return JudgedText(hashlib.sha256(data).hexdigest(), data, [])
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 def test_a_file_of_64_megabytes_is_written(part: PartialResult) -> None:
     """DuckDB gets more memory for a batch that needs it."""
@@ -40,6 +43,7 @@ def test_a_file_of_64_megabytes_is_written(part: PartialResult) -> None:
         assert database.execute("SELECT octet_length(content) FROM texts").fetchall() == [(len(data),)]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("count", "size"), [(1, 8_000_000), (MOST, 2_000), (2 * MOST + 1, 10)])
 def test_findings_of_any_size_are_written(part: PartialResult, count: int, size: int) -> None:
     """One message of megabytes, or many long ones, need more memory than a result usually takes."""

@@ -27,6 +27,8 @@ from nginxopt.version import Version
 from tests.config.test_corpus import CORPUS, rows
 from tests.format.texts import FEW_WORDS, SUPPRESSIONS, configurations
 
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
+
 STYLES = [IndentStyle(), IndentStyle(width=2), IndentStyle(tabs=True)]
 PUNCTUATION = (PieceKind.END, PieceKind.OPEN, PieceKind.CLOSE)
 

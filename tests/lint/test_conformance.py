@@ -104,8 +104,9 @@ def outside(model: Model) -> Iterator[Finding]:
 @pytest.mark.no_cover
 @pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
 def test_our_rules_pass(rule: Rule) -> None:
-    """Nothing is wrong with the rules of nginxopt; those about suppressions need all others."""
-    assert told(rule) == [] or rule.id in (FAULTY, UNUSED)
+    """Nothing is wrong with the rules of nginxopt; those about comments need all others (see `test_rules`)."""
+    needs_others = rule.id in (FAULTY, UNUSED)
+    assert [text for text in told(rule) if not needs_others or text.startswith("page:")] == []
 
 
 def test_a_whole_rule_passes() -> None:

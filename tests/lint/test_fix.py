@@ -17,6 +17,8 @@ from nginxopt.lint.run import Linted
 from nginxopt.text import Change, Edit, Span
 from tests.lintrules import about, fix_texts, rule_of, run_rules, texts_of
 
+pytestmark = pytest.mark.no_cover
+
 
 def result(text: bytes, *rules: Rule) -> bytes:
     """A text after the fixes of some rules."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from nginxopt.config import Config, load_text
 from nginxopt.config.inputs import read
 from nginxopt.errors import InputError
-from nginxopt.lint import Rule
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.conformance import HOST
 from nginxopt.lint.diagnostic import LONGEST_MESSAGE
@@ -22,6 +20,8 @@ from nginxopt.lint.examples import examples, wrapped
 from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
+
+pytestmark = pytest.mark.no_cover
 
 FIXTURES_ROOT = Path(__file__).parents[2] / "fixtures"
 FIXTURES = sorted(FIXTURES_ROOT.glob("*/*.conf"))
@@ -38,6 +38,7 @@ def messages(config: Config, target: Version) -> list[str]:
     return [text for finding in findings for text in (finding.message, *(note.message for note in finding.related))]
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_messages_are_short(target: Version) -> None:
@@ -48,14 +49,18 @@ def test_messages_are_short(target: Version) -> None:
     assert [text for text in texts if len(text) > LONGEST_MESSAGE] == []
 
 
-@pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
-def test_messages_are_whole(rule: Rule) -> None:
+@pytest.mark.extended
+def test_messages_are_whole() -> None:
     """With names of ordinary length a message is a sentence with nothing cut from it."""
-    for example in examples(rule.page):
-        config = load_text(wrapped(example.text, example.context), "a", missing_ok=True)
-        for text in messages(config, example.target or TARGETS[1]):
-            assert len(text) <= LONGEST_MESSAGE
-            assert "…" not in text
+    texts = {
+        text
+        for rule in catalogue().values()
+        for example in examples(rule.page)
+        for text in messages(
+            load_text(wrapped(example.text, example.context), "a", missing_ok=True), example.target or TARGETS[1]
+        )
+    }
+    assert [text for text in texts if len(text) > LONGEST_MESSAGE or "…" in text] == []
 
 
 @st.composite

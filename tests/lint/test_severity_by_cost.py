@@ -15,6 +15,8 @@ from nginxopt.lint.run import Selected, lint
 from tests.lintcheck import TARGET, diagnose, read
 from tests.rulegen import literal_rewrites
 
+pytestmark = pytest.mark.no_cover
+
 BULKS = {
     "map-regex-bulk": lambda count: "map $uri $x {\n" + "".join(f"~^/{n}x+$ 1;\n" for n in range(count)) + "}",
     "rewrite-literal-bulk": lambda count: f"server {{\n{literal_rewrites(count, ' last')}}}",

@@ -263,6 +263,7 @@ def test_a_witness_at_a_host_that_nobody_knows() -> None:
 # --- the law
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("number", range(3))

@@ -17,7 +17,7 @@ from nginxopt.semantics.variables import HTTP, STREAM
 from tests.lsp.editing import Editor, edited
 from tests.lsp.foreign import FOREIGN
 from tests.lsp.test_navigation import MAIN, SITE
-from tests.support import NGINXES, needs_nginx, run_nginx
+from tests.support import NGINXES, run_nginx
 
 _BEFORE = f"{MAIN}"
 
@@ -151,7 +151,7 @@ def test_the_cursor_is_found_in_any_beginning(offset: int) -> None:
         assert len(place.blocks) <= 2
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_nginx_knows_the_variables(tmp_path: Path) -> None:
     """One of the installed releases accepts each variable that is offered, but for that of HTTP/3."""
     unknown = set()

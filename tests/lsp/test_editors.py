@@ -16,6 +16,8 @@ from tests.lsp.editing import MAIN
 from tests.lsp.test_neovim import NVIM
 from tests.support import PATIENCE, ROOT
 
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
+
 _PAGE = (ROOT / "docs" / "guide" / "editors.md").read_text()
 _SCENE = """\
 local function has()

@@ -16,7 +16,11 @@ from tests.support import PATIENCE
 
 NVIM = shutil.which("nvim")
 
-pytestmark = pytest.mark.skipif(NVIM is None, reason="Neovim is not installed")
+pytestmark = [
+    pytest.mark.extended,
+    pytest.mark.no_cover,
+    pytest.mark.skipif(NVIM is None, reason="Neovim is not installed"),
+]
 
 _SCENE = """\
 local patience, command, folder = ...

@@ -17,6 +17,8 @@ from tests.lsp.editing import MAIN, SITE, at
 from tests.lsp.session import COMMAND, Session, run, session
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.extended
+
 _WHOLE = MAIN.replace("    include conf.d/*.conf;\n", SITE)
 
 

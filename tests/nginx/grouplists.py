@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tests.rewrite_fuzz.patterns import INFINITE, Pattern, pattern
-from tests.rewrite_fuzz.rules import target
+from tests.fuzz.rewrites.patterns import INFINITE, Pattern, pattern
+from tests.fuzz.rewrites.rules import target
 from tests.rulegen import token
 
 FLAGS = (b"permanent", b"redirect", b"last", b"break")

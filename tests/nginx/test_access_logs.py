@@ -17,9 +17,11 @@ from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.world import World
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
+from tests.fuzz.sites.stage import Stage
 from tests.request.test_connection import site, socket
-from tests.site_fuzz.stage import Stage
 from tests.support import PATIENCE
+
+pytestmark = pytest.mark.nginx
 
 FORMATS = {
     "combined": "",

@@ -12,6 +12,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose
 
+pytestmark = pytest.mark.nginx
+
 UPSTREAM = "server {{ listen unix:temp/up; return 200 {}; }}\n"
 
 

@@ -13,6 +13,8 @@ import pytest
 from nginxopt.system import nginx
 from tests.nginx.sides import Site, check, get, record
 
+pytestmark = pytest.mark.nginx
+
 FILES = {"html/l/file": "file", "html/l/sub/file": "sub", "html/page": "page"}
 SHOWN = "access_log access.log main; add_header X-Path '[$request_filename] [$1] $uri' always; server_name a.test;"
 HTTP = "log_format main '$status $uri [$request_filename] [$realpath_root] $sent_http_location';"

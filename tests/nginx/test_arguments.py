@@ -10,8 +10,10 @@ import pytest
 from nginxopt.config.declarations import PLACES, Declaration, declarations, names
 from nginxopt.system import nginx
 from nginxopt.version import Version
-from tests.site_fuzz.refusals import refused
-from tests.site_fuzz.stage import Stage
+from tests.fuzz.sites.refusals import refused
+from tests.fuzz.sites.stage import Stage
+
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
 
 _WHERE = {
     "http/location": "http {{ server {{ location / {{ {} }} }} }} events {{ }}",

@@ -21,9 +21,9 @@ from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
 from tests.nginx.benching import bench, needs_vegeta, processes, run, simple, wait_until
 from tests.nginx.modules import knows
-from tests.support import PATIENCE, needs_nginx
+from tests.support import PATIENCE
 
-pytestmark = needs_nginx
+pytestmark = pytest.mark.nginx
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop
 from nginxopt.system.cluster import connected
 from tests.bench.clusters import Cluster, cluster, running_below
 from tests.nginx.benching import bench, needs_vegeta, simple, wait_until
-from tests.support import PATIENCE, needs_nginx, the_nginx
+from tests.support import PATIENCE, the_nginx
 
-pytestmark = [needs_nginx, needs_vegeta]
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, needs_vegeta]
 
 
 @pytest.fixture(scope="module")

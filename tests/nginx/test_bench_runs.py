@@ -19,9 +19,9 @@ from nginxopt.bench.site import Generator
 from nginxopt.config import load_text
 from nginxopt.errors import RunError
 from tests.nginx.benching import GENERATORS, SECONDS, needs_valgrind, needs_vegeta, run, simple
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
 
-pytestmark = needs_nginx
+pytestmark = pytest.mark.nginx
 
 
 @pytest.fixture(params=GENERATORS)
@@ -154,6 +154,7 @@ def test_instructions(tmp_path: Path) -> None:
     assert second["4000 compiled"] == pytest.approx(first["4000 compiled"], rel=0.001)
 
 
+@pytest.mark.extended
 @needs_valgrind
 def test_instructions_of_a_map(tmp_path: Path) -> None:
     """The rows of a map are measured against their tree, by path and by header; both redirect to the same value."""

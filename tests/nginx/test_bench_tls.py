@@ -23,10 +23,10 @@ from nginxopt.errors import RunError
 from nginxopt.system import exchange
 from nginxopt.text import Source
 from tests.nginx.benching import GENERATORS, SECONDS, needs_valgrind, needs_vegeta, run
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
 
 pytestmark = [
-    needs_nginx,
+    pytest.mark.nginx,
     pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl: install it for these tests"),
 ]
 

@@ -15,6 +15,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 # {v}: what is compared. Answers of every kind; some conditions are never the first that is true.
 CHAIN = r"""
 if ({v} ~ ^/?old/a) {{ return 301 /new/a?u=$uri; }}

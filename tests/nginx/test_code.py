@@ -18,6 +18,8 @@ from nginxopt.version import Version
 from tests.nginx.modules import PERL, loading, require_modules
 from tests.nginx.running import running
 
+pytestmark = pytest.mark.nginx
+
 _LUA = ("ndk_http_module", "ngx_http_lua_module")
 _NJS = ("ngx_http_js_module",)
 _PERL = ("ngx_http_perl_module",)

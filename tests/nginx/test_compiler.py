@@ -24,6 +24,8 @@ from tests.config.test_corpus import CORPUS, is_plain, rows
 from tests.nginx.compiling import PHASES, REQUESTS, SECONDS, SEEDS, answers, check, compiled, different, keys
 from tests.nginx.sides import limited
 
+pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
+
 
 def spelled(seed: int, text: bytes) -> bytes:
     """The same rules in another spelling of the file: CRLF, comments behind rules, or all on one line."""

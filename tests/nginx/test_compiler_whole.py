@@ -16,6 +16,8 @@ from nginxopt.system.nginx import Instance
 from tests import rulegen
 from tests.nginx.compiling import REQUESTS, SEEDS, compiled, different, keys
 
+pytestmark = pytest.mark.nginx
+
 
 class Whole:
     """A random configuration of several servers, in files: what stands in each, and the URIs to ask.

@@ -18,6 +18,8 @@ from nginxopt.rewrite.questions import ask_whole
 from nginxopt.system import nginx
 from tests.rewrite import composed
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 WORDS = ["shop", "old", "blog", "a", "news", "Docs", "x1"]
 

@@ -18,6 +18,8 @@ from nginxopt.system.confinement import Confinement
 from nginxopt.system.nginx import Allowed, permission, trial
 from tests.support import PATIENCE, ROOT, the_nginx
 
+pytestmark = pytest.mark.nginx
+
 IS_ROOT = os.geteuid() == 0
 CONSTRUCTOR = '#include <stdio.h>\n__attribute__((constructor)) static void run(void) { fopen("%s", "w"); }\n'
 SITE = "events { }\nhttp {\n    server {\n        listen 127.0.0.1:1;\n        location / { return 200; }\n    }\n}\n"

@@ -13,6 +13,8 @@ from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
 from tests.support import run_nginx
 
+pytestmark = pytest.mark.nginx
+
 OLD = Version(1, 22, 1)
 
 FILES = {

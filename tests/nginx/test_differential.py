@@ -10,6 +10,8 @@ from nginxopt.system import nginx
 from tests import rulegen
 from tests.nginx.shapes import CLEAR, Compiled, Literal, exact, literals, naive
 
+pytestmark = pytest.mark.nginx
+
 PHASES: tuple[Phase, ...] = ("server", "location")
 
 # One rule of each class, with a case variant and a rule that ignores case.

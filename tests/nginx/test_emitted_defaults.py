@@ -12,6 +12,8 @@ from nginxopt.system.nginx import Binary, Instance
 from tests.nginx.sides import get
 from tests.rewrite.mutations.programs import KINDS
 
+pytestmark = pytest.mark.nginx
+
 DEFAULT = b'    default "";\n'
 # Keys, their other spellings and twins, what is no key, arguments; what an internal redirect leads to.
 TARGETS = (

@@ -17,6 +17,8 @@ from nginxopt.request.judgement import Answer
 from nginxopt.system import nginx
 from tests.cli.test_expectations import CONF
 
+pytestmark = pytest.mark.nginx
+
 Ran = tuple[int, str, str]
 
 ROWS = """\

@@ -25,6 +25,8 @@ from tests.nginx.test_groups import SET, SHOW
 from tests.nginx.test_groups_in_locations import LOCATIONS, SILENT
 from tests.nginx.test_surroundings import FILES, HTTP, SHOWN
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
+
 GIVES_UP = "^/l/g/(a+)+$"
 # Rules that go on with the new URI, break, loop, and fail; the filter passes all that begins like the one that fails.
 MIXED = rf"""rewrite ^/l/p/(.*)$ /l/moved/$1 permanent;

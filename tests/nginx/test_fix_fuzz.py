@@ -12,18 +12,20 @@ import pytest
 
 from nginxopt.system import nginx
 from nginxopt.version import dotted
-from tests.fix_fuzz import generate
-from tests.fix_fuzz.case import MAIN
-from tests.fix_fuzz.compare import as_it_is, without_connection
-from tests.fix_fuzz.origins import HTTP_KINDS, OTHER_KINDS
-from tests.fix_fuzz.seeded import SEEDED, Seeded
-from tests.fix_fuzz.show import reproduction
-from tests.fix_fuzz.trial import FEW_RUNS, RUNS, SELECTED, Fault, Trial, staged
+from tests.fuzz.fixes import generate
+from tests.fuzz.fixes.case import MAIN
+from tests.fuzz.fixes.compare import as_it_is, without_connection
+from tests.fuzz.fixes.origins import HTTP_KINDS, OTHER_KINDS
+from tests.fuzz.fixes.seeded import SEEDED, Seeded
+from tests.fuzz.fixes.show import reproduction
+from tests.fuzz.fixes.trial import FEW_RUNS, RUNS, SELECTED, Fault, Trial, staged
 from tests.nginx.modules import require_lua
 from tests.support import NGINXES
 
+pytestmark = pytest.mark.nginx
+
 COUNT = 20
-"""How many cases are made with each nginx; `python -m tests.fix_fuzz` makes as many as one likes."""
+"""How many cases are made with each nginx; `python -m tests.fuzz.fixes` makes as many as one likes."""
 
 PROMPT = tuple(kind for kind in (*HTTP_KINDS, *OTHER_KINDS) if kind not in ("closer", "serial"))
 """The kinds of origins whose answers do not depend on when they are asked: a busy machine makes no difference."""

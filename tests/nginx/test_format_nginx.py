@@ -16,6 +16,8 @@ from tests.format.test_format import CASES
 from tests.format.test_laws import contents
 from tests.support import run_nginx
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
+
 _DUMP = re.compile(rb"^# configuration file [^\n]*/nginx\.conf:\n(.*?)\n(?=# configuration file /|\Z)", re.DOTALL)
 """Matches the main file in the output of `nginx -T`, which its includes follow."""
 

@@ -17,6 +17,8 @@ from nginxopt.system.nginx import Instance
 from tests.nginx.compiling import different
 from tests.nginx.grouplists import random_list
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 SHOW = b'location / { add_header X "[$1][$2]"; return 200 "$uri $args"; }'
 SET = b"root /; set $sv s;"
 PREFIXES = b"".join(b"rewrite ^/p%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(9))

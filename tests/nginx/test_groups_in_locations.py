@@ -14,6 +14,8 @@ from nginxopt.system import nginx
 from tests.nginx.sides import HOST, Site, check, get, together
 from tests.nginx.test_surroundings import FAILS, FILES, GIVES_UP, HTTP, IN_LOCATION, SHOWN
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
+
 BREAKS = r"""rewrite ^/l/br/(.*)$ /l/file break;
 rewrite ^/l/to/(.*)$ /l/$1 break;
 """

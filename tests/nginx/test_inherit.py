@@ -22,6 +22,8 @@ from nginxopt.system.http import Client, RequestBytes
 from nginxopt.version import Version
 from tests.nginx.modules import require_directive
 
+pytestmark = pytest.mark.nginx
+
 OLD = Version(1, 22, 1)
 
 BACKENDS = 3

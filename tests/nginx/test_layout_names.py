@@ -12,6 +12,8 @@ import pytest
 from nginxopt.system import nginx
 from tests.nginx.layouts import DOCKER, LONG, Ran, accepted, output_of, server, tree
 
+pytestmark = pytest.mark.nginx
+
 
 @pytest.mark.parametrize("long", [False, True])
 @pytest.mark.parametrize("form", ["-o", "--write", "--write at once", "print"])

@@ -15,6 +15,8 @@ from nginxopt.system import nginx
 from tests.nginx.layouts import DEBIAN, DOCKER, LONG, RHEL, Ran, accepted, output_of, server, tree
 from tests.nginx.modules import has_stream
 
+pytestmark = pytest.mark.nginx
+
 
 @pytest.mark.parametrize(
     ("layout", "files"),

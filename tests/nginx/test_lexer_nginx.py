@@ -18,9 +18,9 @@ from nginxopt.errors import InputError
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from nginxopt.text import Source, encode
-from tests.support import Complaint, needs_nginx, nginx_test, the_nginx
+from tests.support import Complaint, nginx_test, the_nginx
 
-pytestmark = needs_nginx
+pytestmark = pytest.mark.nginx
 
 FIXTURES = [HealthCheck.function_scoped_fixture]
 NAME = "nginx.conf"

@@ -14,6 +14,8 @@ from nginxopt.rewrite.questions import ask, ask_whole
 from nginxopt.system import nginx
 from tests.rewrite import composed
 
+pytestmark = pytest.mark.nginx
+
 CASES = {
     "fifty": composed.by_default(50),
     "default": composed.by_default(52),

@@ -16,6 +16,8 @@ from nginxopt.semantics import read_addresses, sockets
 from nginxopt.system import nginx
 from tests.lintcheck import TARGET, read
 
+pytestmark = pytest.mark.nginx
+
 PAIRS = [
     ("18080", "*:18080"),
     ("18080", "0.0.0.0:18080"),

@@ -13,6 +13,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get
 
+pytestmark = pytest.mark.nginx
+
 # Some match what others do, and some are in a level of their own of the group.
 RUN = r"""
 location ~ ^/old/(\w+)$ { return 301 /new/$1; }

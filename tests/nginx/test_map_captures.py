@@ -13,6 +13,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get
 
+pytestmark = pytest.mark.nginx
+
 MAP = 'map $uri $new { "~^/hit/(.*)" v; default d; }'
 TREE = 'map $uri $new { default $t; } map $uri $t { "~^(?!/hit/)" d; "~^/hit/(.*)" v; }'
 """The same as a tree may be: another pattern matches on a miss."""

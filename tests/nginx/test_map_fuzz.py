@@ -1,4 +1,4 @@
-"""Some maps with regular expressions before and after; `python -m tests.map_fuzz` runs as many as wanted."""
+"""Some maps with regular expressions before and after; `python -m tests.fuzz.maps` runs as many as wanted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from dataclasses import replace
 import pytest
 
 from nginxopt.system import nginx
-from tests.map_fuzz.cases import PROFILES, Case, Kind, Row, generate
-from tests.map_fuzz.check import examine, report
-from tests.map_fuzz.mutants import mutant
-from tests.map_fuzz.sides import AFTER, Trial, compare
-from tests.map_fuzz.sources import SOURCES
+from tests.fuzz.maps.cases import PROFILES, Case, Kind, Row, generate
+from tests.fuzz.maps.check import examine, report
+from tests.fuzz.maps.mutants import mutant
+from tests.fuzz.maps.sides import AFTER, Trial, compare
+from tests.fuzz.maps.sources import SOURCES
+
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
 
 COUNT, SUBJECTS, MUTANTS = 40, 120, 4
 

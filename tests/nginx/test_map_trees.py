@@ -13,6 +13,8 @@ from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
 from tests.rewrite.maps.maplists import maps
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 ROWS = "".join(f'"~^/archive/{number}-.*$" /news/{number};\n"~^/Docs/n{number}/(.*)$" "/d/$1";' for number in range(30))
 UNANCHORED = "".join(f'"~topic{number}[0-9]+" /topic/{number};\n' for number in range(8))
 

@@ -13,6 +13,8 @@ from nginxopt.errors import InputError
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 
+pytestmark = pytest.mark.nginx
+
 SAYS_M = 'location / { return 200 "$m"; }'
 LETTERS = string.ascii_lowercase * 160
 

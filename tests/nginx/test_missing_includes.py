@@ -15,6 +15,8 @@ from tests.nginx.modules import LUA, require_lua, require_njs
 from tests.nginx.sides import Site, check, compiled, get, record
 from tests.nginx.test_surroundings import FILES, GIVES_UP, HTTP, MOVED, NJS, REQUESTS, RULES
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 BETWEEN = MOVED.splitlines(keepends=True)
 PARTS = ("".join(BETWEEN[:5]), "".join(BETWEEN[5:10]), "".join(BETWEEN[10:]))
 """The rules in three parts, with the missing file between each two."""

@@ -15,6 +15,8 @@ from tests.lintcheck import diagnose
 from tests.nginx.test_sessions import reload
 from tests.support import PATIENCE, USER
 
+pytestmark = pytest.mark.nginx
+
 NAME = "shop-1.eu-west-1.elb.amazonaws.com"
 UNSHARE = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"')
 """Runs a command that has a `/etc/hosts` of its own, which is the first argument."""

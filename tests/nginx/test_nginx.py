@@ -13,6 +13,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.support import PATIENCE, ended
 
+pytestmark = pytest.mark.nginx
+
 SERVER = b"""
 location / { return 200 "uri=[$uri]"; }
 location = /closes { return 500; }

@@ -28,6 +28,8 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 KEYS = " ".join(f"/key/{number} {number};" for number in range(2_500))
 # What rules find: a map that is too large, gzip_comp_level, tcp_nopush without sendfile, a server without a pool, ...
 SLOW_HTTP = f"""

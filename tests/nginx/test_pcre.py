@@ -15,6 +15,8 @@ from nginxopt.system.nginx import Instance
 from tests.nginx.compiling import check, different
 from tests.rewrite.test_rewrite_pcre import BACKTRACKING, OTHER
 
+pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
+
 # The pattern of a rule that stays, and URIs on which some library finds a match and another none.
 ODD: dict[bytes, tuple[bytes, ...]] = {
     rb"^/id/[0-9]{,3}$": (b"/id/42", b"/id/", b"/id/4{,3}", b"/id/0{,3}"),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config.placeholders import BRACES
-from tests.support import needs_nginx, nginx_test
+from tests.support import nginx_test
 
-pytestmark = needs_nginx
+pytestmark = pytest.mark.nginx
 
 SITE = "events {{ }} http {{ server {{ set $name 1; location / {{ return 200 {}; }} }} }}"
 

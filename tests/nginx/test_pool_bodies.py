@@ -24,6 +24,8 @@ from tests.nginx.pools import (
 )
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 BODILESS = {
     "a body that is not passed on": "location / {\n    proxy_pass http://app;\n    proxy_pass_request_body off;\n}",
     "the subrequest of auth_request": (

@@ -36,6 +36,8 @@ from tests.nginx.pools import (
     whole,
 )
 
+pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
+
 KINDS = {
     "16: sub_filter and a server that compresses for HTTP/1.1": (
         origins.compressing,

@@ -9,6 +9,8 @@ import pytest
 from nginxopt.system import nginx
 from tests.support import USER
 
+pytestmark = pytest.mark.nginx
+
 _SERVER = "daemon off; pid nginx.pid; error_log error.log; events { } http { access_log off; %s }"
 
 

@@ -22,6 +22,8 @@ from nginxopt.version import Version
 from tests.nginx.running import running
 from tests.support import NGINXES, nginx_verdict
 
+pytestmark = pytest.mark.nginx
+
 _TCP = ("listen {on} ssl;", "listen {on} ssl default_server;")
 _QUIC = ("listen {on} quic;", "listen {on} quic reuseport;", "listen {on} quic default_server;")
 SETS = [

@@ -9,8 +9,10 @@ import pytest
 from nginxopt._native import request_settings
 from nginxopt.system import nginx
 from nginxopt.system.nginx import Verdict
-from tests.site_fuzz.refusals import play, refused
-from tests.site_fuzz.stage import Stage
+from tests.fuzz.sites.refusals import play, refused
+from tests.fuzz.sites.stage import Stage
+
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
 
 _NAMES = sorted(
     {*request_settings(), "rewrite", "return", "set", "break", "listen", "server_name", "location", "if",

@@ -18,6 +18,8 @@ from tests.nginx.modules import require_directive
 from tests.nginx.pools import get, inside, pools_by_default, version, whole
 from tests.support import PATIENCE
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n"
 KEPT = 'proxy_http_version 1.1; proxy_set_header Connection "";'
 CLEARED = 'proxy_set_header Content-Length "";'

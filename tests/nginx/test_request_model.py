@@ -11,6 +11,11 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.system import nginx
+from tests.fuzz.sites.batch import Observation
+from tests.fuzz.sites.compare import differences
+from tests.fuzz.sites.messages import Request, response
+from tests.fuzz.sites.model import Model, build
+from tests.fuzz.sites.stage import Stage
 from tests.nginx import test_semantics
 from tests.nginx.modules import knows
 from tests.nginx.request_model import (
@@ -26,11 +31,8 @@ from tests.nginx.request_model import (
     wire,
 )
 from tests.nginx.request_model.experiment import Experiment, asked, shown
-from tests.site_fuzz.batch import Observation
-from tests.site_fuzz.compare import differences
-from tests.site_fuzz.messages import Request, response
-from tests.site_fuzz.model import Model, build
-from tests.site_fuzz.stage import Stage
+
+pytestmark = pytest.mark.nginx
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *table.TABLE,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from socket import create_connection
 
+import pytest
+
 from nginxopt.system import nginx
+from tests.fuzz.sites.stage import Stage
 from tests.nginx.test_access_logs import sent_as_http2
-from tests.site_fuzz.stage import Stage
 from tests.support import PATIENCE
+
+pytestmark = pytest.mark.nginx
 
 SERVER = """
     map $request_uri $has_newline { "~\\n" found; default none; }

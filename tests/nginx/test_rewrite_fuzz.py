@@ -1,4 +1,4 @@
-"""A few whole configurations through the command line; `python -m tests.rewrite_fuzz` runs as many as wanted."""
+"""A few whole configurations through the command line; `python -m tests.fuzz.rewrites` runs as many as wanted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
-from tests.rewrite_fuzz.check import Failure, check, compare
-from tests.rewrite_fuzz.generate import Case, Command, generate
-from tests.rewrite_fuzz.minimise import minimise, reproduction
-from tests.rewrite_fuzz.nodes import Node, render
-from tests.rewrite_fuzz.requests import Ask
-from tests.rewrite_fuzz.sides import Bench, Observation
+from tests.fuzz.nodes import Node, render
+from tests.fuzz.rewrites.check import Failure, check, compare
+from tests.fuzz.rewrites.generate import Case, Command, generate
+from tests.fuzz.rewrites.minimise import minimised, reproduction
+from tests.fuzz.rewrites.requests import Ask
+from tests.fuzz.rewrites.sides import Bench, Observation
+
+pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
 
 COUNT = 14
 REQUESTS = 150
@@ -144,7 +146,7 @@ def test_a_failure_is_made_small(binary: nginx.Binary, tmp_path: Path) -> None:
     with Bench(tmp_path, binary) as bench:
         failure = check(bench, case, damage).failure
         assert failure is not None
-        smallest = minimise(bench, case, failure, damage=damage)
+        smallest = minimised(bench, case, failure, damage=damage)
     assert smallest is not None
     text = reproduction(*smallest)
     assert text.count("rewrite ^") == 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+from operator import attrgetter
+
 import pytest
-from _pytest.mark import ParameterSet
 
 from nginxopt.lint import Rule, Safety
 from nginxopt.lint.catalogue import catalogue
@@ -15,24 +18,26 @@ from tests.nginx.example import verdict_on, warnings
 from tests.nginx.modules import has_stream
 from tests.support import NGINXES
 
-
-def cases(*kinds: str) -> list[ParameterSet]:
-    """The examples of these kinds."""
-    return [
-        pytest.param(rule, example, id=f"{rule.id}-{example.kind}-{number}")
-        for rule in catalogue().values()
-        for number, example in enumerate(examples(rule.page), 1)
-        if example.kind in kinds
-    ]
+pytestmark = pytest.mark.nginx
 
 
-def nginx_for(example: Example, binary: nginx.Binary) -> nginx.Binary:
-    """This nginx, or one that is as new as the example asks and has its modules; the test is skipped without one."""
+EVERY_RULE = pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
+
+
+def numbered(rule: Rule, *kinds: str) -> Iterator[tuple[int, Example]]:
+    """Yield the examples of these kinds with their numbers on the page; all if none is named."""
+    for number, example in enumerate(examples(rule.page), 1):
+        if not kinds or example.kind in kinds:
+            yield number, example
+
+
+def nginx_for(example: Example, binary: nginx.Binary) -> nginx.Binary | None:
+    """This nginx, or one that is as new as the example asks and has its modules; None if there is none."""
     for candidate in (binary, *NGINXES):
         is_new = example.target is None or example.target <= Version.of(candidate.version)
         if is_new and ("stream {" not in example.text or has_stream(candidate)):
             return candidate
-    pytest.skip(f"an example for nginx {example.target or 'with stream'}")
+    return None
 
 
 def _is_refused(rule: Rule, example: Example) -> bool:
@@ -40,24 +45,34 @@ def _is_refused(rule: Rule, example: Example) -> bool:
     return example.kind == "bad" and (rule.category == "refused" or rule.by_release)
 
 
-@pytest.mark.parametrize(("rule", "example"), cases("bad", "good", "silent"))
-def test_nginx_accepts(binary: nginx.Binary, rule: Rule, example: Example) -> None:
+@EVERY_RULE
+def test_nginx_accepts(binary: nginx.Binary, rule: Rule) -> None:
     """An example is a configuration that nginx accepts, but for bad ones of rules about what it refuses."""
-    verdict = verdict_on(nginx_for(example, binary), wrapped(example.text, example.context))
-    assert verdict.ok or _is_refused(rule, example), str(verdict)
+    refused = []
+    for number, example in numbered(rule):
+        asked = nginx_for(example, binary)
+        if asked is None or _is_refused(rule, example):
+            continue
+        verdict = verdict_on(asked, wrapped(example.text, example.context))
+        if not verdict.ok:
+            refused.append(f"{example.kind} example, number {number} of the page: {verdict}")
+    assert refused == []
 
 
-@pytest.mark.parametrize(("rule", "example"), cases("bad"))
-@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
-def test_nginx_accepts_what_is_fixed(binary: nginx.Binary, rule: Rule, example: Example, unsafe: bool) -> None:
+@EVERY_RULE
+def test_nginx_accepts_what_is_fixed(binary: nginx.Binary, rule: Rule) -> None:
     """nginx accepts a fixed example, with no more warnings than before but that a form is deprecated since."""
-    if not (rule.fixes if unsafe else Safety.SAFE in rule.fixes):
-        return
-    binary, data = nginx_for(example, binary), wrapped(example.text, example.context)
-    target = example.target or TARGET
-    fixed = fix_text(rule.id, data, target=target, unsafe=unsafe)
-    before, after = verdict_on(binary, data), verdict_on(binary, fixed)
-    assert after.ok or (fixed == data and not before.ok), str(after)
-    is_newer = Version.of(binary.version) > target
-    added = [text for text in warnings(after) if not (is_newer and "is deprecated" in text)]
-    assert len(added) <= len(warnings(before))
+    wrong = []
+    for (number, example), unsafe in product(numbered(rule, "bad"), (False, True)):
+        asked = nginx_for(example, binary)
+        if asked is None or not (rule.fixes if unsafe else Safety.SAFE in rule.fixes):
+            continue
+        data, target = wrapped(example.text, example.context), example.target or TARGET
+        fixed = fix_text(rule.id, data, target=target, unsafe=unsafe)
+        before, after = verdict_on(asked, data), verdict_on(asked, fixed)
+        is_newer = Version.of(asked.version) > target
+        added = [text for text in warnings(after) if not (is_newer and "is deprecated" in text)]
+        is_accepted = after.ok or (fixed == data and not before.ok)
+        if not is_accepted or len(added) > len(warnings(before)):
+            wrong.append(f"example number {number} of the page, {unsafe=}: {after}")
+    assert wrong == []

@@ -1,7 +1,11 @@
 """nginx accepts the random rules of tests.rulegen."""
 
+import pytest
+
 from nginxopt.system import nginx
 from tests.rulegen import PATTERNS, generate
+
+pytestmark = pytest.mark.nginx
 
 
 def test_nginx_accepts_every_list(binary: nginx.Binary) -> None:

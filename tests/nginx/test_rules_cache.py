@@ -20,6 +20,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
 
+pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
+
 BODY = b"x" * 1000
 ONE = RequestBytes(b"GET /static/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
 PATH = "proxy_cache_path cache keys_zone=pages:1m max_size=10m;\n"

@@ -16,6 +16,8 @@ from nginxopt.system.http import Client, RequestBytes
 from tests.lintcheck import diagnose, fixed
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 TEXT = b"a { color: red }\n" * 400
 NOISE = os.urandom(8000)
 FILES = {"html/a.css": TEXT, "html/a.js": TEXT, "html/a.html": TEXT, "html/a.png": NOISE, "html/a.svg": TEXT}

@@ -11,6 +11,8 @@ from nginxopt.version import Version
 from tests.lintcheck import diagnose, judge
 from tests.nginx.example import verdict_on
 
+pytestmark = pytest.mark.nginx
+
 _RULES = (
     *("misplaced-directive", "wrong-arguments", "removed-directive", "newer-directive"),
     *("duplicate-directive", "duplicate-location"),

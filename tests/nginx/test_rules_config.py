@@ -7,6 +7,8 @@ import pytest
 from nginxopt.system import nginx
 from tests.lintcheck import fixed
 
+pytestmark = pytest.mark.nginx
+
 LOCATIONS = {
     "proxy_buferring": "proxy_buferring off;\nproxy_pass http://127.0.0.1:8080;\n",
     "retrun": "retrun 301 /a;\n",

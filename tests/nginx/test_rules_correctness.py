@@ -15,6 +15,8 @@ from tests.lintcheck import diagnose, judge
 from tests.nginx.example import verdict_on, warnings
 from tests.nginx.test_rules_security import answered, request_of, witness_of
 
+pytestmark = pytest.mark.nginx
+
 PAIR = "server {{ listen 80; server_name a.test; }}\nserver {{ listen 80; server_name {names}; }}\n"
 
 

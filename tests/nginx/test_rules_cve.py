@@ -18,6 +18,8 @@ from nginxopt.system.http import RequestBytes
 from nginxopt.version import dotted
 from tests.lintcheck import diagnose
 
+pytestmark = pytest.mark.nginx
+
 RULE = "rewrite-capture-cve"
 _LONG = 1500
 

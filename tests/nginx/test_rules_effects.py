@@ -14,6 +14,8 @@ from tests.lintcheck import diagnose
 from tests.nginx.example import verdict_on
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 TEXT = b"a { color: red }\n" * 400
 
 

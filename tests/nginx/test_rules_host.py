@@ -17,7 +17,10 @@ from nginxopt.system.host import read_host
 from tests.lintcheck import judge, read
 from tests.nginx.modules import is_built_with
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits of the machine are read on Linux only")
+pytestmark = [
+    pytest.mark.nginx,
+    pytest.mark.skipif(sys.platform != "linux", reason="the limits of the machine are read on Linux only"),
+]
 
 USER = "user root root;\n" if os.geteuid() == 0 else ""
 

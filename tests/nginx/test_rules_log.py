@@ -12,6 +12,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import fixed
 
+pytestmark = pytest.mark.nginx
+
 ASK = RequestBytes(b"GET /file HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n", alone=True)
 FILES = {"html/file": b"text"}
 

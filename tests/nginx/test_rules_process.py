@@ -16,6 +16,8 @@ from tests.lintcheck import fixed
 from tests.nginx.running import Running, running
 from tests.support import PATIENCE, run_nginx
 
+pytestmark = pytest.mark.nginx
+
 HTTP = "http { access_log off; server { listen unix:socket; location / { return 200 ok; } } }\n"
 PROXY = (
     "http {{ access_log off; server {{ listen unix:socket; location / {{ proxy_pass http://127.0.0.1:{0}; }} }} }}\n"

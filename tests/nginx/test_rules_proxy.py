@@ -24,6 +24,8 @@ from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, fixed, read
 
+pytestmark = pytest.mark.nginx
+
 REQUESTS = 20
 OLD = Version(1, 22, 1)
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])

@@ -18,9 +18,9 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, read
 from tests.nginx.raw import answers, get, location
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
 
-pytestmark = needs_nginx
+pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
 
 URIS = ["/", "/a", "/b", "/a/", "/b/", "/a/b", "/b/a", "/c", "/a/c", "/c/a.x", "/b.x"]
 
@@ -98,6 +98,7 @@ def steps(texts: list[str], found: list[RedirectChain], binary: nginx.Binary) ->
             yield redirect.uri, redirect.target, by_uri[requests.index(redirect.uri)]
 
 
+@pytest.mark.extended
 def test_nginx_takes_the_steps_of_random_chains(each_binary: nginx.Binary) -> None:
     """Each step of a chain or loop over random servers is what nginx answers."""
     texts: list[str] = []

@@ -13,9 +13,9 @@ from nginxopt.system.http import RequestBytes
 from tests.lintcheck import TARGET, diagnose, fix_text, fixed, read
 from tests.nginx.example import verdict_on
 from tests.nginx.raw import answers, get, location
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
 
-pytestmark = needs_nginx
+pytestmark = pytest.mark.nginx
 
 STATE = 'location / { return 200 "uri=[$uri] args=[$args]"; }'
 

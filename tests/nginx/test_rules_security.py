@@ -18,6 +18,8 @@ from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
 from tests.nginx.example import certificate
 
+pytestmark = pytest.mark.nginx
+
 SECRET = b"not to be read"
 FILES = {"html/shop/files/a.txt": b"a file", "html/shop/secret": SECRET}
 ECHO = b'server { listen unix:temp/echo; location / { return 200 "[$request_method $request_uri]"; } }'
@@ -259,6 +261,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("server", REPEATED.values(), ids=REPEATED)
 def test_pcre_gives_up(each_binary: nginx.Binary, server: str) -> None:
     """nginx answers the witness of `redos`, which is short, with 500, as PCRE2 reaches its match limit."""

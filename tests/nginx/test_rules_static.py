@@ -14,6 +14,8 @@ from nginxopt.system.http import RequestBytes
 from tests.lintcheck import fixed
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 SIZE = 6_000_000
 BUFFERS = 2 * 32_768
 """How much a worker reads of a file before it writes, by the default of `output_buffers`."""

@@ -17,6 +17,8 @@ from nginxopt.system import nginx
 from tests.lintcheck import fixed
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 TARGET = "1.22.1"
 CLIENTS = [
     (ssl.TLSVersion.TLSv1_2, "tickets"),

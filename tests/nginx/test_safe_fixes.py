@@ -12,6 +12,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import fixed
 
+pytestmark = pytest.mark.nginx
+
 BIG = bytes(range(256)) * 40_000
 FILES = {"html/big": BIG, "html/a.txt": b"a" * 300, "html/index.html": b"<p>one</p>"}
 URIS = [

@@ -11,6 +11,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.experiments import say
 
+pytestmark = pytest.mark.nginx
+
 STATE = 'location / { return 200 "uri=[$uri] args=[$args]"; }'
 
 

@@ -13,6 +13,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.experiments import say
 
+pytestmark = pytest.mark.nginx
+
 OK = ""  # nothing is said
 
 

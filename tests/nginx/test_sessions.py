@@ -20,6 +20,8 @@ from tests.nginx.running import Running, running
 from tests.nginx.test_rules_tls import client, connected
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.nginx
+
 TICKETS = {"ssl-session-cache": "ssl_session_tickets off;", "ssl-session-tickets": ""}
 TARGETS = {"ssl-session-cache": "1.22.1", "ssl-session-tickets": "1.28.0"}
 

@@ -1,4 +1,4 @@
-"""A few whole sites through nginx and the model; `python -m tests.site_fuzz` plays as many as wanted."""
+"""A few whole sites through nginx and the model; `python -m tests.fuzz.sites` plays as many as wanted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from nginxopt.system import nginx
-from tests.rewrite_fuzz.nodes import walk
-from tests.site_fuzz.batch import Batch, made
-from tests.site_fuzz.generate import Site, site
-from tests.site_fuzz.play import Damage, Figures, minimal, play, reproduction
-from tests.site_fuzz.stage import Stage
-from tests.site_fuzz.words import b, d
+from tests.fuzz.nodes import walk
+from tests.fuzz.sites.batch import Batch, made
+from tests.fuzz.sites.generate import Site, site
+from tests.fuzz.sites.play import Damage, Figures, minimal, play, reproduction
+from tests.fuzz.sites.stage import Stage
+from tests.fuzz.sites.words import b, d
+
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
 
 SITES, EACH = 30, 40
 MOST_UNKNOWN = 0.05
@@ -37,7 +39,9 @@ def by_hand() -> Batch:
     server = b("server", inner=[d("listen", "127.0.0.1:{P}"), d("access_log", "logs/a.log", "l1"), *locations])
     formats = "".join(f"log_format l{n} '{n}\t$http_x_n\t$status\t$uri\t$args';" for n in range(1, 6))
     uris = ["/f.txt", "/p/x", "/t", "/t?x", "/r", "/r/y", "/nx"]
-    return Batch(f"root {{T}}/r; access_log off; {formats}", [Site("by hand", 1, [server], ["a.test"], uris, [0])])
+    return Batch(
+        f"root {{T}}/r; {formats} access_log logs/a.log l1;", [Site("by hand", 1, [server], ["a.test"], uris, [0])]
+    )
 
 
 def setting(kind: str, field: str, change: Callable[[Any], Any]) -> Damage:

@@ -12,10 +12,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from nginxopt.system import nginx
 from tests.lintcheck import diagnose, fixed
 from tests.nginx.example import certificate
 from tests.support import PATIENCE
+
+pytestmark = pytest.mark.nginx
 
 SERVER = (
     "server {{ listen unix:tls ssl; ssl_certificate {0}cert.pem; ssl_certificate_key {0}key.pem; ssl_stapling on; }}\n"

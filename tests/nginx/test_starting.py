@@ -17,6 +17,8 @@ from nginxopt.system import process
 from tests.nginx import starting
 from tests.support import PATIENCE, ROOT
 
+pytestmark = pytest.mark.nginx
+
 _SCRIPT = """
 import os, signal, subprocess, sys
 from pathlib import Path

@@ -18,6 +18,8 @@ from nginxopt.system.nginx import Instance
 from tests.nginx.modules import LUA, require_lua, require_njs
 from tests.nginx.sides import Site, check, get, limited, record, together
 
+pytestmark = pytest.mark.nginx
+
 GIVES_UP = "^/l/(a+)+$"
 FAILS = f"rewrite {GIVES_UP} /l/kept permanent;\n"
 MOVED = r"""rewrite ^/l/old$ /l/new permanent;

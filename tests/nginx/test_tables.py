@@ -14,6 +14,8 @@ from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary, Instance
 from tests.tables import SAMPLES, apache_lists, checked, compiled, csv_tables, lists
 
+pytestmark = [pytest.mark.nginx, pytest.mark.extended]
+
 HOST = b"Host: nxo.test\r\n\r\n"
 
 

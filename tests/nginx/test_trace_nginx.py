@@ -23,6 +23,8 @@ from nginxopt.system import nginx
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.exchange import Response
 
+pytestmark = pytest.mark.nginx
+
 probe = cache(builds.probe)  # a binary is run once to learn its build
 
 QUIC = "listen 443 quic;"

@@ -11,6 +11,8 @@ from nginxopt.config.filesystem import Overlay
 from nginxopt.system.nginx import Verdict, trial
 from tests.support import the_nginx
 
+pytestmark = pytest.mark.nginx
+
 MAIN = (
     "pid {outside}/nginx.pid;\nerror_log {log};\nevents {}\nhttp {\n    access_log off;\n    include sites/*.conf;\n}\n"
 )

@@ -13,6 +13,8 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
 
+pytestmark = pytest.mark.nginx
+
 OLD = Version(1, 22, 1)
 
 # Nobody listens at port 1: where nginx went is told by its error log.

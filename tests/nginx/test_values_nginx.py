@@ -11,6 +11,8 @@ from nginxopt.semantics import values
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 
+pytestmark = pytest.mark.nginx
+
 TIMES = (
     "0", "0s", "1", "75s", "1m", "1m 30s", "1m30s", "1m30", "1h1", "500ms", "0ms", "1s500ms", "1s 500ms", "1 500ms",
     "1 5", "1 ", "s", "ms", "1ms2", "1ms 2", "1 2ms", "1M", "2M 3w", "1y", "1y6M", "6M1y", "1d 1h", "1h 1d", "1m1m",

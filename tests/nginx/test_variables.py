@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nginxopt.lint import Safety
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
 from tests.nginx.modules import LUA, require_lua
+
+pytestmark = pytest.mark.nginx
 
 
 def test_lua_reads_the_variable_of_a_map(binary: nginx.Binary) -> None:

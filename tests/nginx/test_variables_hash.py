@@ -11,6 +11,8 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import emit, plan, prove
 from nginxopt.system.nginx import Binary
 
+pytestmark = pytest.mark.nginx
+
 WARNING = "variables_hash"
 RULES = "rewrite ^/a$ /b permanent; rewrite ^/c$ https://$host/d redirect; rewrite ^/e$ /f last;"
 DEFINITIONS = ("map $uri $@ { a b; }\n", "split_clients $uri $@ { * b; }\n", "geo $@ { default 1; }\n")

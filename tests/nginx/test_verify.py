@@ -32,6 +32,8 @@ from tests.verify.pairs import (
     whole,
 )
 
+pytestmark = pytest.mark.nginx
+
 _CHANGING = re.compile(rb"^(?:Date|ETag|Last-Modified): .*\r\n", re.MULTILINE)
 _ECHO = 'server { listen 127.0.0.1:{U}; location / { return 200 "$request $http_host $http_x"; } }'
 _PATHS = ("/", "/a", "/a/", "/a/b", "/a/f.txt", "/b", "/c", "/f.txt", "/nx", "/old", "/x", "/x/y", "/x.php", "/ab?x=1")
@@ -112,6 +114,7 @@ def arrange(folder: Path, existing: tuple[str, ...], missing: tuple[str, ...]) -
     assert not any(Path(name).is_file() for name in missing)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("pair", MISTAKES, ids=lambda pair: pair.name)
 def test_nginx_answers_a_witness_differently(pair: Pair, binary: nginx.Binary, tmp_path: Path) -> None:
     """The request that `verify` names is answered differently by nginx, too."""

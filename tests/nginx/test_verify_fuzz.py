@@ -1,4 +1,4 @@
-"""A few pairs of sites through `verify` and nginx; `python -m tests.verify_fuzz` plays as many as wanted."""
+"""A few pairs of sites through `verify` and nginx; `python -m tests.fuzz.verify` plays as many as wanted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 
 from nginxopt.system import nginx
 from nginxopt.verify import Verification, verify
-from tests.site_fuzz.around import http_without_logs
-from tests.site_fuzz.messages import request
-from tests.site_fuzz.stage import Stage
-from tests.verify_fuzz import by_hand as written
-from tests.verify_fuzz import by_nginx, captures, includes, maps, sites
-from tests.verify_fuzz.case import Case, Edited, Figures
+from tests.fuzz.sites.around import http_without_logs
+from tests.fuzz.sites.messages import request
+from tests.fuzz.sites.stage import Stage
+from tests.fuzz.verify import by_hand as written
+from tests.fuzz.verify import by_nginx, captures, includes, maps, sites
+from tests.fuzz.verify.case import Case, Edited, Figures
+
+pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
 
 SEED = 12
 EQUIVALENT = Verification(None, (), 1, 0, ())

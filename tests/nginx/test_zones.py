@@ -10,6 +10,8 @@ from nginxopt.system import nginx
 from tests.lintcheck import fix_text
 from tests.nginx.modules import LUA
 
+pytestmark = pytest.mark.nginx
+
 PATHS = "".join(f"    {name}_temp_path temp/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 
 # Who has a zone of the name -> what stands in main, in http, and behind it.

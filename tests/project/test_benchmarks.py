@@ -38,7 +38,6 @@ from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
-from tests.support import needs_nginx
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -106,7 +105,7 @@ def test_speed_of_a_failure(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert "ended with 3" in capsys.readouterr().err
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_memory(capsys: pytest.CaptureFixture[str]) -> None:
     """Both forms are measured, and nginx accepts both."""
     assert memory.main(["--sizes", "40", "--mixes", "wild", "--rounds", "1", "--json"]) in (0, 1)
@@ -131,7 +130,8 @@ def test_regex_rows() -> None:
     assert all(any(pattern.search(target) for pattern in patterns) for target in (first, last))
 
 
-@needs_nginx
+@pytest.mark.extended
+@pytest.mark.nginx
 def test_regex_map(capsys: pytest.CaptureFixture[str]) -> None:
     """A map is measured before and after the command, and both answer alike."""
     options = ["--sizes", "60", "--rounds", "1", "--no-instructions"]
@@ -144,7 +144,7 @@ def test_regex_map(capsys: pytest.CaptureFixture[str]) -> None:
     assert result["command"]["wall"] > 0
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_regex_map_of_a_wrong_result() -> None:
     """What answers in another way is no result."""
     original, other = (
@@ -156,7 +156,7 @@ def test_regex_map_of_a_wrong_result() -> None:
         regex_map.same_answers(nginx.find(), original, other, probes)
 
 
-@needs_nginx
+@pytest.mark.nginx
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind: install it to count instructions")
 def test_instructions() -> None:
     """Rules cost instructions, many more than what they compile to."""

@@ -301,6 +301,7 @@ def test_a_comment_has_what_is_new(tmp_path: Path) -> None:
     assert "[wrong-arguments]" in comment
 
 
+@pytest.mark.extended
 def test_redirects_are_a_gate(tmp_path: Path) -> None:
     """The commands for tables record one that passes, and fail once the configuration answers otherwise."""
     record, github, junit = re.findall(r"^    (nginxopt test .*)$", TEXT, re.MULTILINE)

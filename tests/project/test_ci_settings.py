@@ -234,6 +234,7 @@ def test_a_base_that_cannot_be_fetched_fails(project: Project, act: Act) -> None
     assert not (clone / "ran").exists()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("branch", ["$(touch${IFS}ran)", "a;touch${IFS}ran", "--upload-pack=touch", "main"])
 def test_a_branch_has_any_name(project: Project, act: Act, branch: str) -> None:
     """The name of a branch is neither run nor taken for the base."""

@@ -1,4 +1,4 @@
-"""A few mutated configurations through the whole command; `python -m tests.fuzz` runs as many as wanted."""
+"""A few mutated configurations through the whole command; `python -m tests.fuzz.configs` runs as many as wanted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import examples, wrapped
 from nginxopt.system import nginx
-from tests.fuzz import ALL, FaultError, Fuzz, files_in, mutated, run, texts
-from tests.support import needs_nginx
+from tests.fuzz.configs import ALL, FaultError, Fuzz, files_in, mutated, run, texts
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +32,7 @@ def test_mutated_configurations(tmp_path: Path) -> None:
 
 
 @pytest.mark.no_cover
-@needs_nginx
+@pytest.mark.nginx
 def test_nginx_accepts_fixed_mutations(tmp_path: Path) -> None:
     """nginx accepts after the fixes what it accepted before."""
     fuzz = Fuzz(tmp_path, nginx.find(), options=ALL)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = [pytest.mark.slow, pytest.mark.extended, pytest.mark.no_cover]
 
 SITE = "events {}\nhttp {\n    upstream a { server a.example.com; }\n    server { autoindex on; }\n}\n"
 PAGE = "https://wiki.example.com/nginx/internal-upstream"

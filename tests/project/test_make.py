@@ -40,6 +40,7 @@ def test_the_targets_are_explained() -> None:
     assert {"test", "check", "lint"} <= set(re.findall(r"^    make (\w+) ", contributing, re.MULTILINE))
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["check", "test"])
 def test_what_both_run(target: str) -> None:
@@ -65,6 +66,7 @@ def test_extended_tests_are_left_to_ci() -> None:
     assert re.findall(r'-m "(.*?)"', dry_run(*command.split())) == []
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 def test_make_check_asks_neither_nginx_nor_containers() -> None:
     """Of the folders whose tests need one, or build something, it selects what does neither."""
@@ -74,8 +76,5 @@ def test_make_check_asks_neither_nginx_nor_containers() -> None:
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False).stdout
     assert set(re.findall(r"^tests/(\S+?)::", listed, re.MULTILINE)) == {
         f"project/test_{name}.py"
-        for name in (
-            *("dealing", "docs", "extended", "fixtures", "layers", "make", "measuring", "native", "security"),
-            *("starting_nginx", "supply"),
-        )
+        for name in ("docs", "fixtures", "layers", "make", "native", "security", "starting_nginx", "supply")
     }

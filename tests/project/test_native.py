@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from nginxopt import _native
-from tests.native_fuzz import OF_THE_PROCESS, TARGETS, WITHOUT_INPUT, panics
+from tests.fuzz.native import OF_THE_PROCESS, TARGETS, WITHOUT_INPUT, panics
 
 pytestmark = pytest.mark.no_cover
 
@@ -27,7 +27,7 @@ def test_every_function_has_a_target() -> None:
 
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_hostile_values_do_not_panic(name: str) -> None:
-    """A hundred calls with hostile texts, numbers and spans; `python -m tests.native_fuzz` makes more."""
+    """A hundred calls with hostile texts, numbers and spans; `python -m tests.fuzz.native` makes more."""
     assert [place for seed in range(100) if (place := panics(name, seed)) is not None] == []
 
 

@@ -147,6 +147,7 @@ def test_the_wheel_has_a_bill_of_materials(built: Path) -> None:
     assert not {"proptest", "cc", "syn"} & listed, "tools that build it are not in it"
 
 
+@pytest.mark.extended
 def test_a_bare_python_needs_no_compiler(house: Path, tmp_path: Path) -> None:
     """Installed into an empty environment, with neither cargo nor cc on PATH, it lints, compiles and proves."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
@@ -169,6 +170,7 @@ def test_a_bare_python_needs_no_compiler(house: Path, tmp_path: Path) -> None:
     assert "\nmap $uri " in compiled.stdout
 
 
+@pytest.mark.extended
 @pytest.mark.docker
 def test_the_image(house: Path, engine: Engine, base_image: str) -> None:
     """The image is below 120 MB, runs as nobody in particular, has no shell, and asks its nginx without a network."""

@@ -18,7 +18,7 @@ PLUGIN = ROOT / "docs/mega-linter-plugin-nginxopt/nginxopt.megalinter-descriptor
 DESCRIPTOR: dict[str, Any] = yaml.safe_load(PLUGIN.read_text())
 (LINTER,) = DESCRIPTOR["linters"]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 
 @pytest.fixture

@@ -274,6 +274,7 @@ def test_without_options(stranger: Stranger, command: str) -> None:
     check(stranger, done, TABLE[command])
 
 
+@pytest.mark.extended
 def test_a_fleet(stranger: Stranger) -> None:
     """The commands for fleets do what stands first in each cell, and with `--output`."""
     stranger.run("fleet", "lint", "hosts", "--output", "fleet.duckdb", "--workers", "1", "--isolated", "--diff")
@@ -289,6 +290,7 @@ def test_a_fleet(stranger: Stranger) -> None:
 OPTIONS = sorted({(row.command, option) for row in TABLE.values() for _, by in row.cells.values() for option in by})
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("command", "option"), [pair for pair in OPTIONS if not pair[0].startswith("fleet")])
 def test_with_an_option(stranger: Stranger, command: str, option: str) -> None:
     """An option that the table names does what it says, and nothing that another option does."""

@@ -22,7 +22,7 @@ from tests.browser import browser, needs_chromium
 from tests.cli.test_options import commands
 from tests.support import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = [pytest.mark.slow, pytest.mark.extended, pytest.mark.no_cover]
 
 _LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 _LINKS = {"a": "href", **_LOADED}

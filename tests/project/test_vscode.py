@@ -20,7 +20,7 @@ EXTENSION = ROOT / "editors" / "vscode"
 MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text())
 CODE = (EXTENSION / "src" / "extension.ts").read_text()
 
-pytestmark = pytest.mark.no_cover  # runs nothing of the package
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]  # runs nothing of the package
 
 
 def test_the_extension_has_the_version_of_the_package() -> None:

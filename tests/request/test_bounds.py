@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.extended
+
 _MEMORY = 1 << 30
 
 _SETS = "".join(f'set $v{n} "{f"$v{n - 1}" * 4}"; ' for n in range(1, 24))

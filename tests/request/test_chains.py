@@ -18,6 +18,8 @@ from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET, read
 from tests.support import ROOT
 
+pytestmark = pytest.mark.no_cover
+
 BUILD = Build(TARGET)
 
 

@@ -7,6 +7,8 @@ import pytest
 from nginxopt.rewrite import Options
 from tests.corpus_report import AS_MEANT, AS_WRITTEN, Row, compiled, configurations, report
 
+pytestmark = pytest.mark.no_cover
+
 
 def table(options: Options) -> list[Row]:
     """A row for each file."""

@@ -29,6 +29,8 @@ from tests.rewrite.mutations.obligations import Refutation
 from tests.rewrite.mutations.programs import FILTERS, KINDS, WHOLES, program
 from tests.support import ROOT
 
+pytestmark = pytest.mark.no_cover
+
 MUTATIONS = (
     *guards.MUTATIONS,
     *rows.MUTATIONS,

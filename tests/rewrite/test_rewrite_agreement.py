@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
-from tests.rewrite_fuzz.patterns import KINDS
+from tests.fuzz.rewrites.patterns import KINDS
 from tests.rulegen import escape
 
 CONTEXTS = st.sampled_from(["server", "location"])

@@ -23,6 +23,8 @@ from nginxopt.text import encode
 from tests import rulegen
 from tests.support import ROOT
 
+pytestmark = pytest.mark.no_cover
+
 CONTEXTS = st.sampled_from(["server", "location"])
 READINGS = [reading.name for reading in fields(Readings)]
 few = settings(max_examples=150, deadline=None)

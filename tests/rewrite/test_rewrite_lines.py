@@ -13,7 +13,9 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, emit, plan, prove
 from nginxopt.rewrite.nginx import differential
 from tests.rewrite.mutations.programs import LINES
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
+
+pytestmark = pytest.mark.no_cover
 
 SPECIAL = [
     uri + end
@@ -79,7 +81,7 @@ def test_a_second_run_changes_nothing() -> None:
     assert not emit(again).changes
 
 
-@needs_nginx
+@pytest.mark.nginx
 @pytest.mark.parametrize("extra", [b"", b"rewrite ^/keep/(.*)$ /kept/$1 permanent;\n"])
 def test_nginx_answers_as_before(extra: bytes) -> None:
     """A real nginx gives the same responses, captures included, with and without a rule that stays."""

@@ -14,6 +14,8 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, emit, plan, premises, prove
 
+pytestmark = pytest.mark.no_cover
+
 LITERALS = b"".join(b"rewrite ^/lit/%d$ /to/%d permanent;\n" % (at, at) for at in range(6))
 
 UNPORTABLE = [

@@ -16,6 +16,8 @@ from tests.rewrite.mutations.obligations import Refutation
 from tests.rewrite.mutations.programs import program
 from tests.support import ROOT
 
+pytestmark = pytest.mark.no_cover
+
 VERSION = Version(1, 22, 1)
 
 _SMALL = ("location-one", "location-first", "location-stays", "location-case", "two", "two-kept", "location", "groups")

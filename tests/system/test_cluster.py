@@ -17,6 +17,8 @@ from nginxopt.errors import RunError, UsageError
 from nginxopt.system import cluster
 from tests.support import PATIENCE, ended
 
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
+
 _SCENE = """
 import os, sys, time
 from nginxopt.system.cluster import connected

@@ -25,7 +25,7 @@ from nginxopt.verify.asking import request_of
 from nginxopt.verify.candidate import Candidate
 from nginxopt.verify.part import ListenAddress
 from nginxopt.version import Version
-from tests.support import needs_nginx, the_nginx
+from tests.support import the_nginx
 
 VERSION = Version(1, 31, 3)
 SITE = """events {{ }}
@@ -120,7 +120,7 @@ def test_parameters_that_quic_does_not_have(word: str) -> None:
     model(f"events {{}} http {{ server {{ listen 443 {word} default_server; listen 443 quic default_server; }} }}")
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_tls_stands_for_quic_in_a_private_nginx() -> None:
     """`--nginx` asks the servers of QUIC at a port of their own, and others have no address more."""
     sides = [model(f"events {{}} http {{ server {{ listen 443 quic; return 200 {body}; }} }}") for body in ("a", "b")]
@@ -139,7 +139,7 @@ def test_tls_stands_for_quic_in_a_private_nginx() -> None:
             assert response.body == body
 
 
-@needs_nginx
+@pytest.mark.nginx
 def test_addresses_of_a_private_nginx(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request that no server listens for is an error; a port that stands for another is not taken for that one."""
     with PrivateNginx(site().config, "/", World(), the_nginx(), tls=True) as private:

@@ -9,6 +9,8 @@ import pytest
 from tests.config.test_corpus import CORPUS, is_plain, rows
 from tests.verify.mutants import mutants, verified
 
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
+
 _INVISIBLE = {
     ("files/Informasjonsforvaltning+fdk-nginx-search/nginx-prod.conf", 188),  # behind `~* /apis(.*)`, which takes all
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -72,10 +73,12 @@ def test_values_that_only_seem_equal(pair: Pair) -> None:
         assert result.verdict != "equivalent"
 
 
-@pytest.mark.parametrize("pair", [*MISTAKES, *HARMLESS, *UNKNOWN, *UNLIKE], ids=lambda pair: pair.name)
-def test_a_configuration_is_equivalent_to_itself(pair: Pair) -> None:
+@pytest.mark.parametrize(
+    "pairs", [MISTAKES, HARMLESS, UNKNOWN, UNLIKE], ids=["mistakes", "harmless", "unknown", "only seem equal"]
+)
+def test_a_configuration_is_equivalent_to_itself(pairs: Sequence[Pair]) -> None:
     """A configuration answers as itself, whatever stands in it."""
-    assert verified(Pair("", pair.old, pair.old)).verdict == "equivalent"
+    assert [pair.name for pair in pairs if verified(Pair("", pair.old, pair.old)).verdict != "equivalent"] == []
 
 
 @pytest.mark.parametrize("pair", [*INHERITED_UNLIKE, *INHERITED_ALIKE], ids=lambda pair: pair.name)

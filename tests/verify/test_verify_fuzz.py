@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from nginxopt.verify import Verification, comparing
-from tests.site_fuzz.around import http_without_logs
-from tests.verify_fuzz import by_model, captures, maps, scripts, sites
-from tests.verify_fuzz.case import Case, Figures
+from tests.fuzz.sites.around import http_without_logs
+from tests.fuzz.verify import by_model, captures, maps, scripts, sites
+from tests.fuzz.verify.case import Case, Figures
+
+pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
 
 SEED, VERSION = 11, (1, 22, 1)
 

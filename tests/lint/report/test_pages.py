@@ -17,6 +17,8 @@ from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.version import Version
 from tests.diagnostics import SAFETIES, rule
 
+pytestmark = pytest.mark.no_cover
+
 OLD, NEW = Version(1, 7, 11), Version(1, 29, 6)
 TLS = rule(
     "ssl-cert-variable",

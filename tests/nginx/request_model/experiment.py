@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.site_fuzz.messages import Response, request
+from tests.fuzz.sites.messages import Response, request
 
 Answer = str | tuple[str, str]
 """An answer in the notation of `shown`; or that of nginx 1.22.1 and that of 1.31.3."""

@@ -149,6 +149,7 @@ def test_samples(kind: Kind) -> None:
     assert compiled(kind, SAMPLES[kind]).maps == emit(checked(kind, SAMPLES[kind])).maps
 
 
+@pytest.mark.extended
 @example(b'from,to,status\n"/a","/aa","301"\n' + b'"/a","/a","301"\n' * 5 + b'"http://h.example/a","/a","301"')
 @given(csv_tables())
 def test_random_csv(text: bytes) -> None:
@@ -165,6 +166,7 @@ def test_random_lists(text: bytes) -> None:
         assert proof.holds, proof.refutation
 
 
+@pytest.mark.extended
 @given(apache_lists())
 def test_random_apache(text: bytes) -> None:
     """What is emitted for random redirects of Apache is proved."""
