@@ -50,7 +50,7 @@ def run(call: Call, compile_options: Options) -> int:
 def _run(call: Call, compile_options: Options) -> int:
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
-    from nginxopt.rewrite.proof import proved
+    from nginxopt.rewrite.proving import proved
 
     config, subject, around, head = load(call)
     overwriting.refuse("--report", call.report, [call.file, *(file.path for file in config.files)])
@@ -63,7 +63,7 @@ def _run(call: Call, compile_options: Options) -> int:
     if call.mode in ("check", "diff", "write") and compiled.moving < call.at_least:
         results.report(call, compiled, None, None)
         if not call.quiet:
-            moved = f"only {compiled.moving:,} of {compiled.rules + compiled.maps.rows:,} rules would move"
+            moved = f"only {compiled.moving:,} of {compiled.rules.total + compiled.maps.total:,} rules would move"
             stdout.say(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})")
         return 0
     emission, proof = proved(compiled)

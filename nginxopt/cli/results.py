@@ -96,7 +96,7 @@ def tell(
     if call.quiet:
         return
     from nginxopt.rewrite import summary
-    from nginxopt.rewrite.planning import moved_by_literals
+    from nginxopt.rewrite.compilation import moved_by_literals
 
     more = moved_by_literals(compiled)
     lines = summary.lines(compiled, proof, moved_by_literals=more, verbose=call.verbose)

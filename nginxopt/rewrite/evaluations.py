@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, Scope
-from nginxopt.rewrite.kinds.maps.captures import EVALUATED_BY
+from nginxopt.rewrite.kinds.maps.readers import EVALUATED_BY
 
 DEEPEST = 100
 """The most evaluations of variables within each other (`ngx_http_variable_depth`)."""

@@ -1,4 +1,4 @@
-"""Keeps maps and chains as written where their lookups would exceed a limit that nginx has for a whole request.
+"""Keeps lists as written where their lookups would exceed a limit that nginx has for a whole request.
 
 The lookups add evaluations of variables (`nginxopt.rewrite.evaluations`). Each is proved alone to add few, but those of
 maps that evaluate each other add up. The other limits of a request do not move: see `docs/rewrite-to-map.md`.
@@ -12,17 +12,16 @@ from functools import cached_property
 
 from nginxopt.config import Config
 from nginxopt.records import record
-from nginxopt.rewrite.evaluations import DEEPEST, Definition, Evaluations, names, of_maps
-from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, CompiledChain
-from nginxopt.rewrite.kinds.chains.text import maps as maps_of_chain
-from nginxopt.rewrite.kinds.maps.planning import CompiledMap, MapsPlan
+from nginxopt.rewrite.evaluations import DEEPEST, Definition, Evaluations
+from nginxopt.rewrite.kinds.kind import AnyPlan
+from nginxopt.rewrite.kinds.registry import KINDS
 
 MOST = 256
 """The most maps that one evaluation of a variable evaluates after a compilation, unless it evaluated more before."""
 
 TOO_DEEP = "evaluation-depth"
 TOO_MANY = "evaluation-count"
-"""The codes of the reasons why a map or chain stays."""
+"""The codes of the reasons why a list stays."""
 
 
 @record(eq=True)
@@ -46,9 +45,10 @@ def exceeded(before: Evaluations, after: Evaluations) -> Iterator[Exceeded]:
 
 @dataclass(eq=False)
 class _Lookup:
-    """A map or chain that is compiled: the definitions that it adds or changes, and the size of what it replaces."""
+    """A lookup of a list of a kind."""
 
-    of: CompiledMap | CompiledChain
+    kind: str
+    of: object
     definitions: Mapping[str, Definition]
     rows: int
 
@@ -58,22 +58,20 @@ class _Lookup:
         return Evaluations({name: (each,) for name, each in self.definitions.items()}).longest
 
 
-def within(config: Config, maps: MapsPlan, chains: ChainsPlan) -> tuple[MapsPlan, ChainsPlan]:
-    """Return the plans in which the maps and chains stay whose lookups would exceed a limit.
+def within(config: Config, plans: Mapping[str, AnyPlan]) -> Mapping[str, AnyPlan]:
+    """Return the plans, by kind, in which the lists stay whose lookups would exceed a limit.
 
-    No map or chain could be added to the result. On one way of evaluations, the fewest stay.
+    No list could be added to the result. On one way of evaluations, the fewest stay.
     """
-    lookups = list(_lookups(maps, chains))
+    kinds = [kind for kind in KINDS if kind.name in plans]
+    found = ((kind.name, lookup) for kind in kinds for lookup in kind.lookups(plans[kind.name]))
+    lookups = [_Lookup(kind, each.of, each.definitions, each.rows) for kind, each in found]
     if not lookups:
-        return maps, chains
-    before = Evaluations.of(config)
-    staying = _staying(before, lookups)
-    for lookup, reason in staying.items():
-        if isinstance(lookup.of, CompiledMap):
-            maps = maps.without(lookup.of, reason)
-        else:
-            chains = chains.without(lookup.of, reason)
-    return maps, chains
+        return plans
+    kept = dict(plans)
+    for lookup, reason in _staying(Evaluations.of(config), lookups).items():
+        kept[lookup.kind] = kept[lookup.kind].without(lookup.of, reason)
+    return kept
 
 
 def _staying(before: Evaluations, lookups: list[_Lookup]) -> Mapping[_Lookup, str]:
@@ -128,21 +126,3 @@ def _too_many(before: Evaluations, after: Evaluations, compiled: list[_Lookup]) 
         return dict.fromkeys(on_way[:least], TOO_DEEP)
     many = exceeding[TOO_MANY]
     return {max(many, key=_loss): TOO_MANY} if many else {}
-
-
-def _lookups(maps: MapsPlan, chains: ChainsPlan) -> Iterator[_Lookup]:
-    for compiled in maps.compiled:
-        if compiled.native.guard is None:
-            yield _Lookup(compiled, dict(_of_map(compiled)), len(compiled.map.patterns))
-    for chain in chains.compiled:
-        yield _Lookup(chain, of_maps(maps_of_chain(chain)), len(chain.chain.conditions))
-
-
-def _of_map(compiled: CompiledMap) -> Iterator[tuple[str, Definition]]:
-    """Yield the definitions of a tree and of the map before it."""
-    native, regex_map = compiled.native, compiled.map
-    values = [row.args[0] for row in regex_map.exact] + [native.default.decode("utf-8", "surrogateescape")]
-    is_volatile = any(row.name == "volatile" and not row.args for row in regex_map.rows)
-    (variable,) = names(regex_map.variable)
-    yield variable, Definition(names(regex_map.source), tuple(names(str(value)) for value in values), is_volatile)
-    yield from of_maps(native.maps).items()

@@ -23,7 +23,7 @@ FRAGMENT_NAME = "http.conf"
 
 
 @record(eq=True)
-class Place:
+class MapsPlace:
     """The place of the maps.
 
     Attributes:
@@ -42,14 +42,14 @@ class Place:
     adds: Mapping[File, tuple[str, ...]] = field(default_factory=dict)
 
 
-def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> Place:
+def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> MapsPlace:
     """Return the place of maps in a file `name` that need the sizes `wanted`; `now` are the sizes already set."""
     edits: dict[File, list[Edit]] = {}
     for file, edit in sizes.raised(wanted, now):
         edits.setdefault(file, []).append(edit)
     block = config.http
     if block is None:
-        return Place(name, None, {size: number for size, number in wanted.items() if size not in now}, edits)
+        return MapsPlace(name, None, {size: number for size, number in wanted.items() if size not in now}, edits)
     if is_http_known(config) or any(size in wanted and size not in now for size in sizes.MAPS):
         file, at = _after(config, block, [now[size] for size in sizes.MAPS if size in now])
     else:
@@ -58,7 +58,7 @@ def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing])
     edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, lines)))
     path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
     holding = {directive: size.size for directive, size in now.items()} | dict(wanted)
-    return Place(name, path, holding, edits, {file: ("include", name)})
+    return MapsPlace(name, path, holding, edits, {file: ("include", name)})
 
 
 def name(config: Config, stem: str, *, in_place: bool) -> str:

@@ -8,10 +8,9 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.kinds.locations.planning import CompiledRun
+from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.locations.proof import prove
-from nginxopt.rewrite.proof import proved
-from nginxopt.rewrite.refutation import PartRefutation
+from nginxopt.rewrite.proving import proved
 from nginxopt.text import apply
 
 FEW = "".join(f"location ~ ^/{name}(/.*)?$ {{ return 301 /new/{name}; }}\n" for name in "abcd")
@@ -28,10 +27,10 @@ def compiled(run: str) -> Emission:
 def text_of(emission: Emission) -> bytes:
     """Return the main file with the edits of locations only."""
     [change] = emission.changes
-    return apply(change.file.source.data, change.of_locations)
+    return apply(change.file.source.data, change.of["locations"])
 
 
-def proof(emission: Emission, text: bytes) -> PartRefutation[CompiledRun] | None:
+def proof(emission: Emission, text: bytes) -> Refutation | None:
     """Prove an emission with another text in place of the main file."""
     return prove(emission.plan.config, emission.plan.locations, {emission.plan.config.main: text})
 

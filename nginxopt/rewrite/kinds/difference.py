@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File, reread
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.rewrite.refutation import PartRefutation
+from nginxopt.rewrite.kinds.kind import Refutation
 
 _Part = TypeVar("_Part")
 
@@ -76,7 +76,7 @@ class Replacement(Generic[_Part]):
 
 def difference_of_files(
     config: Config, texts: Mapping[File, bytes], replacements: Mapping[Directive, Replacement[_Part]]
-) -> PartRefutation[_Part] | None:
+) -> Refutation | None:
     """Return how a configuration with new texts of some files differs; None if it does not.
 
     `replacements` are those of directives that must begin a replaced part.
@@ -84,15 +84,13 @@ def difference_of_files(
     try:
         after = reread(config, {file.path: text for file, text in texts.items()})
     except InputError as error:
-        return PartRefutation(f"the result cannot be read: {error}")
+        return Refutation(f"the result cannot be read: {error}")
     pairs = zip(config.files, after.files, strict=True)
     differences = (difference(file.block, other.block, replacements) for file, other in pairs)
     return next((found for found in differences if found is not None), None)
 
 
-def difference(
-    before: Block, after: Block, replacements: Mapping[Directive, Replacement[_Part]]
-) -> PartRefutation[_Part] | None:
+def difference(before: Block, after: Block, replacements: Mapping[Directive, Replacement[_Part]]) -> Refutation | None:
     """Return how two blocks differ, other than by correct `replacements`; None if they do not."""
     ours, theirs = nodes_of(before), nodes_of(after)
     while ours:
@@ -101,15 +99,15 @@ def difference(
             lengths = None if replaced is None else replaced.check(ours, theirs)
         except Unproved as unproved:
             assert replaced is not None
-            return PartRefutation(f"{replaced.what}: {unproved.what}", unproved.counterexample, replaced.of)
+            return Refutation(f"{replaced.what}: {unproved.what}", unproved.counterexample, replaced.of)
         if lengths is not None:
             ours, theirs = ours[lengths[0] :], theirs[lengths[1] :]
             continue
         if not theirs or words_of(ours[0]) != words_of(theirs[0]):
-            return PartRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
+            return Refutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
         inner, other = block_of(ours[0]), block_of(theirs[0])
         found = None if inner is None or other is None else difference(inner, other, replacements)
         if found is not None:
             return found
         ours, theirs = ours[1:], theirs[1:]
-    return PartRefutation("there is a statement that was not there") if theirs else None
+    return Refutation("there is a statement that was not there") if theirs else None

@@ -31,7 +31,7 @@ from nginxopt import _native
 from nginxopt.config import Config, Directive, File, layout, load_text
 from nginxopt.records import record
 from nginxopt.rewrite import captures, names
-from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, CompiledChain
+from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, PlannedChain
 from nginxopt.rewrite.kinds.chains.reading import Answer, Condition, answer_of, condition
 from nginxopt.rewrite.kinds.difference import (
     Lengths,
@@ -42,10 +42,10 @@ from nginxopt.rewrite.kinds.difference import (
     nodes_of,
     words_of,
 )
+from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.maps import blocks
 from nginxopt.rewrite.kinds.maps.blocks import MapBlock
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
-from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import encode
 
 _CLEAR = ("rewrite", "^a(?!)", "/")
@@ -70,9 +70,7 @@ class _Known:
             raise Unproved("the name of a variable is in use")
 
 
-def prove(
-    config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes
-) -> PartRefutation[CompiledChain] | None:
+def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes) -> Refutation | None:
     """Return the refutation of a chain of `plan` if the files have these `texts` and http includes `maps`.
 
     None if every chain is proved.
@@ -82,16 +80,16 @@ def prove(
     try:
         generated = blocks.read(maps)
     except ValueError as error:
-        return PartRefutation(f"the result cannot be read: {error}")
+        return Refutation(f"the result cannot be read: {error}")
     by_name = {block.variable: block for block in generated}
     if len(by_name) != len(generated):
-        return PartRefutation("two maps have one variable")
+        return Refutation("two maps have one variable")
     known = _Known(definitions(config), captures.may_be_read(config), by_name, _names(config))
     replacements = {each.chain.conditions[0].directive: _replacement(each, known) for each in plan.compiled}
     return difference_of_files(config, texts, replacements)
 
 
-def _replacement(compiled: CompiledChain, known: _Known) -> Replacement[CompiledChain]:
+def _replacement(compiled: PlannedChain, known: _Known) -> Replacement[PlannedChain]:
     conditions = compiled.chain.conditions
 
     def check(originals: list[Node], emitted: list[Node]) -> Lengths:

@@ -17,20 +17,20 @@ _FEW = 12
 
 
 @record(eq=True)
-class Group:
+class LocationGroup:
     """A group with the pattern `union`; its members are locations or inner groups."""
 
     union: bytes
-    members: tuple[Group | RegexLocation, ...]
+    members: tuple[LocationGroup | RegexLocation, ...]
 
     @property
     def locations(self) -> tuple[RegexLocation, ...]:
         """The locations, including those in inner groups."""
-        inner = (each.locations if isinstance(each, Group) else (each,) for each in self.members)
+        inner = (each.locations if isinstance(each, LocationGroup) else (each,) for each in self.members)
         return tuple(location for locations in inner for location in locations)
 
 
-def divided(locations: Sequence[RegexLocation]) -> Iterator[Group | RegexLocation]:
+def divided(locations: Sequence[RegexLocation]) -> Iterator[LocationGroup | RegexLocation]:
     """Yield groups, as large as their pattern can be, and the locations that are in no group."""
     at = 0
     while at < len(locations):
@@ -40,17 +40,17 @@ def divided(locations: Sequence[RegexLocation]) -> Iterator[Group | RegexLocatio
         at += size
 
 
-def _group(locations: Sequence[RegexLocation]) -> Iterator[Group | RegexLocation]:
+def _group(locations: Sequence[RegexLocation]) -> Iterator[LocationGroup | RegexLocation]:
     union = _union(locations) if len(locations) >= FEWEST else None
     if union is None:
         yield from locations
         return
     if len(locations) <= _FEW:
-        yield Group(union, tuple(locations))
+        yield LocationGroup(union, tuple(locations))
         return
     size = isqrt(len(locations) - 1) + 1
     parts = (locations[at : at + size] for at in range(0, len(locations), size))
-    yield Group(union, tuple(member for part in parts for member in _group(part)))
+    yield LocationGroup(union, tuple(member for part in parts for member in _group(part)))
 
 
 def _is_one(locations: Sequence[RegexLocation], size: int) -> bool:

@@ -28,9 +28,9 @@ from nginxopt.rewrite.kinds.difference import (
     is_same,
     nodes_of,
 )
-from nginxopt.rewrite.kinds.locations.planning import CompiledRun, LocationsPlan
+from nginxopt.rewrite.kinds.kind import Refutation
+from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import RegexLocation, holds_locations, is_known, regex_location
-from nginxopt.rewrite.refutation import PartRefutation
 
 _REFUTATIONS = {
     "sets-a-name": "the pattern of a group sets a variable",
@@ -40,7 +40,7 @@ _REFUTATIONS = {
 }
 
 
-def prove(config: Config, plan: LocationsPlan, texts: Mapping[File, bytes]) -> PartRefutation[CompiledRun] | None:
+def prove(config: Config, plan: LocationsPlan, texts: Mapping[File, bytes]) -> Refutation | None:
     """Return the refutation of a run of `plan` if the files have these `texts`; None if every run is proved."""
     if not plan.compiled:
         return None
