@@ -8,7 +8,7 @@ from typing import cast
 
 from nginxopt.config import Config, Context, File
 from nginxopt.records import record
-from nginxopt.rewrite import limits, mapfile, path
+from nginxopt.rewrite import evaluations, mapfile, path
 from nginxopt.rewrite.kinds.chains.planning import ChainsPlan
 from nginxopt.rewrite.kinds.kind import TOO_MUCH, AnyPlan, Asked, Cost, Kind, Offsets, P
 from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
@@ -137,8 +137,16 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     planned = Plan(config, options, subject or config.main, assumed)
     asked = planned.asked()
     lists: Mapping[str, AnyPlan] = {kind.name: kind.plan(asked, {}) for kind in KINDS if not kind.follows}
-    planned = replace(planned, lists=limits.within(config, lists))
-    return _named(_followed(planned))
+    return _named(_followed(within_limits(replace(planned, lists=lists))))
+
+
+def within_limits(planned: Plan) -> Plan:
+    """Return the plan in which the lists stay whose lookups would exceed a limit of nginx."""
+    lookups = [lookup for kind in KINDS if kind.name in planned.lists for lookup in kind.lookups(planned.of(kind))]
+    lists = dict(planned.lists)
+    for lookup, reason in evaluations.too_much(planned.config, lookups).items():
+        lists[lookup.kind] = lists[lookup.kind].without(lookup.of, reason)
+    return replace(planned, lists=lists)
 
 
 def replanned(planned: Plan, kind: Kind[P], smaller: P) -> Plan:

@@ -9,7 +9,7 @@ from pathlib import Path
 from nginxopt.config import Config, File, load
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import UsageError
-from nginxopt.rewrite import beside, sizes
+from nginxopt.rewrite import mapfile, sizes
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
 from nginxopt.rewrite.sizes import Sizes
@@ -119,7 +119,7 @@ def _refuse_used(path: Path, emission: Emission, rest: Mapping[str, bytes]) -> N
     """Raise `UsageError` if new maps would replace maps of an earlier run that the rest of the fragment still uses."""
     if not path.is_file():
         return
-    lost = beside.used(path.read_bytes(), rest.values()) - beside.used(emission.maps, rest.values())
+    lost = mapfile.used(path.read_bytes(), rest.values()) - mapfile.used(emission.maps, rest.values())
     if lost:
         name = decode(min(lost))
         user = _name(emission.plan.config.main)
@@ -176,7 +176,7 @@ def _to_include(emission: Emission) -> list[str]:
 
 def _shared_sizes(emission: Emission) -> Sizes:
     """Return the sizes for the file next to a fragment: those of other fragments in the folder are kept or raised."""
-    return raised(emission.sizes, beside.sizes_path(emission.plan.config))
+    return raised(emission.sizes, mapfile.sizes_path(emission.plan.config))
 
 
 def raised(wanted: Sizes, path: Path) -> Sizes:
@@ -200,7 +200,7 @@ def _maps_path(emission: Emission) -> str:
 
 
 def _sizes_path(emission: Emission) -> str:
-    return str(beside.sizes_path(emission.plan.config))
+    return str(mapfile.sizes_path(emission.plan.config))
 
 
 def _http(emission: Emission) -> tuple[bytes, bytes]:

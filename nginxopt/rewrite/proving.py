@@ -14,10 +14,9 @@ from nginxopt.records import record
 from nginxopt.rewrite import premises
 from nginxopt.rewrite.compilation import Plan, replanned
 from nginxopt.rewrite.emission import Emission, emit
-from nginxopt.rewrite.evaluations import Evaluations
+from nginxopt.rewrite.evaluations import Evaluations, exceeded
 from nginxopt.rewrite.kinds.kind import Kind, P, Proved, Refutation
 from nginxopt.rewrite.kinds.registry import PROVED, RULES
-from nginxopt.rewrite.limits import exceeded
 from nginxopt.rewrite.premises import RewritePremise
 
 
@@ -109,7 +108,7 @@ def _without_lists(plan: Plan, kind: Kind[P], refutation: Refutation) -> Plan | 
 def _refutation_of_whole(emission: Emission) -> Refutation | None:
     """Return the refutation of a lookup that is right alone, but exceeds a limit in the finished configuration.
 
-    The limits are those of `nginxopt.rewrite.limits`; both texts are read again. None if none is exceeded.
+    The limits are those of `nginxopt.rewrite.evaluations`; both texts are read again. None if none is exceeded.
     """
     plan = emission.plan
     if not emission.maps:

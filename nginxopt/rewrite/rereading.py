@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, includes, reread
 from nginxopt.errors import DefectError, InputError
 from nginxopt.rewrite.emission import Emission
-from nginxopt.rewrite.kinds.maps import blocks
-from nginxopt.system.nginx import Binary, trial
+from nginxopt.rewrite.kinds.maps import reading
+
+if TYPE_CHECKING:
+    from nginxopt.system.nginx import Binary
 
 
 def read(emission: Emission, *, rows: bool = True) -> Config:
@@ -20,7 +23,7 @@ def read(emission: Emission, *, rows: bool = True) -> Config:
     texts = {change.file.path: change.after for change in emission.changes}
     path = emission.maps_path or ""
     try:
-        maps = emission.maps if rows else blocks.around(emission.maps)
+        maps = emission.maps if rows else reading.around(emission.maps)
         config = reread(emission.plan.config, {path: maps, **texts})
         contexts = config.contexts(path)
     except (InputError, KeyError, ValueError) as error:
@@ -45,6 +48,8 @@ def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
 
 def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
     """Yield new warnings of `nginx -t`. Raises `DefectError` if it refuses the result but not the original."""
+    from nginxopt.system.nginx import trial  # which most runs do not need
+
     before = trial.test(emission.plan.config, binary)
     if not before.ok:
         yield f"not checked with nginx -t, which refuses the original configuration ({'; '.join(before.reasons)})"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text
-from nginxopt.rewrite import Emission, Options, limits, plan, questions
+from nginxopt.rewrite import Emission, Options, evaluations, plan, questions
 from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.questions import ask, ask_whole
@@ -63,7 +63,7 @@ def test_nginx_differs_beyond_the_limit(each_binary: nginx.Binary, name: str, mo
     """Without the limits, nginx gives other values: each part alone is right, and only the comparison of the whole
     shows it.
     """
-    monkeypatch.setattr(limits, "within", lambda _, lists: lists)
+    monkeypatch.setattr(evaluations, "too_much", lambda *_: {})
     monkeypatch.setattr("nginxopt.rewrite.proving.exceeded", lambda *_: [])
     emission = emitted(composed.site(CASES[name]))
     assert not whole(emission, each_binary).ok

@@ -67,11 +67,10 @@ NATIVE = {
         "pattern_facts",
     },
     "rewrite.kinds.chains.proof": {"Patterns", "pattern_facts", "prove_map"},
-    "rewrite.kinds.locations.grouping": {"exact_union"},
     "rewrite.kinds.locations.planning": {"Patterns", "exact_union", "pattern_facts"},
     "rewrite.kinds.locations.proof": {"not_the_union"},
     "rewrite.evaluations": {"map_evaluations"},
-    "rewrite.kinds.maps.blocks": {"map_blocks", "map_spans"},
+    "rewrite.kinds.maps.reading": {"map_blocks", "map_spans"},
     "rewrite.kinds.maps.planning": {"CompiledMap", "RefusedRow", "compile_map", "map_reasons"},
     "rewrite.kinds.maps.proof": {"prove_map", "TooMuchWork"},
 }

@@ -123,7 +123,7 @@ def test_directives_that_may_not_inherit(directive: str, monkeypatch: pytest.Mon
 
 def test_what_is_not_proved_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose groups are refuted stays as it is, and the others are written."""
-    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.grouping._native.exact_union", lambda _: b"^/a")
+    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.planning._native.exact_union", lambda _: b"^/a")
     emission, verdict = proved(plan(load_text(WHOLE.format(run=FEW).encode()), Options(groups=True)))
     assert verdict.holds
     assert not emission.changes

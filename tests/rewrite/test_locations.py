@@ -8,8 +8,7 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Plan, plan, prove, summary
 from nginxopt.rewrite.kinds.kind import Cost
-from nginxopt.rewrite.kinds.locations.grouping import LocationGroup
-from nginxopt.rewrite.kinds.locations.planning import REASONS
+from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationGroup
 from nginxopt.rewrite.proving import proved
 
 

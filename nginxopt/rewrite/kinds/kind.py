@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.comparison import Differential, Limits
     from nginxopt.rewrite.compilation import Plan
     from nginxopt.rewrite.emission import Emission
-    from nginxopt.rewrite.evaluations import Definition
+    from nginxopt.rewrite.evaluations import Lookup
     from nginxopt.system.nginx import Binary
 
     Question = Callable[[Binary, Limits], Differential]
@@ -86,21 +86,6 @@ class MapCost:
     variable: str
     before: Cost
     after: Cost
-
-
-@record(eq=True)
-class Lookup:
-    """Maps that are evaluated in place of a list, for the limits of nginx.
-
-    Attributes:
-        of: The list.
-        definitions: The definitions of variables that the lookup adds or changes.
-        rows: The size of what it replaces.
-    """
-
-    of: object
-    definitions: Mapping[str, Definition]
-    rows: int
 
 
 @record(eq=True)

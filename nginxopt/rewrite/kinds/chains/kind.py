@@ -7,10 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
-from nginxopt.rewrite.evaluations import of_maps
+from nginxopt.rewrite.evaluations import Lookup, of_maps
 from nginxopt.rewrite.kinds.chains import planning, text
 from nginxopt.rewrite.kinds.chains.planning import REASONS, ChainsPlan
-from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Lookup, Offsets, Proved, Refutation
+from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation
 from nginxopt.text import Edit, encode
 from nginxopt.text.plural import count
 
@@ -33,7 +33,7 @@ class Chains(Kind[ChainsPlan]):
     def lookups(self, plan: ChainsPlan) -> Iterator[Lookup]:
         """Yield the lookups of the chains."""
         for compiled in plan.compiled:
-            yield Lookup(compiled, of_maps(text.maps(compiled)), len(compiled.chain.conditions))
+            yield Lookup(self.name, compiled, of_maps(text.maps(compiled)), len(compiled.chain.conditions))
 
     def edits(self, plan: ChainsPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:
         """Return the edits that replace the `if`s by a lookup."""

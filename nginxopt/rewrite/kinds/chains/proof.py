@@ -43,8 +43,8 @@ from nginxopt.rewrite.kinds.difference import (
     words_of,
 )
 from nginxopt.rewrite.kinds.kind import Refutation
-from nginxopt.rewrite.kinds.maps import blocks
-from nginxopt.rewrite.kinds.maps.blocks import MapBlock
+from nginxopt.rewrite.kinds.maps import reading
+from nginxopt.rewrite.kinds.maps.reading import MapBlock
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
 from nginxopt.text import encode
 
@@ -78,7 +78,7 @@ def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: b
     if not plan.compiled:
         return None
     try:
-        generated = blocks.read(maps)
+        generated = reading.parsed(maps)
     except ValueError as error:
         return Refutation(f"the result cannot be read: {error}")
     by_name = {block.variable: block for block in generated}
@@ -116,7 +116,7 @@ def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
             raise Unproved("what a condition returned is returned no more, or for two numbers")
         rows.append((each, numbers[each.answer][0]))
     root = known.maps[lookup.root]
-    reached = blocks.reachable(root.text, known.maps.values())
+    reached = reading.reachable(root.text, known.maps.values())
     text = b"\n".join([root.text, *(block.text for block in reached if block is not root)])
     known.check_names(set(_groups(text)))
     proof = _native.prove_map(_map(rows, lookup.root), text)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from nginxopt.config import Directive, File, layout
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.locations.grouping import LocationGroup
-from nginxopt.rewrite.kinds.locations.planning import GroupedLocations
+from nginxopt.rewrite.kinds.locations.planning import GroupedLocations, LocationGroup
 from nginxopt.text import Edit, Span, encode
 
 _NOTE = "# The next pattern matches what those inside match, and nothing else: change them together."

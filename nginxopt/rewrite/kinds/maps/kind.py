@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import Directive, File
-from nginxopt.rewrite.evaluations import Definition, names, of_maps
-from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Lookup, Offsets, Proved, Refutation
+from nginxopt.rewrite.evaluations import Definition, Lookup, names, of_maps
+from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation
 from nginxopt.rewrite.kinds.maps import planning, text
 from nginxopt.rewrite.kinds.maps.planning import KeptMap, MapsPlan, PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
@@ -41,7 +41,7 @@ class Maps(Kind[MapsPlan]):
         """Yield the trees; a guard adds no evaluation."""
         for compiled in plan.compiled:
             if compiled.native.guard is None:
-                yield Lookup(compiled, dict(_definitions(compiled)), len(compiled.map.patterns))
+                yield Lookup(self.name, compiled, dict(_definitions(compiled)), len(compiled.map.patterns))
 
     def edits(self, plan: MapsPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:
         """Return the edits that remove expressions from maps and make their default the tree."""

@@ -14,10 +14,9 @@ from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.kinds.kind import Refutation
-from nginxopt.rewrite.kinds.maps import blocks
-from nginxopt.rewrite.kinds.maps.blocks import MapBlock
+from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
-from nginxopt.rewrite.kinds.maps.reading import http_maps, inlined
+from nginxopt.rewrite.kinds.maps.reading import MapBlock, http_maps, inlined
 from nginxopt.rewrite.sizes import DEFAULTS
 
 _CHANGED = ("default",)
@@ -91,10 +90,10 @@ def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byte
 
     Raises `InputError` or `ValueError` if a text cannot be parsed.
     """
-    after, generated = read_again(config, texts), blocks.read(maps)
+    after, generated = read_again(config, texts), reading.parsed(maps)
     for compiled, directive in _pairs(config, plan, after):
         text = inlined(after, directive)
-        yield EmittedMap(compiled, text, tuple(blocks.reachable(text, generated)))
+        yield EmittedMap(compiled, text, tuple(reading.reachable(text, generated)))
 
 
 def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
