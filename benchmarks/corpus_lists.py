@@ -29,11 +29,12 @@ from nginxopt import load_text
 from nginxopt.config import Directive
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Plan
+from nginxopt.rewrite.compilation import plan
+from nginxopt.rewrite.kinds.kind import Cost
 from nginxopt.rewrite.kinds.locations.reading import read as read_locations
-from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.rewrite.kinds.maps.rows import wrapped
-from nginxopt.rewrite.planning import Part, plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.kinds.rules.planning import RulesOfFile
+from nginxopt.rewrite.proving import proved
 from nginxopt.text import Source
 
 CORPUS = Path(os.environ.get("NGINXOPT_CORPUS") or Path(__file__).parents[1] / "fixtures" / "corpus")
@@ -94,7 +95,7 @@ class Corpus:
 
 def lists_of(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
     """Yield all lists of a plan, the short ones too, each behind its patterns."""
-    for part in compiled.parts:
+    for part in compiled.rules.parts:
         yield from _sections(part)
         yield from _inside_if(part)
     for moved in compiled.maps.compiled:
@@ -105,7 +106,7 @@ def lists_of(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
     yield from _locations(compiled)
 
 
-def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
+def _sections(part: RulesOfFile) -> Iterator[tuple[Hashable, PatternList]]:
     """Yield the lists of the rewrites in servers and locations."""
     source = part.file.source
     for place, sections in part.rewrites.sections.items():
@@ -120,7 +121,7 @@ def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
             yield text, PatternList(source.path, source.position(start).line, place.phase, rules, after, dict(stays))
 
 
-def _inside_if(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
+def _inside_if(part: RulesOfFile) -> Iterator[tuple[Hashable, PatternList]]:
     """Yield the lists of the rewrites in each `if`."""
     spans = set(part.rewrites.inside_if)
     blocks = (directive.block for directive in part.file.block.walk() if directive.name == "if" and directive.block)

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @rule(severity=Severity.WARNING, category="rewrite", reach=Reach.WORDS, fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that repeat an earlier one."""
-    for duplicate in model.plan.duplicates() if model.mentions("rewrite") else ():
+    for duplicate in model.plan.rules.duplicates() if model.mentions("rewrite") else ():
         yield _finding(duplicate)
 
 

@@ -80,7 +80,7 @@ from nginxopt.lint import Finding, Model, Saving, Severity, rule
 from nginxopt.lint.queries import cost
 
 if TYPE_CHECKING:
-    from nginxopt.lint import Part, PlannedRun
+    from nginxopt.lint import PlannedRun, RulesOfFile
 
 LEAST = 20
 """At 472 instructions each, for a dissimilar URI, this many rules cost more than a request without rules."""
@@ -89,13 +89,13 @@ LEAST = 20
 @rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find runs of rewrites that a lookup can replace."""
-    for part in model.plan.parts if model.mentions("rewrite") else ():
+    for part in model.plan.rules.parts if model.mentions("rewrite") else ():
         for run in part.runs:
             if _moved(run) >= LEAST:
                 yield _finding(model, part, run)
 
 
-def _finding(model: Model, part: Part, run: PlannedRun) -> Finding:
+def _finding(model: Model, part: RulesOfFile, run: PlannedRun) -> Finding:
     moved, rules = _moved(run), len(run.native)
     start = run.first.start
     least, most = moved * cost.REGEX, moved * cost.NEAR

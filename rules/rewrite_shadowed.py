@@ -67,10 +67,10 @@ def check(model: Model) -> Iterator[Finding]:
     if not model.mentions("rewrite"):
         return
     plan = model.plan
-    kept = sum(run.kept for part in plan.parts for run in part.runs)
+    kept = sum(run.kept for part in plan.rules.parts for run in part.runs)
     if kept > MOST_KEPT:
         model.decline()
-    dead = [other for other in plan.dead(among_kept=kept <= MOST_KEPT) if other.by is not None]
+    dead = [other for other in plan.rules.dead(among_kept=kept <= MOST_KEPT) if other.by is not None]
     never = {rewrite.directive.origin for rewrite in unmatched.unmatched_rewrites(model)} if dead else set()
     for other in dead:
         if other.by is not None and other.witness is not None and (other.file.source, other.span.start) not in never:

@@ -64,7 +64,7 @@ def compiled(row: dict[str, str], config: Config, options: Options) -> Row | Non
     except InputError:
         return None
     proof = prove(emit(plan_))
-    return Row(row["set"], row["file"], plan_.rules, plan_.moved, plan_.reasons(), proof)
+    return Row(row["set"], row["file"], plan_.rules.total, plan_.rules.moved, plan_.rules.reasons(), proof)
 
 
 def report(sets: str = "A") -> Iterator[str]:

@@ -6,18 +6,18 @@ from hypothesis import strategies
 
 from nginxopt.rewrite.tables import CheckedTable, TableEmission, check, emit, prove, read
 from nginxopt.rewrite.tables.meaning import RowAnswer, RowRequest
-from nginxopt.rewrite.tables.table import Kind
+from nginxopt.rewrite.tables.table import TableKind
 from nginxopt.text import Source
 
 NAMES = {"csv": "redirects.csv", "netlify": "_redirects", "cloudflare": "_redirects", "apache": ".htaccess"}
 
 
-def checked(kind: Kind, text: bytes) -> CheckedTable:
+def checked(kind: TableKind, text: bytes) -> CheckedTable:
     """Return what a table is worth."""
     return check(read(Source(NAMES[kind], text), kind))
 
 
-def compiled(kind: Kind, text: bytes) -> TableEmission:
+def compiled(kind: TableKind, text: bytes) -> TableEmission:
     """Return the text of a table, none of whose rows is rejected, once it is proved."""
     table = checked(kind, text)
     assert [row.message for row in table.rejected] == []
@@ -29,20 +29,20 @@ def compiled(kind: Kind, text: bytes) -> TableEmission:
 
 
 def answer(
-    kind: Kind, text: bytes, path: bytes, args: bytes = b"", site: bytes = b""
+    kind: TableKind, text: bytes, path: bytes, args: bytes = b"", site: bytes = b""
 ) -> tuple[int, bytes | None] | None:
     """Return the status and the target that a table answers to a request for a decoded path."""
     response: RowAnswer | None = checked(kind, text).meaning.answer(RowRequest(site, path, args))
     return response and (response.status, response.location)
 
 
-def reasons(kind: Kind, text: bytes) -> list[tuple[int, str]]:
+def reasons(kind: TableKind, text: bytes) -> list[tuple[int, str]]:
     """Return the line and the reason of each rejected row."""
     table = checked(kind, text)
     return [(table.table.line(row.span.start), row.reason) for row in table.rejected]
 
 
-SAMPLES: dict[Kind, bytes] = {
+SAMPLES: dict[TableKind, bytes] = {
     "csv": (
         b"from,to,status\n/old,/new,301\n/Old,/other,302\n/OLD,/third,\n"
         b'"/a b",https://x.example/p?x=1#top,308\n/page.php?id=7,/seven\n/page.php?id=8&x,/eight#a,307\n/page.php,/\n'

@@ -12,12 +12,12 @@ from nginxopt.bench.scenario import Target
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, scene, sizes
+from nginxopt.rewrite.compilation import plan
 from nginxopt.rewrite.kinds.maps.differential import Sender, sender, with_source
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.rewrite.kinds.maps.stability import definitions
 from nginxopt.rewrite.kinds.maps.subjects import example
-from nginxopt.rewrite.planning import plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.requests import HOST
 from nginxopt.system.http import RequestBytes
 from nginxopt.text import encode
@@ -52,7 +52,7 @@ def measured(config: Config) -> list[MeasuredMap]:
     maps = [measured for compiled in planned.maps.compiled for measured in _measured(compiled.map)]
     if not maps:
         raise InputError(
-            f"none of its {planned.maps.rows:,} patterns of maps moves, so there is nothing to compare",
+            f"none of its {planned.maps.total:,} patterns of maps moves, so there is nothing to compare",
             path=config.main.path,
             hint="for the reasons, run `nginxopt rewrite-to-map FILE --plan-only -v`",
         )

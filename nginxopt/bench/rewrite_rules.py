@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nginxopt.config import Config, load_text
 from nginxopt.errors import DefectError, InputError
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.proof import proved as proof_of
+from nginxopt.rewrite.proving import proved as proof_of
 
 FAR_MISS = b"/favicon.ico"
 
@@ -73,7 +73,7 @@ def proved(config: Config) -> Emission:
             hint="for other main configurations, use `nginxopt bench compare`",
         )
     compiled = plan(config, Options(groups=True))
-    if not compiled.moved:
+    if not compiled.rules.moved:
         raise InputError(
             f"none of its {compiled.rules:,} rewrites moves into a map, so there is nothing to compare",
             path=config.main.path,

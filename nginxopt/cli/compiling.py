@@ -29,37 +29,37 @@ def run(call: Call, compile_options: Options) -> int:
 def _run(call: Call, compile_options: Options) -> int:
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
-    from nginxopt.rewrite.proof import proved
+    from nginxopt.rewrite.proving import proved
 
     config, subject, around, head = load(call)
     overwriting.refuse("--report", call.report, [call.file, *(file.path for file in config.files)])
     in_place = call.mode in ("write", "diff")
-    compiled = plan(config, replace(compile_options, around=head, in_place=in_place), subject)
+    planned = plan(config, replace(compile_options, around=head, in_place=in_place), subject)
     if call.mode == "plan":
-        results.tell(call, compiled, None)
-        results.report(call, compiled, None, None)
+        results.tell(call, planned, None)
+        results.report(call, planned, None, None)
         return 0
-    if call.mode in ("check", "diff", "write") and compiled.moving < call.at_least:
-        results.report(call, compiled, None, None)
+    if call.mode in ("check", "diff", "write") and planned.moving < call.at_least:
+        results.report(call, planned, None, None)
         if not call.quiet:
-            moved = f"only {compiled.moving:,} of {compiled.rules + compiled.maps.rows:,} rules would move"
+            moved = f"only {planned.moving:,} of {planned.rules.total + planned.maps.total:,} rules would move"
             stdout.say(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})")
         return 0
-    emission, proof = proved(compiled)
-    compiled = emission.plan
+    emission, proof = proved(planned)
+    planned = emission.plan
     results.refuse_outside(emission)
     if not proof.holds:
-        results.report(call, compiled, proof, None)
+        results.report(call, planned, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
     notes = _reread(call, emission, around) + _verify(call, emission)
     results.refuse_shared(call, emission)
     differentials = None if call.nginx is None else _ask_nginx(call, emission)
-    results.report(call, compiled, proof, differentials)
+    results.report(call, planned, proof, differentials)
     _refuse_mismatches(differentials)
     notes += results.output(call, emission)
-    results.tell(call, compiled, proof, differentials, notes)
-    if call.mode == "check" and compiled.broken:
-        raise DefectError(f"the plan does not come true: {'; '.join(compiled.broken)}", hint="please report this")
+    results.tell(call, planned, proof, differentials, notes)
+    if call.mode == "check" and planned.broken:
+        raise DefectError(f"the plan does not come true: {'; '.join(planned.broken)}", hint="please report this")
     would_change = call.mode in ("check", "diff") and bool(emission.changes)
     measured = _bench(call.file) if call.bench else 0
     return measured or int(would_change)
@@ -76,21 +76,20 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
         unchecked = "not checked, as the nginx.conf is unknown: names, hash table sizes and includes"
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
     from nginxopt.cli.loading import IN_PLACE
-    from nginxopt.rewrite import rereading
+    from nginxopt.rewrite import output
     from nginxopt.system import nginx
 
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None
     is_tried = call.nginx is not None and call.mode in IN_PLACE and installed is None
-    changed = rereading.read(emission, rows=is_tried)
-    notes = [f"  {note}" for note in rereading.unchecked(emission, installed)]
+    changed = output.read_back(emission, rows=is_tried)
+    notes = [f"  {note}" for note in output.unchecked(emission, installed)]
     if not is_tried:
         return notes
     if emission.plan.config.missing:
         return [*notes, "  not tried with nginx -t, which refuses a configuration with missing files"]
     if not notes:
         notes += [
-            f"  {note}"
-            for note in rereading.tried(emission, changed, nginx.find(call.nginx or None, options.allowed()))
+            f"  {note}" for note in output.tried(emission, changed, nginx.find(call.nginx or None, options.allowed()))
         ]
     return notes
 

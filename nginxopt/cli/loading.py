@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from nginxopt.cli.call import Call
 from nginxopt.config import Config, File, surroundings
 from nginxopt.config import load as load_file
 from nginxopt.config.context import parse_context
@@ -12,6 +11,9 @@ from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
 from nginxopt.errors import UsageError
 from nginxopt.rewrite.kinds.maps import rows
+
+if TYPE_CHECKING:
+    from nginxopt.cli.call import Call
 
 IN_PLACE = ("write", "diff", "check", "plan")
 """The modes that work on files in place."""

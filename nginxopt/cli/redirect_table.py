@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.sizes import Sizes
     from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
-    from nginxopt.rewrite.tables.table import Kind
+    from nginxopt.rewrite.tables.table import TableKind
     from nginxopt.text import Source
 
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 class TableOptions:
     """How to read tables: their kind, if it is stated, and whether rows may be skipped."""
 
-    kind: Kind | None
+    kind: TableKind | None
     skips_rows: bool
 
 
-def table(call: Call, reading: TableOptions) -> tuple[Source, Kind] | None:
+def table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
     """Return the text and the kind of a table; None if the file is something else.
 
     A file that can be read only once, such as standard input, is a table only if its kind is stated.
     """
     from nginxopt.config.reader import source
-    from nginxopt.rewrite.tables.kinds import kind_of
+    from nginxopt.rewrite.tables.detection import kind_of
 
     if reading.kind is None and not Path(call.file).is_file():
         return None
@@ -42,7 +42,7 @@ def table(call: Call, reading: TableOptions) -> tuple[Source, Kind] | None:
     return None if kind is None else (text, kind)
 
 
-def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows: bool) -> int:
+def run(call: Call, source: Source, kind: TableKind, options: Options, *, skips_rows: bool) -> int:
     """Run the pipeline for one table."""
     from nginxopt.rewrite.tables import RejectedError, check, emit, oldest, prove, read
 

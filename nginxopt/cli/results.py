@@ -39,12 +39,12 @@ def refuse_outside(emission: Emission) -> None:
         raise outside(*paths)
 
 
-def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
+def report(call: Call, planned: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
     """Write the JSON report, if a call requests one."""
     if call.report is not None:
         from nginxopt.rewrite import report as reports
 
-        write_report(call.report, call.folder, reports.report(compiled, proof, differentials))
+        write_report(call.report, call.folder, reports.report(planned, proof, differentials))
 
 
 def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> None:
@@ -87,7 +87,7 @@ def output(call: Call, emission: Emission) -> list[str]:
 
 def tell(
     call: Call,
-    compiled: Plan,
+    planned: Plan,
     proof: Proof | None,
     differentials: list[Differential] | None = None,
     notes: list[str] | None = None,
@@ -96,10 +96,10 @@ def tell(
     if call.quiet:
         return
     from nginxopt.rewrite import summary
-    from nginxopt.rewrite.planning import moved_by_literals
+    from nginxopt.rewrite.compilation import moved_by_literals
 
-    more = moved_by_literals(compiled)
-    lines = summary.lines(compiled, proof, moved_by_literals=more, verbose=call.verbose)
+    more = moved_by_literals(planned)
+    lines = summary.lines(planned, proof, moved_by_literals=more, verbose=call.verbose)
     print_summary(call, lines, [*_differential_lines(differentials or []), *(notes or [])])
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nginxopt.rewrite import Options
-    from nginxopt.rewrite.tables.table import Kind
+    from nginxopt.rewrite.tables.table import TableKind
     from nginxopt.version import Version
 
 _EXAMPLES = """\b
@@ -86,7 +86,7 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
     "--from",
     "kind",
     type=click.Choice(["csv", "netlify", "cloudflare", "apache"]),
-    help="Kind of the table of redirects in FILE, instead of detecting it from its name and content.",
+    help="TableKind of the table of redirects in FILE, instead of detecting it from its name and content.",
 )
 @click.option("--skip-rows", is_flag=True, help="Skip rows of a table that nginx cannot answer exactly.")
 @options.QUIET
@@ -108,7 +108,7 @@ def command(
     verbose: bool,
     at_least: int,
     bench: bool,
-    kind: Kind | None,
+    kind: TableKind | None,
     skip_rows: bool,
     **compilation: Any,
 ) -> int:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from nginxopt.lint.queries.requests import FOREIGN, AskedRequest, ModelAnswer
     from nginxopt.lint.witness import Sign, Witness
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
-    from nginxopt.rewrite.patterns import pattern_error
-    from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
-    from nginxopt.rewrite.sections import transparent
+    from nginxopt.rewrite.kinds.rules.planning import Dead, Duplicate, PlannedRun, RulesOfFile
+    from nginxopt.rewrite.kinds.rules.sections import transparent
     from nginxopt.rewrite.suspicious import without_captures
     from nginxopt.rewrite.uris import shown
+    from nginxopt.semantics.refusals.patterns import pattern_error
     from nginxopt.settings.premises import (
         ENOUGH_DESCRIPTORS,
         FAST_DISK,
@@ -69,13 +69,13 @@ __all__ = [
     "Model",
     "ModelAnswer",
     "Page",
-    "Part",
     "PlannedRun",
     "Premise",
     "Reach",
     "RedirectChain",
     "Related",
     "Rule",
+    "RulesOfFile",
     "Safety",
     "Saving",
     "Severity",
@@ -119,15 +119,15 @@ __getattr__ = attributes(
             "REDIRECTS",
             "RedirectChain",
         ),
-        "nginxopt.rewrite.patterns": ("pattern_error",),
+        "nginxopt.semantics.refusals.patterns": ("pattern_error",),
         "nginxopt.rewrite.suspicious": ("without_captures",),
-        "nginxopt.rewrite.planning": (
+        "nginxopt.rewrite.kinds.rules.planning": (
             "Dead",
             "Duplicate",
-            "Part",
             "PlannedRun",
+            "RulesOfFile",
         ),
-        "nginxopt.rewrite.sections": ("transparent",),
+        "nginxopt.rewrite.kinds.rules.sections": ("transparent",),
         "nginxopt.rewrite.uris": ("shown",),
         "nginxopt.system.host": ("Host",),
         "nginxopt.text.plural": ("count",),

@@ -5,9 +5,9 @@
     emission = emit(compiled)        the text of the maps, and the files without the replaced rules
     proof = prove(emission)          whether every request is answered as before
 
-Nothing here writes a file. `prove` does not trust `plan` and `emit`: it parses the emitted text again. `chains`, `maps`
-and `locations` do the same for `if`s, maps with regular expressions and regex locations; `tables` compiles tables of
-redirects.
+Nothing here writes a file. `prove` does not trust `plan` and `emit`: it parses the emitted text again. `kinds` has the
+lists that are compiled (rules, maps with regular expressions, chains of `if`s, regex locations); `tables` compiles
+tables of redirects.
 """
 
 from typing import TYPE_CHECKING
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.rewrite.compilation import Plan, plan
     from nginxopt.rewrite.emission import Emission, emit
     from nginxopt.rewrite.options import Options, Readings
-    from nginxopt.rewrite.planning import Plan, plan
-    from nginxopt.rewrite.proof import Proof, prove
+    from nginxopt.rewrite.proving import Proof, prove
 
 __all__ = ["Emission", "Options", "Plan", "Proof", "Readings", "emit", "plan", "prove"]
 
@@ -27,7 +27,7 @@ __getattr__ = attributes(
     {
         "emission": ("Emission", "emit"),
         "options": ("Options", "Readings"),
-        "planning": ("Plan", "plan"),
-        "proof": ("Proof", "prove"),
+        "compilation": ("Plan", "plan"),
+        "proving": ("Proof", "prove"),
     },
 )

@@ -37,6 +37,21 @@ class Mismatch:
 
 
 @record(eq=True)
+class Limits:
+    """The limits of a comparison.
+
+    Attributes:
+        requests: The most requests to each side.
+        seconds: The time limit.
+        progress: Is called with the number of requests that are done, and the total.
+    """
+
+    requests: int
+    seconds: float
+    progress: Callable[[int, int], None] | None = None
+
+
+@record(eq=True)
 class Differential:
     """The result of a differential run.
 
@@ -69,7 +84,7 @@ class Differential:
 
 
 @record(eq=True)
-class Side:
+class AskedServer:
     """A port of 127.0.0.1 to ask, and what responses may show that differs from another nginx."""
 
     port: int
@@ -92,15 +107,15 @@ class Tally:
 
 
 def compare(
-    original: Instance | Side,
-    compiled: Instance | Side,
+    original: Instance | AskedServer,
+    compiled: Instance | AskedServer,
     requests: Sequence[RequestBytes],
     deadline: float,
     progress: Callable[[int, int], None] | None,
 ) -> Tally:
     """Send requests to both sides until `deadline`, and count the differences."""
     tally = Tally()
-    asked = [side if isinstance(side, Side) else Side.of(side) for side in (original, compiled)]
+    asked = [side if isinstance(side, AskedServer) else AskedServer.of(side) for side in (original, compiled)]
     with Client(asked[0].port) as first, Client(asked[1].port) as second:
         sides = (_Answers(first, asked[0].names), _Answers(second, asked[1].names))
         for batch in batches(requests):

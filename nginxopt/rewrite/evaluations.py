@@ -2,6 +2,10 @@
 
 nginx nests at most 100 evaluations of variables in a request (`ngx_http_variable_depth`), and takes a variable below as
 empty. A value that it keeps is not evaluated again, but that of a `volatile` map is, at each use.
+
+The lookups of a compilation add evaluations. Each is proved alone to add few, but those of maps that evaluate each
+other add up. So lists stay as written where their lookups would exceed a limit that nginx has for a whole request. The
+other limits of a request do not move: see `docs/rewrite-to-map.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ from typing import TypeVar
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, Scope
-from nginxopt.rewrite.kinds.maps.captures import EVALUATED_BY
+from nginxopt.records import record
+from nginxopt.rewrite.kinds.maps.readers import EVALUATED_BY
 
 DEEPEST = 100
 """The most evaluations of variables within each other (`ngx_http_variable_depth`)."""
@@ -253,3 +258,114 @@ def _way(name: str, read: Mapping[str, set[str]], lengths: Mapping[str, float]) 
 
 def _text(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")
+
+
+MOST = 256
+"""The most maps that one evaluation of a variable evaluates after a compilation, unless it evaluated more before."""
+
+TOO_DEEP = "evaluation-depth"
+TOO_MANY = "evaluation-count"
+"""The codes of the reasons why a list stays."""
+
+
+@record(eq=True)
+class Exceeded:
+    """Variables that may exceed a limit, and the code of the reason for which what evaluates them stays."""
+
+    reason: str
+    names: frozenset[str]
+
+
+def exceeded(before: Evaluations, after: Evaluations) -> Iterator[Exceeded]:
+    """Yield what exceeds a limit, in a configuration before a compilation or after it.
+
+    Where evaluations are too deep, nginx takes a variable as empty, and which one depends on each level above it. So
+    nothing may change on such a way of evaluations, even if it was too deep before.
+    """
+    yield Exceeded(TOO_DEEP, before.too_deep | after.too_deep)
+    many = [name for name, count in after.counts.items() if count > max(MOST, before.counts.get(name, 0))]
+    yield Exceeded(TOO_MANY, frozenset(after.reached(many)) if many else frozenset())
+
+
+@dataclass(eq=False)
+class Lookup:
+    """Maps that are evaluated in place of a list.
+
+    Attributes:
+        kind: The name of the kind of the list.
+        of: The list.
+        definitions: The definitions of variables that the lookup adds or changes.
+        rows: The size of what it replaces.
+    """
+
+    kind: str
+    of: object
+    definitions: Mapping[str, Definition]
+    rows: int
+
+    @cached_property
+    def levels(self) -> float:
+        """The number of its maps that are evaluated within each other."""
+        return Evaluations({name: (each,) for name, each in self.definitions.items()}).longest
+
+
+def too_much(config: Config, lookups: Collection[Lookup]) -> Mapping[Lookup, str]:
+    """Return the lookups that would exceed a limit, each with the code of the reason for which its list stays.
+
+    No list could be added to the others. On one way of evaluations, the fewest stay.
+    """
+    return _staying(Evaluations.of(config), list(lookups)) if lookups else {}
+
+
+def _staying(before: Evaluations, lookups: list[Lookup]) -> Mapping[Lookup, str]:
+    """Return the lookups that are not to be compiled, with the reasons."""
+    always = {lookup: TOO_DEEP for lookup in lookups if not before.too_deep.isdisjoint(lookup.definitions)}
+    staying = dict(always)
+    while True:
+        compiled = [lookup for lookup in lookups if lookup not in staying]
+        after = _with(before, compiled)
+        if too_many := _too_many(before, after, compiled):
+            staying |= too_many
+            continue
+        for lookup in sorted(staying.keys() - always.keys(), key=_loss):
+            if after.longest_with(lookup.definitions) <= DEEPEST:
+                more = _with(after, [lookup])
+                if not _too_many(before, more, [*compiled, lookup]):
+                    del staying[lookup]
+                    compiled.append(lookup)
+                    after = more
+        return staying
+
+
+def _loss(lookup: Lookup) -> tuple[float, int]:
+    """Return how much is gained if a lookup stays: the levels; of equal ones, the one with the fewest rows stays."""
+    return lookup.levels, -lookup.rows
+
+
+def _with(before: Evaluations, lookups: Iterable[Lookup]) -> Evaluations:
+    """Return the evaluations if these lookups are compiled."""
+    return before.with_definitions({name: each for lookup in lookups for name, each in lookup.definitions.items()})
+
+
+def _too_many(before: Evaluations, after: Evaluations, compiled: list[Lookup]) -> dict[Lookup, str]:
+    """Return lookups that have to stay, with the reasons; none if those that are compiled keep within the limits.
+
+    On a way that is too deep, those with the most levels stay: as few as can suffice on this way.
+    """
+    exceeding = {
+        limit.reason: [lookup for lookup in compiled if not limit.names.isdisjoint(lookup.definitions)]
+        for limit in exceeded(before, after)
+    }
+    deep = exceeding[TOO_DEEP]
+    if endless := [lookup for lookup in deep if after.meet_circle(lookup.definitions)]:
+        return dict.fromkeys(endless, TOO_DEEP)
+    if deep:
+        way = after.longest_way({name for lookup in deep for name in lookup.definitions})
+        on_way = sorted((lookup for lookup in deep if not way.isdisjoint(lookup.definitions)), key=_loss, reverse=True)
+        least, left = 0, len(way) - DEEPEST
+        while left > 0 and least < len(on_way):
+            left -= int(on_way[least].levels)
+            least += 1
+        return dict.fromkeys(on_way[:least], TOO_DEEP)
+    many = exceeding[TOO_MANY]
+    return {max(many, key=_loss): TOO_MANY} if many else {}

@@ -3,17 +3,26 @@
 The sizes for maps must precede the first map (see `nginxopt.rewrite.sizes`). So sizes and maps are put at the start of
 the http block, or right after the sizes that the configuration already sets. If missing files may set the sizes, maps
 that need no other sizes are put after their includes.
+
+A fragment that is changed in place gets files next to it: its maps, and the hash table sizes of all fragments of the
+folder. No include reads these files by accident: `*.conf` does not match their names, and in folders of which nginx may
+include all files (`*`), the names begin with a dot.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import count
+from pathlib import Path
 
 from nginxopt.config import Config, Directive, File, may_read_more
+from nginxopt.config.paths import FOLDERS, SITES
 from nginxopt.records import record
-from nginxopt.rewrite import beside, sizes
+from nginxopt.rewrite import sizes
+from nginxopt.rewrite.kinds.maps.reading import MADE_BY
 from nginxopt.rewrite.sizes import Sizes, Standing
 from nginxopt.rewrite.unread import is_http_known
 from nginxopt.text import Edit, Span, encode
@@ -23,7 +32,7 @@ FRAGMENT_NAME = "http.conf"
 
 
 @record(eq=True)
-class Place:
+class MapsPlace:
     """The place of the maps.
 
     Attributes:
@@ -42,14 +51,14 @@ class Place:
     adds: Mapping[File, tuple[str, ...]] = field(default_factory=dict)
 
 
-def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> Place:
+def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> MapsPlace:
     """Return the place of maps in a file `name` that need the sizes `wanted`; `now` are the sizes already set."""
     edits: dict[File, list[Edit]] = {}
     for file, edit in sizes.raised(wanted, now):
         edits.setdefault(file, []).append(edit)
     block = config.http
     if block is None:
-        return Place(name, None, {size: number for size, number in wanted.items() if size not in now}, edits)
+        return MapsPlace(name, None, {size: number for size, number in wanted.items() if size not in now}, edits)
     if is_http_known(config) or any(size in wanted and size not in now for size in sizes.MAPS):
         file, at = _after(config, block, [now[size] for size in sizes.MAPS if size in now])
     else:
@@ -58,17 +67,17 @@ def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing])
     edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, lines)))
     path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
     holding = {directive: size.size for directive, size in now.items()} | dict(wanted)
-    return Place(name, path, holding, edits, {file: ("include", name)})
+    return MapsPlace(name, path, holding, edits, {file: ("include", name)})
 
 
 def name(config: Config, stem: str, *, in_place: bool) -> str:
     """Return the name of the file of maps. Uses the disk.
 
-    For a fragment, this is `http.conf`, or the name from `beside` if the fragment is changed in place. For a whole
+    For a fragment, this is `http.conf`, or that of `name_beside` if the fragment is changed in place. For a whole
     configuration, it is a new name in its folder that no include reads, even through wildcards and links.
     """
     if config.http is None:
-        return beside.maps_name(config) if in_place else FRAGMENT_NAME
+        return name_beside(config) if in_place else FRAGMENT_NAME
     included = [str(include.args[0]) for include in config.includes]
     for suffix in (".conf", ".maps", ".http"):
         for number in ("", *map(str, range(2, 100))):
@@ -123,3 +132,55 @@ def _lines(file: File, at: int, statements: Sequence[str]) -> bytes:
     if line.rstrip().endswith(b"{"):
         indent += "    "
     return encode("".join(f"{newline}{indent}{statement}" for statement in statements))
+
+
+_SIZES = "nginxopt-hash.http"
+"""The name of the file with the hash table sizes, which all fragments of a folder share."""
+
+_ORIGIN = re.compile(rb"# .* of (.*) as maps, " + MADE_BY)
+"""The first line of a file of maps, with the path of its fragment."""
+_DEFINED = re.compile(rb"^(?:map\s.*\s|geo\s+)\$(\w+)\s*\{|\(\?P?<(\w+)>", re.MULTILINE | re.ASCII)
+"""A variable that a file of maps defines, by a block or by a group."""
+_READ = re.compile(rb"\$\{?(\w+)", re.ASCII)
+
+
+def name_beside(config: Config) -> str:
+    """Return the name of the file for the maps of a fragment. Uses the disk.
+
+    An existing file is reused only if it has maps of the same fragment that the fragment no longer uses, for example
+    because its original text was restored.
+    """
+    main = Path(config.main.path)
+    texts = [file.source.data for file in config.files]
+    stem = main.name.replace("\n", "_")  # comments contain the name
+    names = (_hidden(main, f"{stem}{'' if number == 1 else number}.http") for number in count(1))
+    return next(name for name in names if _is_free(main.with_name(name), main.name, texts))
+
+
+def sizes_path(config: Config) -> Path:
+    """Return the path of the file with the hash table sizes for the folder of a fragment."""
+    main = Path(config.main.path)
+    return main.with_name(_hidden(main, _SIZES))
+
+
+def used(maps: bytes, texts: Iterable[bytes]) -> set[bytes]:
+    """Return the names of the variables that a file of maps defines and that some of the texts use."""
+    defined = {name.lower() for pair in _DEFINED.findall(maps) for name in pair if name}
+    return defined & {name.lower() for text in texts for name in _READ.findall(text)}
+
+
+def _hidden(main: Path, name: str) -> str:
+    """Return a name, if necessary with a leading dot, that no wildcard in the folder of a fragment matches."""
+    return f".{name}" if main.absolute().parent.name in (*SITES, *FOLDERS) else name
+
+
+def _is_free(path: Path, fragment: str, texts: Iterable[bytes]) -> bool:
+    """Return whether the maps of a fragment may be written to a path; `texts` may use the maps that are there."""
+    if not os.path.lexists(path):
+        return True
+    try:
+        maps = path.read_bytes()
+    except OSError:
+        return False
+    origin = _ORIGIN.match(maps)
+    return origin is not None and os.path.basename(origin[1]) == os.fsencode(fragment) and not used(maps, texts)  # noqa: PTH119

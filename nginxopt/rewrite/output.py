@@ -1,21 +1,29 @@
-"""Outputs an emission: printed, as a diff, into a folder, or in place."""
+"""Checks and outputs an emission: printed, as a diff, into a folder, or in place.
+
+Before it is written, the whole new configuration is parsed, and tested with `nginx -t` if that is asked for.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nginxopt.config import Config, File, load
+from nginxopt.config import Config, File, includes, load, reread
 from nginxopt.config.filesystem import STDIN
-from nginxopt.errors import UsageError
-from nginxopt.rewrite import beside, sizes
+from nginxopt.errors import DefectError, InputError, UsageError
+from nginxopt.rewrite import mapfile, sizes
 from nginxopt.rewrite.emission import Emission
+from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
 from nginxopt.rewrite.sizes import Sizes
 from nginxopt.system.files import folder, is_among, write_all
 from nginxopt.system.inplace import change
 from nginxopt.text import Edit, Span, decode, diff, encode
+
+if TYPE_CHECKING:
+    from nginxopt.system.nginx import Binary
 
 SERVER_NAME = "server.conf"
 """The name of the remaining fragment in an output folder."""
@@ -119,7 +127,7 @@ def _refuse_used(path: Path, emission: Emission, rest: Mapping[str, bytes]) -> N
     """Raise `UsageError` if new maps would replace maps of an earlier run that the rest of the fragment still uses."""
     if not path.is_file():
         return
-    lost = beside.used(path.read_bytes(), rest.values()) - beside.used(emission.maps, rest.values())
+    lost = mapfile.used(path.read_bytes(), rest.values()) - mapfile.used(emission.maps, rest.values())
     if lost:
         name = decode(min(lost))
         user = _name(emission.plan.config.main)
@@ -176,7 +184,7 @@ def _to_include(emission: Emission) -> list[str]:
 
 def _shared_sizes(emission: Emission) -> Sizes:
     """Return the sizes for the file next to a fragment: those of other fragments in the folder are kept or raised."""
-    return raised(emission.sizes, beside.sizes_path(emission.plan.config))
+    return raised(emission.sizes, mapfile.sizes_path(emission.plan.config))
 
 
 def raised(wanted: Sizes, path: Path) -> Sizes:
@@ -200,7 +208,7 @@ def _maps_path(emission: Emission) -> str:
 
 
 def _sizes_path(emission: Emission) -> str:
-    return str(beside.sizes_path(emission.plan.config))
+    return str(mapfile.sizes_path(emission.plan.config))
 
 
 def _http(emission: Emission) -> tuple[bytes, bytes]:
@@ -258,3 +266,49 @@ def _name(file: File) -> str:
 def _heading(text: str) -> bytes:
     one_line = text.replace("\n", " ")  # names of files may have several
     return encode(f"# ======== {one_line} ========\n")
+
+
+def read_back(emission: Emission, *, rows: bool = True) -> Config:
+    """Parse the whole new configuration. Raises `DefectError` unless it includes the maps exactly once, in http.
+
+    Without `rows`, the native core parses the blocks of the maps, which is faster, and the result lacks them.
+    """
+    texts = {change.file.path: change.after for change in emission.changes}
+    path = emission.maps_path or ""
+    try:
+        maps = emission.maps if rows else reading.around(emission.maps)
+        config = reread(emission.plan.config, {path: maps, **texts})
+        contexts = config.contexts(path)
+    except (InputError, KeyError, ValueError) as error:
+        raise DefectError(f"the result cannot be read: {error}; nothing was written") from None
+    if contexts != (("http",),):
+        raise DefectError(f"the result does not include {path} exactly once in the http block; nothing was written")
+    return config
+
+
+def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
+    """Yield reasons why the result cannot be fully checked here.
+
+    `installed` is the folder where the configuration will be installed, if that is not its own folder.
+    """
+    config = emission.plan.config
+    if installed is not None:
+        yield f"not checked with nginx -t: includes refer to {installed}, which is another directory"
+    folder = str(Path(config.prefix or ".").absolute())
+    if includes.is_pattern(folder):
+        yield f"nginx reads *, ? and [ in {folder} as wildcards, so it would not find the maps"
+
+
+def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
+    """Yield new warnings of `nginx -t`. Raises `DefectError` if it refuses the result but not the original."""
+    from nginxopt.system.nginx import trial  # which most runs do not need
+
+    before = trial.test(emission.plan.config, binary)
+    if not before.ok:
+        yield f"not checked with nginx -t, which refuses the original configuration ({'; '.join(before.reasons)})"
+        return
+    changed = {change.file.path for change in emission.changes} | {emission.maps_path or ""}
+    after = trial.test_changed(config, changed, binary)
+    if after.is_worse_than(before):
+        raise DefectError("nginx -t refuses the result; nothing was written", below=str(after).splitlines())
+    yield from (f"nginx -t warning: {warning}" for warning in after.new_warnings(before))

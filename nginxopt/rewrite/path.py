@@ -16,10 +16,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
-from nginxopt.records import record
 from nginxopt.rewrite.evaluations import reached
+from nginxopt.rewrite.kinds.kind import Cost, MapCost, StatementCost
 from nginxopt.rewrite.kinds.locations.reading import regex_location
-from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.text import Source, encode
 
 _LEVELS = frozenset({"http", "server", "location"})
@@ -27,30 +26,13 @@ _REGEX_OPERATORS = frozenset({"~", "~*", "!~", "!~*"})
 _VARIABLE = re.compile(rb"\$\{?(\w+)")
 
 
-@record(eq=True)
-class Change:
-    """What a plan changes: the place of its first statement, and the patterns tried there before and after."""
-
-    source: Source
-    start: int
-    before: Cost
-    after: Cost
-
-
-@record(eq=True)
-class MapCost:
-    """The patterns that one evaluation of the map of a variable tries, before and after."""
-
-    variable: str
-    before: Cost
-    after: Cost
-
-
 Pair = tuple[Cost, Cost]
 _NONE: Pair = (Cost.of(0), Cost.of(0))
 
 
-def along(config: Config, files: Collection[File], changes: Collection[Change], maps: Collection[MapCost]) -> Pair:
+def along(
+    config: Config, files: Collection[File], changes: Collection[StatementCost], maps: Collection[MapCost]
+) -> Pair:
     """Return the patterns tried before and after on the way that costs most, each of far, near and worst by itself.
 
     `files` are those whose statements count. Linear in the text of the configuration.
@@ -80,7 +62,7 @@ class _Way:
 class _Walk:
     config: Config
     counted: Collection[Source]
-    changes: Mapping[Source, list[Change]]
+    changes: Mapping[Source, list[StatementCost]]
 
     def ways(self, block: Block, way: _Way) -> Iterator[_Way]:
         """Yield each way that leads through a block: to the block itself, and to those inside."""
@@ -162,8 +144,8 @@ def _name(variable: str) -> bytes:
     return encode(variable).strip(b"${}").lower()
 
 
-def _by_source(changes: Collection[Change]) -> dict[Source, list[Change]]:
-    by_source: dict[Source, list[Change]] = {}
+def _by_source(changes: Collection[StatementCost]) -> dict[Source, list[StatementCost]]:
+    by_source: dict[Source, list[StatementCost]] = {}
     for change in sorted(changes, key=lambda change: change.start):
         by_source.setdefault(change.source, []).append(change)
     return by_source

@@ -6,23 +6,30 @@ A premise has a name, for reports and tests, and a sentence. The summary, the he
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from nginxopt.config import Directive, File
+from nginxopt.config import Bulk, Config, Directive, File
 from nginxopt.records import record
 from nginxopt.rewrite import unread
-from nginxopt.rewrite.kinds.maps.captures import is_program
-from nginxopt.rewrite.lengths import Lengths
-from nginxopt.rewrite.planning import Plan, PlannedRun
+from nginxopt.rewrite.evaluations import DEEPEST
+from nginxopt.rewrite.kinds.maps.readers import is_program
+from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
 from nginxopt.semantics.directives import ROWS
-from nginxopt.semantics.values import flag
+from nginxopt.semantics.values import flag, number, size
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.compilation import Plan
+    from nginxopt.rewrite.kinds.rules.planning import PlannedRun
 
 LONGEST_SUBJECT = 65_536
 """The longest string for which it is known whether PCRE reaches its match limit: 8 of nginx's default buffers."""
 
 
 @record(eq=True)
-class Premise:
+class RewritePremise:
     """An assumption that no configuration can confirm; `sentence` states it, without a full stop."""
 
     name: str
@@ -32,50 +39,50 @@ class Premise:
         return f"{self.name}: {self.sentence}"
 
 
-SERVER_CONTEXT = Premise(
+SERVER_CONTEXT = RewritePremise(
     "server-context",
     "the fragment is included in servers only, not in locations (--context location works in both)",
 )
-HTTP_CONTEXT = Premise("http-context", "the fragment is included in the http block, not in stream")
-MAP_BLOCK = Premise("map-block", "one map includes the file of rows, the stated one, and has no other rows")
-CAPTURES_AFTER_MAPS = Premise(
+HTTP_CONTEXT = RewritePremise("http-context", "the fragment is included in the http block, not in stream")
+MAP_BLOCK = RewritePremise("map-block", "one map includes the file of rows, the stated one, and has no other rows")
+CAPTURES_AFTER_MAPS = RewritePremise(
     "captures-after-maps",
     "no unread file reads captures ($1 to $9, named groups) after it evaluates one of the compiled maps",
 )
-EVALUATION_DEPTH = Premise(
+EVALUATION_DEPTH = RewritePremise(
     "evaluation-depth",
     "no unread file or program makes nginx nest more than 100 evaluations of variables around the compiled maps",
 )
-OWN_NAMES = Premise("own-names", "no other part of the configuration uses the variable names of the maps")
-TABLE_SIZES = Premise(
+OWN_NAMES = RewritePremise("own-names", "no other part of the configuration uses the variable names of the maps")
+TABLE_SIZES = RewritePremise(
     "table-sizes",
     "hash tables have at least nginx's default sizes and those that the result states; nginx -t reports smaller ones",
 )
-MISSING_SIZES = Premise(
+MISSING_SIZES = RewritePremise(
     "missing-sizes",
     "no unread file sets a hash table size that is set here, or one below the default; nginx -t reports it",
 )
-SERVER_INCLUDES = Premise(
+SERVER_INCLUDES = RewritePremise(
     "server-includes",
     "no unread file includes a changed file of rules, except directly in a server",
 )
-PCRE_INTERPRETER = Premise(
+PCRE_INTERPRETER = RewritePremise(
     "pcre-interpreter",
     "pcre_jit is off, or the JIT compiler of nginx's PCRE has no bug in these patterns",
 )
-PCRE_JIT = Premise(
+PCRE_JIT = RewritePremise(
     "pcre-jit",
     "pcre_jit is on, and the JIT compiler of nginx's PCRE matches like its interpreter, which depends on the release",
 )
-LONG_SUBJECTS = Premise(
+LONG_SUBJECTS = RewritePremise(
     "long-subjects",
     "no URI, and no other string that a pattern is matched against, is longer than 65,536 bytes",
 )
 
 
 def _may_nest_more(plan: Plan) -> bool:
-    """Whether maps or chains are compiled, and unread text or programs may evaluate them, or what they read."""
-    if not (plan.maps.compiled or plan.chains.compiled):
+    """Whether lookups replace lists, and unread text or programs may evaluate them, or what they read."""
+    if not _sources(plan):
         return False
     return not unread.is_known(plan.config) or any(
         is_program(directive) for directive, scope in plan.config.walk() if not ROWS.intersection(scope.context[-1:])
@@ -98,20 +105,23 @@ def _may_have_jit(plan: Plan) -> bool:
 def _may_have_long_subjects(plan: Plan) -> bool:
     """Whether the configuration allows subjects longer than `LONGEST_SUBJECT`: URIs, or the sources of maps."""
     lengths = Lengths(plan.config)
-    sources = {"$uri", *(compiled.map.source for compiled in plan.maps.compiled)}
-    sources |= {compiled.chain.conditions[0].variable for compiled in plan.chains.compiled}
-    return any(lengths.of(source) > LONGEST_SUBJECT for source in sources)
+    return any(lengths.of(source) > LONGEST_SUBJECT for source in {"$uri", *_sources(plan)})
+
+
+def _sources(plan: Plan) -> set[str]:
+    """The values that lookups are made with."""
+    return {source for lists in plan.lists.values() for source in lists.sources()}
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:
-    return any(run.phase == "server" for part in plan.parts for run in part.compiled)
+    return any(run.phase == "server" for part in plan.rules.parts for run in part.compiled)
 
 
 def _may_be_included_elsewhere(plan: Plan) -> bool:
     """Whether a changed file is known to be included in servers, and may be included elsewhere, too."""
     if unread.is_known(plan.config):
         return False
-    parts = (part for part in plan.parts if part.file is not plan.config.main)
+    parts = (part for part in plan.rules.parts if part.file is not plan.config.main)
     return any(run.phase == "server" and _is_on_top(part.file, run) for part in parts for run in part.compiled)
 
 
@@ -125,7 +135,7 @@ def _may_lack_sizes(plan: Plan) -> bool:
     return bool(plan.maps_name) and plan.config.http is not None and not unread.is_known(plan.config)
 
 
-_APPLIES: dict[Premise, Callable[[Plan], bool]] = {
+_APPLIES: dict[RewritePremise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumed == ("http", "server") and _is_compiled_for_a_server(plan),
     HTTP_CONTEXT: lambda plan: plan.assumed == ("http",),
     MAP_BLOCK: lambda plan: plan.options.around is not None,
@@ -145,8 +155,105 @@ PREMISES = tuple(_APPLIES)
 """All premises."""
 
 
-def of(plan: Plan) -> tuple[Premise, ...]:
+def of(plan: Plan) -> tuple[RewritePremise, ...]:
     """Return the premises of a plan: none if it changes nothing."""
     if not plan.changes:
         return ()
     return tuple(premise for premise, applies in _APPLIES.items() if applies(plan))
+
+
+_BUFFERS = ("client_header_buffer_size", "large_client_header_buffers")
+_LINE, _LINES = 8_192, 4
+"""The default of `large_client_header_buffers`."""
+_OF_HEADERS = ("http_", "cookie_")
+_CHANGES = 11
+"""The most scripts of rewrites that run for a request: ten changes of the URI (`NGX_HTTP_MAX_URI_CHANGES`)."""
+_WORD = rb"""(?:"[^"]*"|'[^']*'|[^\s;"'][^\s;]*)"""
+_REWRITE = re.compile(rb"rewrite\s+(%s)\s+(%s)(?:\s+(\w+))?\s*;" % (_WORD, _WORD))
+_READ = re.compile(rb"\$\{?(\w+)")
+_NAME = re.compile(r"\$\{?(\w+)\}?")
+_NESTED = re.compile(rb"\([^()]*\(")
+_REDIRECTS = (b"redirect", b"permanent")
+
+
+class Lengths:
+    """The bounds of a configuration, in bytes. They hold for what its text shows."""
+
+    def __init__(self, config: Config) -> None:
+        self._line, self._headers = _of_request(config)
+        self._values: dict[str, list[tuple[str, str]]] = {}
+        for scope in http_maps(config):
+            if scope.opener is not None and len(scope.opener.args) == 2:
+                source, variable = map(str, scope.opener.args)
+                for row in scope.directives:
+                    self._add(variable, str(row.args[0]) if row.args else "", source)
+        for directive, _ in config.walk():
+            if directive.name == "set" and len(directive.args) == 2:
+                self._add(str(directive.args[0]), str(directive.args[1]), "$uri")
+        self._known: dict[str, float] = {}
+        self._uri = _uri(config, self._line)
+
+    def of(self, value: str) -> float:
+        """Return the most bytes of a value; infinite if it may grow without a bound."""
+        return self._of(value, "", frozenset())
+
+    def _add(self, variable: str, value: str, source: str) -> None:
+        for name in variables(variable):
+            self._values.setdefault(name, []).append((value, source))
+
+    def _of(self, value: str, source: str, above: frozenset[str]) -> float:
+        """Return the bound of a value whose captures are parts of `source`."""
+        found: list[str] = _NAME.findall(value)
+        captures = sum(name[0].isdigit() for name in found)
+        of_source = self._of(source, "", above) if captures and source else self._line
+        names = [name.lower() for name in found if not name[0].isdigit()]
+        of_names: float = sum(self._of_variable(name, above) for name in names)
+        return len(_NAME.sub("", value)) + captures * of_source + of_names
+
+    def _of_variable(self, name: str, above: frozenset[str]) -> float:
+        if name in above or len(above) > DEEPEST:
+            return math.inf
+        if name not in self._values:
+            return self._uri if name in ("uri", "document_uri") else self._own(name)
+        if name not in self._known:
+            inner = above | {name}
+            self._known[name] = max(self._of(value, source, inner) for value, source in self._values[name])
+        return self._known[name]
+
+    def _own(self, name: str) -> float:
+        return self._headers if name.startswith(_OF_HEADERS) else self._line
+
+
+def _of_request(config: Config) -> tuple[int, int]:
+    """Return the longest request line, and the longest header of a request, of all servers."""
+    line, headers = _LINE, _LINE * _LINES
+    for directive, _ in config.walk():
+        if directive.name in _BUFFERS and directive.args:
+            bytes_ = size(directive.args[-1]) or 0
+            count = number(directive.args[0]) or 1 if len(directive.args) > 1 else 1
+            line, headers = max(line, bytes_), max(headers, bytes_ * count)
+    return line, headers
+
+
+def _uri(config: Config, line: int) -> float:
+    """Return the longest URI after all changes; infinite if a rewrite may double it each time."""
+    added = longest = 0
+    for before, target, ending in _rewrites(config):
+        path = target.partition(b"?")[0]
+        read = _READ.findall(path)
+        are_apart = len(set(read)) == len(read) and all(name.isdigit() for name in read) and not _NESTED.search(before)
+        if len(read) > 1 and not are_apart:
+            return math.inf
+        added, longest = (added + len(path), longest) if not ending else (added, max(longest, len(path)))
+    return line + _CHANGES * (added + longest)
+
+
+def _rewrites(config: Config) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield the pattern, target and flag of each rewrite that changes the URI."""
+    for scope in config.scope.tree():
+        for node in scope.nodes:
+            if node.name == "rewrite" and isinstance(node, Bulk | Directive):
+                text = node.source.data[node.span.start : node.span.end]
+                for match in _REWRITE.finditer(text):
+                    if match[3] not in _REDIRECTS:
+                        yield match[1], match[2], match[3] or b""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from nginxopt.errors import InputError
 from nginxopt.records import record
+from nginxopt.rewrite.kinds.rules.sections import Phase
 from nginxopt.rewrite.requests import HOST
-from nginxopt.rewrite.sections import Phase
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 
 _MAX_UNKNOWN_VARIABLES = 1000
@@ -101,7 +101,7 @@ class Scene:
 
 
 @record(eq=True)
-class Side:
+class SceneSide:
     """One of the two configurations."""
 
     scene: Scene

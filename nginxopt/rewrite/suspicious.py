@@ -27,7 +27,7 @@ def _suspicious(bulk: Bulk) -> Iterator[Directive]:
     try:
         spans = _native.suspicious_rewrites(bulk.source.data, [(bulk.span.start, bulk.span.end)])
     except _native.RefusedError as error:
-        from nginxopt.rewrite.planning import refusal  # which most runs do not need
+        from nginxopt.rewrite.kinds.rules.planning import refusal  # which most runs do not need
 
         raise refusal(error, bulk.source) from None
     return (directive_at(bulk.source, Span(*span)) for span in spans)

@@ -11,6 +11,7 @@ from nginxopt.config.context import Context
 from nginxopt.errors import InputError, NginxoptError
 from nginxopt.request.model import SiteModel
 from nginxopt.rewrite.emission import Emission
+from nginxopt.rewrite.kinds.rules.text import emitted
 from nginxopt.semantics.site import Build
 from nginxopt.text import Edit, apply, encode
 from nginxopt.verify import Verification, verify
@@ -63,7 +64,7 @@ def sides(emission: Emission) -> tuple[Config, Config]:
 def _declared(emission: Emission) -> dict[str, bytes]:
     """Return the texts of files after applying declared readings to their rules, by path."""
     edits: dict[File, list[Edit]] = {}
-    for compiled in emission.compiled:
+    for compiled in emitted(emission.plan.rules, emission.plan.maps_name):
         if compiled.run.declared:
             edits.setdefault(compiled.part.file, []).extend(compiled.run.declared)
     return {file.path: apply(file.source.data, changes) for file, changes in edits.items()}

@@ -10,17 +10,17 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator
-from itertools import chain, islice, zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from nginxopt.config import Config
 from nginxopt.errors import NginxoptError
 from nginxopt.request.private import PrivateNginx, http_servers
 from nginxopt.request.world import World
-from nginxopt.rewrite.comparison import Differential, Mismatch, Side, Tally, compare
+from nginxopt.rewrite.comparison import AskedServer, Differential, Limits, Mismatch, Tally, compare
 from nginxopt.rewrite.emission import Emission
-from nginxopt.rewrite.kinds.maps.differential import Limits, Sender, sender
-from nginxopt.rewrite.kinds.maps.subjects import examples, of_map, variants
+from nginxopt.rewrite.kinds.maps.differential import Sender, sender
+from nginxopt.rewrite.kinds.registry import KINDS
 from nginxopt.rewrite.requests import HOST, sample
 from nginxopt.rewrite.verification import NotVerifiedError, sides
 from nginxopt.semantics import Address, Level, read_listens
@@ -35,7 +35,6 @@ _LEFT_OUT = frozenset(["limit_req", "limit_conn", "limit_rate", "limit_rate_afte
 _NAME = re.compile(r"(?:\*?\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)", re.IGNORECASE)
 _OTHER = b"host.invalid"
 """A host that the default server answers."""
-_WITNESSES = 200
 _MOST = 4_000
 """The most values that are tried as the source of a map or the variable of a chain."""
 _PID = re.compile(rb"\$\{?pid\b")
@@ -104,7 +103,7 @@ def _compared(
     total = Tally()
     each = max(50, limits.requests // max(1, len(doors)))
     for number, (address, host) in enumerate(doors, 1):
-        asked = [Side(nginx.ports[address], nginx.names) for nginx in pair]
+        asked = [AskedServer(nginx.ports[address], nginx.names) for nginx in pair]
         chosen = [_to(host, request) for request in requests[:: len(requests) // each + 1]]
         deadline = started + limits.seconds * number / len(doors)
         tally = compare(asked[0], asked[1], chosen, deadline, limits.progress)
@@ -123,27 +122,13 @@ def _to(host: bytes, request: RequestBytes) -> RequestBytes:
 
 
 def _requests(emission: Emission, limit: int) -> Iterator[RequestBytes]:
-    """Yield the requests: first those for rewrites and locations, mixed with those for maps and chains."""
-    plan = emission.plan
-    runs = [compiled.run.native for compiled in emission.compiled]
-    uris = [b"/", *(uri for run in runs for uri in chain(run.witnesses(_WITNESSES), run.sample))]
-    locations = (location for compiled in plan.locations.compiled for location in compiled.run.locations)
-    uris += [uri for location in locations for uri in examples(location.pattern)]
+    """Yield the requests: first those for URIs, mixed with those for the values of variables."""
+    uris = [b"/", *(uri for kind in KINDS for uri in kind.uris(emission))]
     of_uris = sample(uris, [b"/"], limit=limit, capturing=False).requests
+    of_values = (_sent(source, values) for kind in KINDS for source, values in kind.values(emission))
     yield from dict.fromkeys(
-        request for each in zip_longest(of_uris, *_values(emission)) for request in each if request is not None
+        request for each in zip_longest(of_uris, *of_values) for request in each if request is not None
     )
-
-
-def _values(emission: Emission) -> Iterator[Iterator[RequestBytes]]:
-    """Yield the requests for each map and chain, whose source has different values."""
-    for compiled in emission.plan.maps.compiled:
-        keys = [key for keys in compiled.native.keys for key in keys]
-        yield _sent(compiled.map.source, of_map(compiled.map, keys))
-    for lookup in emission.plan.chains.compiled:
-        conditions = lookup.chain.conditions
-        known = (examples(encode(condition.value).lstrip(b"^").rstrip(b"$")) for condition in conditions)
-        yield _sent(conditions[0].variable, variants(chain.from_iterable(known)))
 
 
 def _sent(source: str, values: Iterator[bytes]) -> Iterator[RequestBytes]:

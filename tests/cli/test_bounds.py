@@ -21,8 +21,8 @@ import pytest
 from nginxopt import _native, load_text
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite import Options
-from nginxopt.rewrite.planning import Plan, plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.compilation import Plan, plan
+from nginxopt.rewrite.proving import proved
 from nginxopt.version import Version
 
 PATIENCE = 60.0  # seconds; it takes a few milliseconds, unless the machine is busy
@@ -166,7 +166,7 @@ def bounded(monkeypatch: pytest.MonkeyPatch, is_too_much: Callable[[bytes], bool
 
 def outcome(planned: Plan) -> dict[str, int]:
     """Return how many rules move and stay, by reason."""
-    return {"moved": planned.moved, **planned.reasons()}
+    return {"moved": planned.rules.moved, **planned.rules.reasons()}
 
 
 def test_a_list_stays_whose_proof_takes_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +254,7 @@ def test_a_rule_declines_what_it_did_not_plan(monkeypatch: pytest.MonkeyPatch) -
     for share, moved in ((1e-6, 0), (1e6, 30)):
         with monkeypatch.context() as patch:
             model = remark(patch, below(30), share)
-            assert (model.plan.moved, model.has_declined()) == (moved, moved == 0)
+            assert (model.plan.rules.moved, model.has_declined()) == (moved, moved == 0)
 
 
 DEEP = """

@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nginxopt.rewrite import proof as proofs
+from nginxopt.rewrite import proving
+from nginxopt.rewrite.kinds.kind import Refutation
 from tests.cli.compiling import RULES, schema, snapshot
 
 
@@ -107,8 +108,8 @@ def test_missing_nginx(run: Any, rules: Path) -> None:
 
 def test_refuted_proof_writes_nothing(run: Any, rules: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If the proof does not hold: status 70, a counterexample, the report says so, and no file changes."""
-    refuted = proofs.Proof(False, refutation="a rule fires that did not fire before", counterexample=b"/a b")
-    monkeypatch.setattr(proofs, "prove", lambda *_: refuted)
+    refuted = proving.Proof(Refutation("a rule fires that did not fire before", b"/a b"))
+    monkeypatch.setattr(proving, "prove", lambda *_: refuted)
     ran = run("rewrite-to-map", rules.name, "--write", "--report", "report.json")
     assert ran.status == 70
     assert "(for the URI /a%20b)" in ran.err
@@ -122,7 +123,7 @@ def test_refuted_proof_writes_nothing(run: Any, rules: Path, monkeypatch: pytest
 
 def test_defects_are_reported_as_such(run: Any, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unforeseen exception is status 70 with its traceback and what to do."""
-    monkeypatch.setattr(proofs, "prove", lambda *_: 1 / 0)
+    monkeypatch.setattr(proving, "prove", lambda *_: 1 / 0)
     ran = run("rewrite-to-map", rules.name)
     assert ran.status == 70
     assert "ZeroDivisionError" in ran.err

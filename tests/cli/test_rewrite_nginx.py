@@ -62,14 +62,14 @@ def test_nginx_is_asked_about_a_configuration(run: Any, config: Path) -> None:
 @pytest.mark.nginx
 def test_a_differing_nginx_stops_everything(run: Any, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a real nginx answers differently: status 70, the request is shown, and nothing is written."""
-    from nginxopt.rewrite import nginx
+    from nginxopt.rewrite.kinds.rules import differential
 
-    real = nginx.differential
+    real = differential.differential
 
     def damaged(*, after: bytes, **rest: Any) -> Any:
         return real(after=after.replace(b" permanent;", b" redirect;"), **rest)
 
-    monkeypatch.setattr("nginxopt.rewrite.questions.differential", damaged)
+    monkeypatch.setattr(differential, "differential", damaged)
     ran = run("rewrite-to-map", rules.name, "--write", "--nginx")
     assert ran.status == 70
     assert "nginx responds differently" in ran.err

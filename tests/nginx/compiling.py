@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nginxopt.config import Config, load_text
 from nginxopt.rewrite import Emission, Options, emit, plan, prove
-from nginxopt.rewrite.nginx import differential
-from nginxopt.rewrite.sections import Phase
+from nginxopt.rewrite.kinds.rules.differential import differential
+from nginxopt.rewrite.kinds.rules.sections import Phase
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
@@ -34,7 +34,7 @@ PHASES: tuple[Phase, ...] = ("server", "location")
 
 def keys(emission: Emission) -> Iterator[bytes]:
     """The keys of the maps, and URIs that the rules which stay match."""
-    for part in emission.plan.parts:
+    for part in emission.plan.rules.parts:
         for run in part.runs:
             yield from run.native.sample
             yield from run.native.witnesses(50)
@@ -45,7 +45,7 @@ def compiled(config: Config, options: Options | None = None) -> Emission:
     emission = emit(plan(config, options))
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
-    assert bool(emission.changes) == bool(emission.plan.moved)
+    assert bool(emission.changes) == bool(emission.plan.rules.moved)
     return emission
 
 
@@ -82,7 +82,7 @@ def check(
             f"requests ({phase})": comparison.requests,
             "mismatches": comparison.mismatched,
             "rules": emission.plan.rules,
-            "rules moved": emission.plan.moved,
+            "rules moved": emission.plan.rules.moved,
         }
     )
     return emission

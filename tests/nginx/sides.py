@@ -83,13 +83,13 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
     changed = {Path(change.file.path).name for change in emission.changes}
-    assert emission.plan.moving or site.filtered is not None, dict(emission.plan.reasons())
+    assert emission.plan.moving or site.filtered is not None, dict(emission.plan.rules.reasons())
     for number, text in enumerate(site.servers):
         moves = f"server-{number}.conf" in changed or emission.plan.maps.moved or site.filtered is not None
         assert moves or "rewrite" not in text, text
     assert (emission.plan.chains.moved, emission.plan.locations.moved) == (site.chained, site.located)
-    assert (site.grouped or 0) in (emission.plan.grouped, _in_each_server(emission, site, "grouped"))
-    assert site.filtered in (None, emission.plan.filtered, _in_each_server(emission, site, "filtered"))
+    assert (site.grouped or 0) in (emission.plan.rules.grouped, _in_each_server(emission, site, "grouped"))
+    assert site.filtered in (None, emission.plan.rules.filtered, _in_each_server(emission, site, "filtered"))
     after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}
     maps = {Path(emission.maps_path).name: emission.maps} if emission.maps_path else {}
     return {**site.texts(), **after, **maps}
@@ -98,7 +98,7 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
 def _in_each_server(emission: Emission, site: Site, what: str) -> list[int]:
     """Return how many rules of each server are `grouped` or `filtered`."""
     counts: Counter[str] = Counter()
-    for part in emission.plan.parts:
+    for part in emission.plan.rules.parts:
         counts[Path(part.file.path).name] += sum(getattr(run.native, what) for run in part.runs)
     return [counts[f"server-{number}.conf"] for number in range(len(site.servers))]
 

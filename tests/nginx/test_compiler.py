@@ -13,8 +13,8 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, emit, plan, prove
-from nginxopt.rewrite.nginx import differential
-from nginxopt.rewrite.sections import Phase
+from nginxopt.rewrite.kinds.rules.differential import differential
+from nginxopt.rewrite.kinds.rules.sections import Phase
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes

@@ -13,7 +13,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.questions import ask_whole
 from nginxopt.system import nginx
 from tests.rewrite import composed
@@ -177,6 +177,6 @@ def test_random_sites(each_binary: nginx.Binary, seed: int, tally: Counter[str])
         tally["requests (composed)"] += comparison.requests
         tally["unstable (composed)"] += comparison.unstable
         tally["maps"] += len(moving.maps.compiled)
-        tally["rules"] += moving.moved
+        tally["rules"] += moving.rules.moved
         tally["conditions"] += moving.chains.moved
         tally["locations"] += moving.locations.moved

@@ -4,8 +4,8 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.rewrite.comparison import Differential
-from nginxopt.rewrite.nginx import differential
-from nginxopt.rewrite.sections import Phase
+from nginxopt.rewrite.kinds.rules.differential import differential
+from nginxopt.rewrite.kinds.rules.sections import Phase
 from nginxopt.system import nginx
 from tests import rulegen
 from tests.nginx.shapes import CLEAR, Compiled, Literal, exact, literals, naive

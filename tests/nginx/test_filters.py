@@ -11,8 +11,8 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, sizes
-from nginxopt.rewrite.planning import plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.compilation import plan
+from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.questions import ask
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
@@ -132,7 +132,7 @@ def test_a_differential_run_asks_about_filters(each_binary: nginx.Binary) -> Non
     mixed = MIXED.replace(f"rewrite {GIVES_UP} /l/kept permanent;\n", "").replace("/l/loop/x last", "/l/-/x last")
     text = "events {} http { server { %s location /l/ { %s } location /k/ { try_files $uri =404; %s } } }"
     emission, proof = proved(plan(load_text((text % (mixed, mixed, FIRING)).encode()), Options(groups=True)))
-    assert (proof.holds, emission.plan.filtered, emission.maps) == (True, 18, b"")
+    assert (proof.holds, emission.plan.rules.filtered, emission.maps) == (True, 18, b"")
     differentials = ask(emission, each_binary)
     assert [differential.mismatched for differential in differentials] == [0, 0, 0]
     assert all(differential.requests > 50 for differential in differentials)
@@ -153,7 +153,7 @@ def test_random_short_lists_answer_as_before(each_binary: nginx.Binary, jit: byt
         rules = b"".join(line if draw.random() < 0.7 else _without_a_flag(line) for line in lines)
         emission, proof = proved(plan(load_text(rules, context="server"), Options(groups=True, name=f"l{number}")))
         assert proof.holds
-        filtered += emission.plan.filtered
+        filtered += emission.plan.rules.filtered
         servers.append(SET + _limited(rules) + SHOW)
         texts.append(SET + _limited(emission.after(emission.plan.config.main)) + SHOW)
         maps.append(emission.maps.removeprefix(sizes.text(emission.sizes)))

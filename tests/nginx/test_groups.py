@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove, sizes
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
@@ -114,8 +114,8 @@ URIS = (
 def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, grouped: int, jit: bytes) -> None:
     """A rule of any pattern, target and flag fires in its group; one on which PCRE gives up stays alone."""
     emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
-    assert emission.plan.grouped == grouped
-    assert emission.plan.reasons()["backtracking"] == rules.count(GIVES_UP)
+    assert emission.plan.rules.grouped == grouped
+    assert emission.plan.rules.reasons()["backtracking"] == rules.count(GIVES_UP)
     assert prove(emission).holds
     requests = [RequestBytes(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in URIS]
     main = b"pcre_jit %s;" % jit
@@ -140,7 +140,7 @@ def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> Non
     """Rules that share a rewrite lead where each of them does, whatever is escaped, and leave its captures."""
     emission = emit(plan(load_text(OF_KINDS, context="server"), Options(groups=True)))
     after = emission.changes[0].after
-    assert emission.plan.grouped == OF_KINDS.count(b"\n") >= 150
+    assert emission.plan.rules.grouped == OF_KINDS.count(b"\n") >= 150
     assert (after.count(b"_kind = "), after.count(b"_target")) == (10, 8)
     assert prove(emission).holds
     uris = [(start % number) + end for start in STARTS for number in (0, 2, 9, 14, 39, 41) for end in ENDS]
@@ -158,7 +158,7 @@ def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> Non
 def test_an_internal_redirect_looks_up_again(each_binary: nginx.Binary, rules: bytes, page: bytes) -> None:
     """What the lookup told of the first URI is not told of the next one."""
     emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
-    assert emission.plan.grouped == rules.count(b"\n")
+    assert emission.plan.rules.grouped == rules.count(b"\n")
     around = b"error_page 404 %s; location / { add_header X [$1] always; return 404; }" % page
     around += b"location /to/r { return 200 $uri; } location = /zz { return 200 $uri; }"
     requests = [
@@ -192,4 +192,4 @@ def compare(binary: nginx.Binary, lists: Sequence[tuple[bytes, list[bytes]]], ma
         for server, (rules, uris) in enumerate(lists):
             requests = [RequestBytes(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
             assert different(before, after, requests, server) == [], rules.decode(errors="replace")
-    return sum(emission.plan.grouped for emission in emissions)
+    return sum(emission.plan.rules.grouped for emission in emissions)

@@ -176,7 +176,7 @@ def test_a_differential_run_has_what_the_groups_rely_on(each_binary: nginx.Binar
     rules = ENDLESS.replace("$document_root$request_filename", "/root")
     text = b"events {} http { server { location /l/ { %s } } }" % (BREAKS + rules).encode()
     emission = emit(plan(load_text(text), Options(groups=True)))
-    assert emission.plan.grouped == 12
+    assert emission.plan.rules.grouped == 12
     [differential] = ask(emission, each_binary)
     assert (differential.mismatched, differential.requests > 100) == (0, True)
 

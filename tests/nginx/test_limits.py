@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text
-from nginxopt.rewrite import Emission, Options, limits, plan, questions
+from nginxopt.rewrite import Emission, Options, evaluations, plan, questions
 from nginxopt.rewrite.comparison import Differential
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.questions import ask, ask_whole
 from nginxopt.system import nginx
 from tests.rewrite import composed
@@ -65,8 +65,8 @@ def test_nginx_differs_beyond_the_limit(each_binary: nginx.Binary, name: str, mo
     """Without the limits, nginx gives other values: each part alone is right, and only the comparison of the whole
     shows it.
     """
-    monkeypatch.setattr(limits, "within", lambda _, maps, chains: (maps, chains))
-    monkeypatch.setattr("nginxopt.rewrite.proof.exceeded", lambda *_: [])
+    monkeypatch.setattr(evaluations, "too_much", lambda *_: {})
+    monkeypatch.setattr("nginxopt.rewrite.proving.exceeded", lambda *_: [])
     emission = emitted(composed.site(CASES[name]))
     assert not whole(emission, each_binary).ok
 
@@ -100,7 +100,7 @@ def test_changes_of_the_uri_count_as_before(each_binary: nginx.Binary, rules: st
         f" location / {{ {rules} return 200 $uri; }} }}"
     )
     emission = emitted(f"events {{}} http {{ {server} }}")
-    assert emission.compiled
+    assert emission.plan.rules.compiled
     comparison = whole(emission, each_binary)
     assert [str(mismatch) for mismatch in comparison.mismatches] == []
     assert comparison.requests > 50

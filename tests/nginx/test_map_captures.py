@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite.kinds.maps.captures import CaptureReadings
+from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get

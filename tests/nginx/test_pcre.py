@@ -52,9 +52,9 @@ def test_what_libraries_read_differently(each_binary: nginx.Binary, pattern: byt
     uris = ODD[pattern]
     text = rules(pattern, uris)
     emission = emit(plan(load_text(text, context="server"), Options(bound=most)))
-    counts = emission.plan.reasons()
+    counts = emission.plan.rules.reasons()
     assert (counts["pcre-dependent"], counts["behind-pcre-dependent"]) == (1, len(uris))
-    assert emission.plan.moved == 5
+    assert emission.plan.rules.moved == 5
     assert prove(emission).holds
     check(each_binary, text, "server", [*uris, *(b"/other/%d" % at for at in range(6))], Counter())
 
@@ -70,7 +70,7 @@ COUNTED = b'rewrite "^/(a){3000}$" /counted permanent;\nrewrite ^/moved$ /m perm
 def test_the_stack_of_jit(each_binary: nginx.Binary, text: bytes, jit: bytes) -> None:
     """What may run out of JIT's stack stays, and so does what stands behind it: 500 stays 500."""
     emission = emit(plan(load_text(text, context="server")))
-    assert emission.plan.moved == 1
+    assert emission.plan.rules.moved == 1
     show = b'location / { return 200 "$uri"; }'
     uris = [LONG, LONG + b"z", b"/moved", b"/az", b"/" + b"a" * 3_000]
     requests = [RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris]
@@ -125,4 +125,4 @@ rewrite "^/c\x0bd$" /3 permanent;
 rewrite "^/cx\x0b$" /4 permanent;
 rewrite ^/b-$ /5 permanent;"""
     emission = check(each_binary, text, "server", [b"/a\x0b", b"/b\x0b", b"/c\x0bd", b"/cx\x0b", b"/b-"], Counter())
-    assert emission.plan.reasons()["behind-pcre-dependent"] == 4
+    assert emission.plan.rules.reasons()["behind-pcre-dependent"] == 4

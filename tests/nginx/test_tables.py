@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 
 from nginxopt.rewrite.tables import CheckedTable, emit, prove
 from nginxopt.rewrite.tables.questions import ask
-from nginxopt.rewrite.tables.table import Kind
+from nginxopt.rewrite.tables.table import TableKind
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary, Instance
 from tests.tables import SAMPLES, apache_lists, checked, compiled, csv_tables, lists
@@ -30,7 +30,7 @@ def assert_answered(table: CheckedTable, binary: Binary) -> int:
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
-def test_samples(kind: Kind, each_binary: Binary) -> None:
+def test_samples(kind: TableKind, each_binary: Binary) -> None:
     """A table of each kind is answered as it says, by keys, patterns and what is nearly one of them."""
     emission = compiled(kind, SAMPLES[kind])
     assert assert_answered(emission.checked, each_binary) > 50
@@ -72,7 +72,7 @@ def test_random_apache(each_binary: Binary, text: bytes) -> None:
     assert_answered(checked("apache", text), each_binary)
 
 
-def answers(binary: Binary, emission_of: tuple[Kind, bytes], server: bytes, targets: list[bytes]) -> list[bytes]:
+def answers(binary: Binary, emission_of: tuple[TableKind, bytes], server: bytes, targets: list[bytes]) -> list[bytes]:
     """Return the header of each response of a server that includes a table."""
     emission = compiled(*emission_of)
     files = {
@@ -107,7 +107,7 @@ def test_patterns_answer_only_what_clients_ask_for(each_binary: Binary) -> None:
 @pytest.mark.parametrize("rest", [b"%0d%0aSet-Cookie:%20a=b", b"%0aX:1", b"a%0d%0a%0d%0a<html>", b"%00"])
 def test_no_header_is_split(each_binary: Binary, rest: bytes) -> None:
     """What a client puts into the rest of a path cannot end the header of a redirect."""
-    tables: list[tuple[Kind, bytes]] = [
+    tables: list[tuple[TableKind, bytes]] = [
         ("netlify", b"/a/* https://h/:splat"),
         ("cloudflare", b"/a/:x /b/:x 301"),
         ("apache", b"Redirect /a /b"),

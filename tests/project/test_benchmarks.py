@@ -34,7 +34,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.world import World
 from nginxopt.rewrite import plan
-from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.kind import Cost
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
@@ -48,9 +48,9 @@ def test_mixes_are_rules(mix: str) -> None:
     rules = list(MIXES[mix](200))
     assert rules == list(MIXES[mix](200))
     compiled = plan(load_text(b"".join(rules), context="server"))
-    assert compiled.rules == 200
-    assert 60 <= compiled.moved <= 200
-    assert (compiled.moved == 200) == (mix == "literal")
+    assert compiled.rules.total == 200
+    assert 60 <= compiled.rules.moved <= 200
+    assert (compiled.rules.moved == 200) == (mix == "literal")
 
 
 def test_child_usage(tmp_path: Path) -> None:

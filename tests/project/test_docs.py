@@ -17,8 +17,8 @@ from nginxopt import errors
 from nginxopt.rewrite.kinds.chains.planning import REASONS
 from nginxopt.rewrite.kinds.locations.planning import REASONS as REASONS_OF_LOCATIONS
 from nginxopt.rewrite.kinds.maps.planning import REASONS as REASONS_OF_MAPS
+from nginxopt.rewrite.kinds.rules.planning import reasons
 from nginxopt.rewrite.options import OLDEST, Readings
-from nginxopt.rewrite.planning import reasons
 from nginxopt.rewrite.premises import PREMISES
 from nginxopt.rewrite.tables import premises
 from tests import origins

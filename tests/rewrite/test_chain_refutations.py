@@ -8,10 +8,9 @@ import pytest
 
 from nginxopt.config import Config, Directive, load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.kinds.chains.planning import CompiledChain
 from nginxopt.rewrite.kinds.chains.proof import prove
 from nginxopt.rewrite.kinds.chains.reading import Chain
-from nginxopt.rewrite.refutation import PartRefutation
+from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.text import apply
 
 WHOLE = "events {{}}\nhttp {{\nserver {{\n{reads}set $before 1;\n{chain}set $behind 1;\n}}\n}}\n"
@@ -32,7 +31,7 @@ def compiled(chain: str, reads: str = "") -> Emission:
     return emit(plan(config, Options(name="m", groups=True)))
 
 
-def proof(emission: Emission, text: bytes, maps: bytes) -> PartRefutation[CompiledChain] | None:
+def proof(emission: Emission, text: bytes, maps: bytes) -> Refutation | None:
     """Prove an emission with another text in place of the main file, and other maps."""
     return prove(emission.plan.config, emission.plan.chains, {emission.plan.config.main: text}, maps)
 
@@ -40,7 +39,7 @@ def proof(emission: Emission, text: bytes, maps: bytes) -> PartRefutation[Compil
 def text_of(emission: Emission) -> bytes:
     """Return the main file with the edits of chains only."""
     [change] = emission.changes
-    return apply(change.file.source.data, change.of_chains)
+    return apply(change.file.source.data, change.of["chains"])
 
 
 @dataclass(frozen=True)
@@ -214,7 +213,7 @@ def test_a_forged_look_up_of_sets_is_refuted(forged: str) -> None:
 def test_one_of_several_sets_is_of_another_variable() -> None:
     """Conditions that set two variables are not one chain, for the planner and for the proof."""
     config = load_text(WHOLE.format(chain=FEW_SETS.replace("$bad 0", "$bed 0", 1), reads="").encode())
-    assert plan(config, Options(groups=True)).chains.conditions == 0
+    assert plan(config, Options(groups=True)).chains.total == 0
     refutation = _moved(compiled(FEW_SETS), config)
     assert refutation is not None
     assert "set several variables" in refutation.what
@@ -241,7 +240,7 @@ def test_the_last_of_several_returns_does_not_decide(chain: str, monkeypatch: py
     assert NUMBER in refutation.what
 
 
-def _moved(alike: Emission, config: Config) -> PartRefutation[CompiledChain] | None:
+def _moved(alike: Emission, config: Config) -> Refutation | None:
     """Return what the proof says of the lookup of another chain, said to be that of `config`."""
     [chain] = alike.plan.chains.compiled
     ifs = [directive for directive, _ in config.walk() if _is_if(directive)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nginxopt import load_text
 from nginxopt.rewrite import Options, Readings, plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 NAMES = [field.name for field in fields(Readings)]
@@ -52,7 +52,7 @@ def comes_true(text: bytes, readings: Readings) -> None:
     emission, proof = proved(planned)
     assert proof.holds, proof.refutation
     assert emission.plan.broken == []
-    assert (emission.plan.moved, emission.plan.cost) == (planned.moved, planned.cost)
+    assert (emission.plan.rules.moved, emission.plan.cost) == (planned.rules.moved, planned.cost)
 
 
 @pytest.mark.parametrize("readings", EVERY, ids=str)

@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, plan, premises
-from nginxopt.rewrite.lengths import Lengths
+from nginxopt.rewrite.premises import Lengths
 from tests.rewrite import composed
 
 DOUBLING = "".join(f'map $d{level} $d{level + 1} {{ default "$d{level}$d{level}"; }}' for level in range(20))

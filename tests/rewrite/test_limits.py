@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text, reread
-from nginxopt.rewrite import Options, limits, plan, prove
+from nginxopt.rewrite import Options, evaluations, plan, prove
+from nginxopt.rewrite.compilation import Plan, within_limits
 from nginxopt.rewrite.emission import emit
 from nginxopt.rewrite.evaluations import DEEPEST, Evaluations
-from nginxopt.rewrite.planning import Plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.kinds.registry import MAPS
+from nginxopt.rewrite.proving import proved
 from tests.rewrite import composed
 
 
@@ -58,15 +59,13 @@ def test_as_many_as_fit_are_compiled(http: str, fewest: int) -> None:
     assert prove(emission).holds
     assert Evaluations.of(compiled.config, emission.blocks).longest <= DEEPEST
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "within", lambda _, maps, chains: (maps, chains))
+        patch.setattr(evaluations, "too_much", lambda *_: {})
         everything = planned(composed.site(http))
     chosen = {each.map.variable for each in compiled.maps.compiled}
     for other in islice((each for each in everything.maps.compiled if each.map.variable not in chosen), 3):
         more = (*(each for each in everything.maps.compiled if each.map.variable in chosen), other)
-        assert limits.within(compiled.config, replace(everything.maps, compiled=more), compiled.chains) != (
-            replace(everything.maps, compiled=more),
-            compiled.chains,
-        )
+        with_more = compiled.with_lists(MAPS, replace(everything.maps, compiled=more))
+        assert within_limits(with_more) != with_more
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_lookups_of_volatile_maps_do_not_multiply() -> None:
     assert compiled.maps.compiled
     assert "evaluation-count" in reasons(compiled)
     after = Evaluations.of(compiled.config).with_maps(emit(compiled).blocks)
-    assert max(after.counts.values()) <= limits.MOST
+    assert max(after.counts.values()) <= evaluations.MOST
 
 
 def test_hundreds_of_levels_are_read() -> None:
@@ -138,12 +137,13 @@ def test_a_chain_stays_before_deep_maps() -> None:
 )
 def test_the_proof_reads_the_finished_configuration(http: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan that ignores the limits is refuted, and what exceeds them stays."""
-    monkeypatch.setattr(limits, "within", lambda _, maps, chains: (maps, chains))
+    monkeypatch.setattr(evaluations, "too_much", lambda *_: {})
     wrong = planned(composed.site(http))
     proof = prove(emit(wrong))
     assert not proof.holds
     assert reason in (proof.refutation or "")
-    assert proof.of in wrong.maps.compiled
+    assert proof.refuted is not None
+    assert proof.refuted.of in wrong.maps.compiled
     emission, final = proved(wrong)
     assert final.holds
     assert reasons(emission.plan)["unproved"]

@@ -8,10 +8,9 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.kinds.locations.planning import CompiledRun
+from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.locations.proof import prove
-from nginxopt.rewrite.proof import proved
-from nginxopt.rewrite.refutation import PartRefutation
+from nginxopt.rewrite.proving import proved
 from nginxopt.text import apply
 
 FEW = "".join(f"location ~ ^/{name}(/.*)?$ {{ return 301 /new/{name}; }}\n" for name in "abcd")
@@ -28,10 +27,10 @@ def compiled(run: str) -> Emission:
 def text_of(emission: Emission) -> bytes:
     """Return the main file with the edits of locations only."""
     [change] = emission.changes
-    return apply(change.file.source.data, change.of_locations)
+    return apply(change.file.source.data, change.of["locations"])
 
 
-def proof(emission: Emission, text: bytes) -> PartRefutation[CompiledRun] | None:
+def proof(emission: Emission, text: bytes) -> Refutation | None:
     """Prove an emission with another text in place of the main file."""
     return prove(emission.plan.config, emission.plan.locations, {emission.plan.config.main: text})
 
@@ -124,7 +123,7 @@ def test_directives_that_may_not_inherit(directive: str, monkeypatch: pytest.Mon
 
 def test_what_is_not_proved_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose groups are refuted stays as it is, and the others are written."""
-    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.grouping._native.exact_union", lambda _: b"^/a")
+    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.planning._native.exact_union", lambda _: b"^/a")
     emission, verdict = proved(plan(load_text(WHOLE.format(run=FEW).encode()), Options(groups=True)))
     assert verdict.holds
     assert not emission.changes

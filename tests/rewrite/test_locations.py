@@ -7,10 +7,9 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Plan, plan, prove, summary
-from nginxopt.rewrite.kinds.locations.grouping import Group
-from nginxopt.rewrite.kinds.locations.planning import REASONS
-from nginxopt.rewrite.kinds.maps.cost import Cost
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.kinds.kind import Cost
+from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationGroup
+from nginxopt.rewrite.proving import proved
 
 
 def planned(text: str, context: str | None = "server") -> Plan:
@@ -22,7 +21,7 @@ def result(text: str, context: str | None = "server") -> str:
     """Compile a text and prove it."""
     emission, proof = proved(planned(text, context))
     assert proof.holds
-    assert proof.locations == emission.plan.locations.moved
+    assert proof.of["locations"].lists == emission.plan.locations.moved
     return emission.after(emission.plan.config.main).decode()
 
 
@@ -66,13 +65,14 @@ def test_the_text_of_other_styles() -> None:
 def test_groups_in_groups() -> None:
     """Many locations are in groups of a few; a URI that none matches tries one pattern, and one that matches a few."""
     compiled = planned(lines(100) + "location / { }\n" + lines(2) + "location ~ ^/q { proxy_pass http://q; }\n")
-    assert (compiled.locations.locations, compiled.locations.moved) == (100, 100)
-    assert (compiled.locations.before, compiled.locations.after) == (Cost.of(100), Cost.of(1))
+    assert (compiled.locations.total, compiled.locations.moved) == (100, 100)
+    (cost,) = compiled.locations.statement_costs()
+    assert (cost.before, cost.after) == (Cost.of(100), Cost.of(1))
     assert compiled.cost == (Cost.of(103), Cost.of(4)), "three regex locations are in no group, and are tried as well"
     assert compiled.moving == 100
     ((group,),) = (run.members for run in compiled.locations.compiled)
-    assert isinstance(group, Group)
-    sizes = [len(inner.locations) for inner in group.members if isinstance(inner, Group)]
+    assert isinstance(group, LocationGroup)
+    sizes = [len(inner.locations) for inner in group.members if isinstance(inner, LocationGroup)]
     assert sizes == [10] * 10
 
 
@@ -80,7 +80,7 @@ def test_long_patterns_are_cut() -> None:
     """Where one pattern would be too long for nginx, there are several, each after the other."""
     compiled = planned("".join(f"location ~ ^/{number}{'x' * 1_000} {{ return 404; }}\n" for number in range(10)))
     ((*members,),) = (run.members for run in compiled.locations.compiled)
-    assert [len(member.locations) if isinstance(member, Group) else 1 for member in members] == [3, 3, 3, 1]
+    assert [len(member.locations) if isinstance(member, LocationGroup) else 1 for member in members] == [3, 3, 3, 1]
     assert proved(compiled)[1].holds
 
 
@@ -103,7 +103,7 @@ def test_its_own_output_stays() -> None:
     once = result(lines(30))
     again = planned(once)
     assert not again.changes
-    assert not again.locations.locations
+    assert not again.locations.total
 
 
 REWRITES = "".join(f"rewrite ^/q/{number}$ /{number} last; " for number in range(9))
@@ -129,7 +129,7 @@ def test_locations_that_stay(reason: str) -> None:
 
 def test_short_runs_stay() -> None:
     """Two are as fast without a pattern before them, also beside one that stays."""
-    assert not planned(lines(2)).locations.locations
+    assert not planned(lines(2)).locations.total
     compiled = planned(lines(2) + STAYS["matches-all"] + lines(2))
     assert not compiled.locations.compiled
     assert compiled.locations.reasons() == {"not-worse": 4, "matches-all": 1}
@@ -164,7 +164,7 @@ def test_in_a_location() -> None:
     compiled = planned(f"location /p/ {{ location ~ ^/p/(.*)$ {{ return 404; }} {lines(3)} }}").locations
     assert compiled.reasons() == {"matches-all": 1}
     assert compiled.moved == 3
-    assert not planned(f"map $uri $x {{ {lines(3)} }}", "http").locations.locations
+    assert not planned(f"map $uri $x {{ {lines(3)} }}", "http").locations.total
 
 
 def test_a_pattern_that_nginx_refuses() -> None:

@@ -15,7 +15,7 @@ from nginxopt.rewrite.premises import (
     OWN_NAMES,
     PCRE_INTERPRETER,
     SERVER_INCLUDES,
-    Premise,
+    RewritePremise,
 )
 
 RULES = "rewrite ^/a$ /to/a permanent;\nrewrite ^/b$ /to/b permanent;\n"
@@ -72,7 +72,7 @@ def after(emission: Emission) -> str:
         (site(block="events {} mail { include mail.conf; }"), ()),
     ],
 )
-def test_premises_of_missing_files(text: str, expected: tuple[Premise, ...]) -> None:
+def test_premises_of_missing_files(text: str, expected: tuple[RewritePremise, ...]) -> None:
     """A missing file of HTTP is a matter of premises, of JIT only at the main level; one of another module is none."""
     emission = emitted(read(text))
     assert premises.of(emission.plan) == expected

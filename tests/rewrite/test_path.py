@@ -6,7 +6,7 @@ import pytest
 
 from nginxopt import load_text
 from nginxopt.rewrite import Options, plan
-from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.kind import Cost
 
 RULES = "".join(f"rewrite ^/{name}/(.*)x$ /to/$1;\n" for name in "abc")
 ROWS = "".join(f"~^/{name} 1;" for name in "abcd")

@@ -94,7 +94,7 @@ def test_no_plan_is_refuted(seed: int, context: str, bound: int, ends: bool) -> 
 def test_a_reference_to_a_group() -> None:
     """What a rule with one matches is known to neither the plan nor the proof: what is behind it stays."""
     rules = b"rewrite ^/(a|b)\\1$ /to last;\nrewrite ^/x$ /y permanent;\n"
-    assert not compiled(rules, "server", Options()).plan.moved
+    assert not compiled(rules, "server", Options()).plan.rules.moved
 
 
 @pytest.mark.slow
@@ -120,14 +120,14 @@ def test_keys_of_any_byte(context: str) -> None:
     """No byte of a key ends a line but a newline, whatever stands before the rules on theirs."""
     text = b'    rewrite "^/-[^/$a-z]$" /to permanent;\n\trewrite ^/(a+)+$ /b last;\n'
     emission = compiled(text, context, Options(bound=1024))
-    assert emission.plan.moved == 1
+    assert emission.plan.rules.moved == 1
     assert not compiled(emission.after(emission.plan.config.main), context, Options(bound=1024)).changes
 
 
 def test_a_rule_behind_listed_keys() -> None:
     """Behind keys that a pattern lists, a rule is compiled as if no other stood before; those still come first."""
     first = compiled(AGAIN, "location", Options())
-    assert dict(first.plan.reasons()) == {"wildcard": 1, "case-overlap": 1}
+    assert dict(first.plan.rules.reasons()) == {"wildcard": 1, "case-overlap": 1}
     second = compiled(first.after(first.plan.config.main), "location", Options())
     third = compiled(second.after(second.plan.config.main), "location", Options())
     assert not third.changes
@@ -145,7 +145,7 @@ def test_a_rule_behind_listed_keys() -> None:
 def test_what_stands_behind_a_choice(context: str, stays: bytes, literal: bytes) -> None:
     """Past a pattern that fails before it gets to what takes long, or differs, a literal moves by both or by none."""
     text = b'rewrite "%s" /1 last;\nrewrite "%s" /2 redirect;\n' % (quoted(stays), quoted(literal))
-    assert sum(compiled(text, context, Options()).plan.reasons().values()) >= 1
+    assert sum(compiled(text, context, Options()).plan.rules.reasons().values()) >= 1
 
 
 @pytest.mark.parametrize("context", ["server", "location"])

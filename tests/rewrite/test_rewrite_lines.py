@@ -11,7 +11,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, emit, plan, prove
-from nginxopt.rewrite.nginx import differential
+from nginxopt.rewrite.kinds.rules.differential import differential
 from tests.rewrite.mutations.programs import LINES
 from tests.support import the_nginx
 
@@ -54,7 +54,7 @@ def test_one_key_stands_for_two_strings() -> None:
     assert b'"/page-7\\n"' not in emission.maps
     assert b'"/any-case\\n"' in emission.maps
     assert b'_line ~ "\\n\\z") {' in server(emission)
-    assert emission.plan.keys > 2 * LINES.count(b"/page-")
+    assert emission.plan.rules.keys > 2 * LINES.count(b"/page-")
 
 
 def test_only_in_a_server_and_from_many_on() -> None:
@@ -77,7 +77,7 @@ def test_a_second_run_changes_nothing() -> None:
     """What was emitted holds no rule to compile."""
     emission = compiled()
     again = plan(load_text(server(emission), "rules.conf", context="server"))
-    assert again.rules == 0
+    assert again.rules.total == 0
     assert not emit(again).changes
 
 
@@ -86,7 +86,7 @@ def test_a_second_run_changes_nothing() -> None:
 def test_nginx_answers_as_before(extra: bytes) -> None:
     """A real nginx gives the same responses, captures included, with and without a rule that stays."""
     emission = compiled(extra)
-    run = emission.compiled[0].run.native
+    run = emission.plan.rules.compiled[0].native
     comparison = differential(
         before=LINES + extra,
         after=server(emission),

@@ -53,8 +53,8 @@ def test_what_not_every_release_reads_alike_stays(pattern: bytes, most: int) -> 
     """It is no error, and what it may match stays with it; what begins otherwise moves."""
     text = b'rewrite "%s" /x permanent;\nrewrite ^/id/42$ /y permanent;\n%s' % (pattern, LITERALS)
     emission = compiled(text, Options(bound=most))
-    assert dict(emission.plan.reasons()) == {"pcre-dependent": 1, "behind-pcre-dependent": 1}
-    assert (emission.plan.moved, list(emission.plan.dead())) == (6, [])
+    assert dict(emission.plan.rules.reasons()) == {"pcre-dependent": 1, "behind-pcre-dependent": 1}
+    assert (emission.plan.rules.moved, list(emission.plan.rules.dead())) == (6, [])
     assert prove(emission).holds
 
 
@@ -69,7 +69,7 @@ def test_what_no_release_takes_is_an_error(pattern: bytes, rest: bytes) -> None:
 def test_nothing_known_lets_nothing_move() -> None:
     """A pattern that may match any URI, in some release, holds all behind it and nothing before it."""
     emission = compiled(b"rewrite ^/before$ /b last;\nrewrite (?>a|b) /x last;\n" + LITERALS)
-    assert (emission.plan.moved, emission.plan.reasons()["behind-pcre-dependent"]) == (1, 6)
+    assert (emission.plan.rules.moved, emission.plan.rules.reasons()["behind-pcre-dependent"]) == (1, 6)
     assert prove(emission).holds
 
 
@@ -131,7 +131,7 @@ def test_behind_what_fails_at_once(pattern: bytes) -> None:
     """What the planner moves past such a rule, in one spelling or in all, the proof lets pass."""
     text = b'rewrite "%s" /k permanent;\nrewrite ^%s$ /1 permanent;\nrewrite (?i)^%sx$ /2 permanent;\n'
     emission = compiled(text % (pattern, OTHER, OTHER[:50]))
-    assert emission.plan.moved == (0 if b"1000" in pattern else 2)  # the planner has no number for so many ways
+    assert emission.plan.rules.moved == (0 if b"1000" in pattern else 2)  # the planner has no number for so many ways
     assert prove(emission).holds
 
 
@@ -140,7 +140,7 @@ def test_time_is_bounded(pattern: bytes) -> None:
     """A pattern that takes forever is asked a few times only, each for a short while: else this takes hours."""
     literals = b"".join(b"rewrite ^/%s%d$ /to/%d permanent;\n" % (b"a" * 26, at, at) for at in range(10_000, 15_000))
     emission = compiled(b'rewrite "%s" /x permanent;\n%s' % (pattern, literals))
-    assert emission.plan.moved + emission.plan.reasons()["match-limit"] == 5_000
+    assert emission.plan.rules.moved + emission.plan.rules.reasons()["match-limit"] == 5_000
     assert prove(emission).holds
 
 
@@ -148,7 +148,7 @@ def test_a_chain_of_rules_that_stay_is_linear() -> None:
     """Each rule that stays holds the next: they are asked once each, not once for each other."""
     chain = b"".join(b"rewrite (?i)^/k(?:%06d|%06d)$ /to/%d permanent;\n" % (at, at + 1, at) for at in range(5_000))
     emission = compiled(b"rewrite ^/K000000 /x permanent;\n" + chain + LITERALS)
-    assert (emission.plan.moved, emission.plan.reasons()["case-overlap"]) == (6, 5_000)
+    assert (emission.plan.rules.moved, emission.plan.rules.reasons()["case-overlap"]) == (6, 5_000)
     assert prove(emission).holds
 
 

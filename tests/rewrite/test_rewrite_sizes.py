@@ -14,7 +14,7 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
 from nginxopt.rewrite.names import LONGEST_GROUP, Names
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 from nginxopt.semantics.maphash import suitable, verdict
 
 WHOLE = b"events {}\n%s\nhttp {\n    %s\n    server { rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; }\n}\n"
@@ -144,17 +144,17 @@ def test_keys_of_one_hash(length: int) -> None:
     keys = [f"/{'p' * length}{key}" for key in one_hash(1024)]
     assert len({ngx_hash(key) for key in keys}) == 1
     emission = compiled(rules(keys))
-    reasons = emission.plan.reasons()
+    reasons = emission.plan.rules.reasons()
     assert set(reasons) == {"hash-collision"}
-    assert emission.plan.moved + reasons["hash-collision"] == 1024
-    assert 0 < emission.plan.moved <= 64
+    assert emission.plan.rules.moved + reasons["hash-collision"] == 1024
+    assert 0 < emission.plan.rules.moved <= 64
 
 
 def test_patterns_of_one_hash() -> None:
     """Neither groups nor the tree of a map take the keys that no table parts."""
     keys = one_hash(1024)
     grouped = plan(load_text(rules(keys), context="server"), Options(groups=True))
-    assert grouped.grouped == 0
+    assert grouped.rules.grouped == 0
     emission, proof = proved(grouped)
     assert proof.holds
     assert emission.sizes
@@ -168,8 +168,8 @@ def test_keys_of_one_list() -> None:
     keys = one_list(3000)
     assert {ngx_hash(key) % LISTS for key in keys} == {0}
     planned = plan(load_text(rules(keys), context="server"))
-    assert 200 <= planned.moved <= 300
-    assert set(planned.reasons()) == {"hash-collision"}
+    assert 200 <= planned.rules.moved <= 300
+    assert set(planned.rules.reasons()) == {"hash-collision"}
 
 
 def test_ordinary_keys_all_move() -> None:
@@ -177,7 +177,7 @@ def test_ordinary_keys_all_move() -> None:
     count = 20_000
     for form in ("/page-{}", "/{:06x}", "/p/{}/index.html", "/{:b}", "/item/{0}/{0}"):
         planned = plan(load_text(rules([form.format(n).replace(".", "\\.") for n in range(count)]), context="server"))
-        assert planned.moved == count, form
+        assert planned.rules.moved == count, form
 
 
 def test_the_same_rules_in_another_way() -> None:

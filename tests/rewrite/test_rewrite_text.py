@@ -110,7 +110,7 @@ def test_an_earlier_compilation_without_defaults(tmp_path: Path) -> None:
         more = change.after.replace(b"    server {\n", b"    server {\n        rewrite ^/c$ /to/c last;\n")
         grown = reread(first.plan.config, {first.maps_path: maps, change.file.path: more})
         second = emit(plan(grown))
-        assert second.plan.moved == 1
+        assert second.plan.rules.moved == 1
         assert first.maps_path not in {changed.file.path for changed in second.changes}
         assert prove(second).holds
 
@@ -143,7 +143,7 @@ def test_comments_stay(newline: bytes) -> None:
 
 def test_the_disk_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planning asks for a free name; what is emitted comes of the plan alone."""
-    stem = plan(whole(tmp_path)).stem
+    stem = plan(whole(tmp_path)).rules.stem
     (tmp_path / f"{stem}.conf").touch()
     planned = plan(whole(tmp_path))
     assert planned.maps_name == f"{stem}2.conf"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt import rewrite
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, Plan, Proof, Readings, plan, planning, summary
+from nginxopt.rewrite import Options, Plan, Proof, Readings, compilation, plan, proving, summary
+from nginxopt.rewrite.kinds.kind import Refutation
 
 RULES = b"""rewrite ^/a\\.html$ /new/a permanent;
 rewrite ^/b.html$ /new/b permanent;
@@ -32,7 +32,7 @@ def planned(readings: Readings) -> Plan:
 def test_what_the_declared_differences_would_move(readings: Readings, count: int, flags: str | None) -> None:
     """The rules that a declared difference would move are counted by planning and told with its options."""
     compiled = planned(readings)
-    assert planning.moved_by_literals(compiled) == count
+    assert compilation.moved_by_literals(compiled) == count
     lines = list(summary.lines(compiled, None, moved_by_literals=count))
     hint = f"  hint: {count:,} more would move with {flags}, which declare differences"
     assert (hint in lines) == (flags is not None)
@@ -45,7 +45,7 @@ def test_the_summary_plans_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("planned again")
 
-    monkeypatch.setattr(planning, "plan", refuse)
+    monkeypatch.setattr(compilation, "plan", refuse)
     monkeypatch.setattr("nginxopt._native.compile_rewrites", refuse)
     assert not any("would move" in line for line in summary.lines(compiled, None))
 
@@ -54,11 +54,12 @@ def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the proof refuses groups, their rules stay, and the summary says why."""
     rules = b"".join(b"rewrite ^/p%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(20))
     compiled = plan(load_text(RULES + rules, context="server"), Options(groups=True))
-    assert compiled.grouped > 9
-    monkeypatch.setattr(rewrite.proof, "prove", lambda emission: Proof(not emission.groups, refutation="because"))
-    emission, proof = rewrite.proof.proved(compiled)
+    assert compiled.rules.grouped > 9
+    refuted = Proof(Refutation("because"))
+    monkeypatch.setattr(proving, "prove", lambda emission: refuted if emission.groups else Proof())
+    emission, proof = proving.proved(compiled)
     assert proof.holds
-    assert (emission.plan.grouped, emission.plan.unproved) == (0, "because")
+    assert (emission.plan.rules.grouped, emission.plan.rules.unproved) == (0, "because")
     (line,) = (line for line in summary.lines(emission.plan, proof) if "error:" in line)
     assert "the plan does not come true" in line
     assert line.endswith("but the proof failed: because")

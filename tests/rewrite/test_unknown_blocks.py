@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt import load, load_text
 from nginxopt.rewrite import Options, Plan, plan
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 
 RULES = "".join(f"rewrite ^/old{number}$ /new{number} permanent;\n" for number in range(30))
 
@@ -18,7 +18,7 @@ def comes_true(planned: Plan) -> Plan:
     emission, proof = proved(planned)
     assert proof.holds, proof.refutation
     assert emission.plan.broken == []
-    assert emission.plan.moved == planned.moved
+    assert emission.plan.rules.moved == planned.rules.moved
     return planned
 
 
@@ -31,7 +31,7 @@ def test_rules_stay(text: str, rules: str) -> None:
     """Neither lookups nor groups are planned, as the proof compares such a block as a whole."""
     planned = comes_true(plan(load_text((text % rules).encode(), "nginx.conf"), Options(groups=True)))
     assert planned.moving == 0
-    assert set(planned.reasons()) == {"misplaced"}
+    assert set(planned.rules.reasons()) == {"misplaced"}
 
 
 def test_rules_of_a_file_stay(tmp_path: Path) -> None:
@@ -41,4 +41,4 @@ def test_rules_of_a_file_stay(tmp_path: Path) -> None:
     for name, text in {"nginx": main, "other": server, "known": server}.items():
         (tmp_path / f"{name}.conf").write_text(text)
     planned = comes_true(plan(load(tmp_path / "nginx.conf")))
-    assert (planned.moved, dict(planned.reasons())) == (30, {"misplaced": 30})
+    assert (planned.rules.moved, dict(planned.rules.reasons())) == (30, {"misplaced": 30})

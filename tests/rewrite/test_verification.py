@@ -110,7 +110,7 @@ def test_a_declared_difference_is_none(is_whole: bool) -> None:
     config = load_text(text.encode(), "rules.conf", context=None if is_whole else "server", missing_ok=True)
     readings = Readings(literal_dots=True, literal_ends=True, ignore_case=True, drop_newline_twins=True)
     emission = emit(plan(config, Options(readings, groups=True)))
-    assert any(compiled.run.declared for compiled in emission.compiled)
+    assert any(run.declared for run in emission.plan.rules.compiled)
     assert verdict(emission) == "equivalent"
 
 

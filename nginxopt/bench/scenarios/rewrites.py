@@ -87,7 +87,7 @@ def _made(counts: tuple[int, ...]) -> Experiment:
 
 def _given(config: Config) -> Experiment:
     emission = proved(config)
-    count = emission.plan.rules
+    count = emission.plan.rules.total
     before, after = _pair(count, config.main.source.data, parts(emission))
     variants = [_none(), before, after]
     attacks = [Attack(NONE, "far miss", (Target(FAR_MISS.decode(), _OK),), LOAD)]
@@ -179,7 +179,7 @@ def _paths(emission: Emission) -> dict[str, str]:
     """Return the URI of each case of a user's rules, which determine its response."""
     rules = emission.plan.config.main.block.directives()
     patterns = [encode(rule.args[0]) for rule in rules if rule.name == "rewrite"]
-    runs = [run.native for part in emission.plan.parts for run in part.compiled]
+    runs = [run.native for part in emission.plan.rules.parts for run in part.compiled]
     matched = [uri for run in runs for uri in (*run.sample, *run.witnesses(_WITNESSES))]
     # Without URIs that ordinary clients never send, such as those with a final newline, which `$` allows.
     plain = [uri for uri in matched if receivable(uri) and percent_encode(uri) == uri]

@@ -30,7 +30,7 @@ from nginxopt.version import Version
 if TYPE_CHECKING:
     from nginxopt.lint.queries.requests import Requests
     from nginxopt.request.redirects import RedirectChain
-    from nginxopt.rewrite.planning import Plan
+    from nginxopt.rewrite.compilation import Plan
     from nginxopt.semantics.commands import Fault
     from nginxopt.system.host import Host
 
@@ -172,8 +172,8 @@ class Model:
 
     @cached_property
     def _plan(self) -> Plan:
+        from nginxopt.rewrite.compilation import plan
         from nginxopt.rewrite.options import Options
-        from nginxopt.rewrite.planning import plan
 
         return plan(self.config, Options(groups=True, for_remark=True))
 

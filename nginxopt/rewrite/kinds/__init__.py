@@ -1,1 +1,22 @@
-"""The kinds of lists that rewrite-to-map compiles, a package each."""
+"""The kinds of lists that rewrite-to-map compiles, a package each: what nginx tries in sequence becomes a lookup.
+
+All kinds share one protocol, `Kind` in `kind`:
+
+- **plan**: which lists get a new form, and why the others stay (`planning`, after `reading` or `sections` found them);
+- **edits**: the changed statements, and the maps for the http block (`text`);
+- **prove**: whether every request is answered as before. `proof` reads the emitted text again; it imports nothing that
+  plans or writes but the classes of the plan, and neither of these imports a proof. `differential` asks a real nginx;
+- **count**: the patterns tried before and after, the lines of the summary and the entries of the JSON report.
+
+A `Kind` keeps no state: `nginxopt.rewrite.compilation.Plan` has the plan of each kind, and `plan`, `emit`, `prove`, the
+summary and the report go over the kinds of `registry`.
+
+To add a kind of list:
+
+1. Write a package beside the others. Its `planning` has the plan, a `ListsPlan`; its `kind` has a class derived from
+   `Kind` and one instance of it. What is written in each method is in its docstring; those without a default must be
+   there.
+2. Add the instance to `KINDS` in `registry`. Its place is that in the summary, the file of maps and the report.
+3. Name the package in `pyproject.toml`, what it asks of the native core in `tests/project/test_layers.py`, its reasons
+   in `docs/rewrite-to-map.md`, and its entry of the report in `schemas/rewrite-report.json`; tests compare these.
+"""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.rewrite.tables.detection import KINDS, kind_of, read
     from nginxopt.rewrite.tables.emission import TableEmission, emit, oldest
     from nginxopt.rewrite.tables.findings import CheckedTable, RowFinding, check
-    from nginxopt.rewrite.tables.kinds import KINDS, kind_of, read
     from nginxopt.rewrite.tables.proof import TableProof, prove
     from nginxopt.rewrite.tables.table import Rejected, RejectedError, Row, Table
 
@@ -42,7 +42,7 @@ __getattr__ = attributes(
     {
         "emission": ("TableEmission", "emit", "oldest"),
         "findings": ("CheckedTable", "RowFinding", "check"),
-        "kinds": ("KINDS", "kind_of", "read"),
+        "detection": ("KINDS", "kind_of", "read"),
         "proof": ("TableProof", "prove"),
         "table": ("Rejected", "RejectedError", "Row", "Table"),
     },

@@ -21,7 +21,7 @@ _ARGUMENTS = _LONGEST_NAME + len("$args")
 """What is at most put into a target for the arguments of a request."""
 
 
-Kind = Literal["duplicate", "unreachable", "chain"]
+TableKind = Literal["duplicate", "unreachable", "chain"]
 
 
 @record(eq=True)
@@ -31,7 +31,7 @@ class RowFinding:
     `other` is the row that answers first, or the one that its target leads to. `target` is where a chain ends.
     """
 
-    kind: Kind
+    kind: TableKind
     span: Span
     other: Span
     target: bytes = b""
@@ -150,7 +150,7 @@ class _Review:
             if other in self.skipped:
                 self._skip_with(number, other)
             else:
-                kind: Kind = "duplicate" if _answer(row) == _answer(by) else "unreachable"
+                kind: TableKind = "duplicate" if _answer(row) == _answer(by) else "unreachable"
                 self.findings.append(RowFinding(kind, row.span, by.span))
 
     def _skip_with(self, number: int, other: int) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from nginxopt.rewrite.premises import OWN_NAMES, TABLE_SIZES, Premise
+from nginxopt.rewrite.premises import OWN_NAMES, TABLE_SIZES, RewritePremise
 from nginxopt.rewrite.tables.table import Table
 
-FIRST_IN_SERVER = Premise(
+FIRST_IN_SERVER = RewritePremise(
     "first-in-server",
     "server.conf is included in a server, before its other rewrite, if, return and set directives",
 )
-NO_FILES = Premise(
+NO_FILES = RewritePremise(
     "no-files",
     "no file has a path that a row without ! answers: Netlify serves such a file, nginx answers the row",
 )
-CLIENT_SCHEME = Premise("client-scheme", "$scheme is the scheme of the client: no proxy in front of nginx ends TLS")
-PLAIN_REST = Premise(
+CLIENT_SCHEME = RewritePremise(
+    "client-scheme", "$scheme is the scheme of the client: no proxy in front of nginx ends TLS"
+)
+PLAIN_REST = RewritePremise(
     "plain-rest",
     "nobody asks for a path with & + ; = # or % below one whose target has a query",
 )
@@ -25,6 +27,6 @@ PREMISES = (FIRST_IN_SERVER, *_OF_TABLES.values(), OWN_NAMES, TABLE_SIZES)
 """All premises, in the order of the summary."""
 
 
-def of(table: Table) -> tuple[Premise, ...]:
+def of(table: Table) -> tuple[RewritePremise, ...]:
     """Return the premises of the text emitted for a table."""
     return tuple(premise for premise in PREMISES if premise.name not in _OF_TABLES or premise.name in table.premises)

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.rewrite.premises import Premise
+from nginxopt.rewrite.premises import RewritePremise
 from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.emission import TableEmission
 from nginxopt.rewrite.tables.findings import CheckedTable
@@ -61,7 +61,7 @@ class TableProof:
     rows: int = 0
     requests: int = 0
     refutation: str | None = None
-    premises: tuple[Premise, ...] = ()
+    premises: tuple[RewritePremise, ...] = ()
 
 
 class _Refuted(Exception):  # noqa: N818 - a verdict

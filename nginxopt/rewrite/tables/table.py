@@ -10,7 +10,7 @@ from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.text import Source, Span
 
-Kind = Literal["csv", "netlify", "cloudflare", "apache"]
+TableKind = Literal["csv", "netlify", "cloudflare", "apache"]
 """The format of a table, which determines the meaning of its rows."""
 
 Arguments = Literal["drop", "insert", "append"]
@@ -112,7 +112,7 @@ class Table:
     """
 
     source: Source
-    kind: Kind
+    kind: TableKind
     rows: tuple[Row, ...]
     rejected: tuple[Rejected, ...]
     in_order: bool

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config import Config, Directive, load, load_text
-from nginxopt.rewrite.kinds.maps.edits import edits
-from nginxopt.rewrite.kinds.maps.planning import CompiledMap, MapsPlan
+from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
 from nginxopt.rewrite.kinds.maps.proof import difference, read_again
 from nginxopt.rewrite.kinds.maps.reading import inlined, read
+from nginxopt.rewrite.kinds.maps.text import edits
 from nginxopt.text import apply
 
 
@@ -31,7 +31,7 @@ class Native:
 def plan(config: Config, native: Native) -> MapsPlan:
     """All maps of a configuration as trees."""
     maps = tuple(read(config, config.files))
-    return MapsPlan(tuple(CompiledMap(map_, "t_", native) for map_ in maps), found=maps)  # type: ignore[arg-type]
+    return MapsPlan(tuple(PlannedMap(map_, "t_", native) for map_ in maps), found=maps)  # type: ignore[arg-type]
 
 
 def changed(text: bytes, native: Native = Native()) -> bytes:

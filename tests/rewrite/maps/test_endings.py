@@ -12,7 +12,7 @@ from nginxopt.config import load_text
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite import plan
 from nginxopt.rewrite.kinds.maps.planning import REASONS
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 from nginxopt.settings.target import choose
 
 

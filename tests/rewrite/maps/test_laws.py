@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nginxopt.config import load_text, reread
 from nginxopt.rewrite import emit, plan, prove
-from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.proving import proved
 from tests.rewrite.maps.maplists import maps
 
 NUMBERS = range(40)
@@ -35,7 +35,7 @@ def test_usual_lists_become_trees(name: str, flags: str) -> None:
     assert after.worst * 4 < before.worst
     proof = prove(emit(planned))
     assert proof.holds, (proof.refutation, proof.counterexample)
-    assert proof.rows == planned.maps.rows
+    assert proof.of["maps"].lists == planned.maps.total
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite.kinds.maps.captures import CaptureReadings
+from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 
 _SECONDS = 60
 """Of processor time: many times what a linear walk takes, and less than one that looks at every pair."""

@@ -9,9 +9,9 @@ import pytest
 from nginxopt.config import load, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import plan
-from nginxopt.rewrite.kinds.maps import summary
-from nginxopt.rewrite.kinds.maps.captures import CaptureReadings
+from nginxopt.rewrite.kinds.maps.kind import MAPS
 from nginxopt.rewrite.kinds.maps.planning import REASONS
+from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 from nginxopt.rewrite.kinds.maps.reading import read
 from nginxopt.rewrite.kinds.maps.stability import definitions
 
@@ -93,10 +93,10 @@ def test_captures_that_may_be_read(server: str, http: str) -> None:
 def test_captures_that_are_kept(server: str, http: str) -> None:
     """Rows of which one pattern matches what they do are looked up whoever reads captures."""
     text = f"events {{}} http {{ map $uri $new {{ {ROWS} }} {http} server {{ {server} }} }}"
-    planned = plan(load_text(text.encode(), "nginx.conf")).maps
-    (compiled,) = planned.compiled
+    planned = plan(load_text(text.encode(), "nginx.conf"))
+    (compiled,) = planned.maps.compiled
     assert (compiled.keeps_captures, compiled.after.far) == (True, 1)
-    (line,) = summary.lines(planned, verbose=False)
+    (line,) = MAPS.lines(planned, verbose=False)
     assert line.startswith("  behind guards      40  patterns of $new (")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.premises import MISSING_SIZES, OWN_NAMES, Premise
+from nginxopt.rewrite.premises import MISSING_SIZES, OWN_NAMES, RewritePremise
 from tests.rewrite.mutations.fault import Damage, Mutation, both, maps, text
 from tests.rewrite.mutations.obligations import Refutation
 from tests.rewrite.mutations.programs import MISSING, NEVER
@@ -31,7 +31,7 @@ def as_one_run(emission: Emission) -> Emission:
     )(emission)
 
 
-def unstated(premise: Premise) -> Damage:
+def unstated(premise: RewritePremise) -> Damage:
     """Take a premise out of the header of the maps."""
     return maps(str(premise).encode(), b"")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.errors import InputError
-from nginxopt.rewrite.tables.kinds import kind_of, read
+from nginxopt.rewrite.tables.detection import kind_of, read
 from nginxopt.text import Source
 from tests.tables import answer, checked, compiled, reasons
 

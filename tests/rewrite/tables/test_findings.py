@@ -9,13 +9,13 @@ import pytest
 
 from nginxopt.rewrite.tables import emit, prove
 from nginxopt.rewrite.tables.meaning import RowRequest
-from nginxopt.rewrite.tables.table import Kind
+from nginxopt.rewrite.tables.table import TableKind
 from tests.tables import answer, checked, compiled, reasons
 
 Found = list[tuple[str, int, int, bytes]]
 
 
-def findings_of(kind: Kind, text: bytes) -> Found:
+def findings_of(kind: TableKind, text: bytes) -> Found:
     """Return the findings: kind, line, line of the other row, target."""
     table = checked(kind, text)
     line = table.table.line
@@ -25,7 +25,7 @@ def findings_of(kind: Kind, text: bytes) -> Found:
     ]
 
 
-FINDINGS: list[tuple[Kind, bytes, Found]] = [
+FINDINGS: list[tuple[TableKind, bytes, Found]] = [
     ("csv", b"/a,/b\n/a,/b\n", [("duplicate", 2, 1, b"")]),
     ("csv", b"/a b,/c\n/a%20b,/c\n", [("duplicate", 2, 1, b"")]),
     ("csv", b"/a,/b\n/A,/b\n", []),
@@ -59,7 +59,7 @@ FINDINGS: list[tuple[Kind, bytes, Found]] = [
 
 
 @pytest.mark.parametrize(("kind", "text", "expected"), FINDINGS)
-def test_findings(kind: Kind, text: bytes, expected: Found) -> None:
+def test_findings(kind: TableKind, text: bytes, expected: Found) -> None:
     """Each is findings_of with its line, the line of the other row, and where a chain ends."""
     compiled(kind, text)
     assert findings_of(kind, text) == expected
@@ -77,7 +77,7 @@ def test_findings(kind: Kind, text: bytes, expected: Found) -> None:
         ("netlify", b"/a/* /a/b/:splat\n", [(1, "loop")]),
     ],
 )
-def test_conflicts_and_loops(kind: Kind, text: bytes, expected: list[tuple[int, str]]) -> None:
+def test_conflicts_and_loops(kind: TableKind, text: bytes, expected: list[tuple[int, str]]) -> None:
     """Rows that contradict each other in a table without order, and redirects without an end, are rejected."""
     assert reasons(kind, text) == expected
 
@@ -132,7 +132,7 @@ def test_more_particular_rows_count_in_csv() -> None:
 
 def test_what_a_skipped_row_would_answer() -> None:
     """A row behind one that is skipped does not take its place."""
-    tables: list[tuple[Kind, bytes]] = [
+    tables: list[tuple[TableKind, bytes]] = [
         ("netlify", b"/a /a 301\n/a /b\n/c /d\n"),
         ("apache", b"Redirect /a /a/x\nRedirect /a/y /z\n"),
     ]
@@ -207,7 +207,7 @@ def test_what_a_skipped_row_would_answer() -> None:
         ("apache", b"RewriteRule ^x /y\nRedirect /x /y\n", {1: "directive"}),
     ],
 )
-def test_rows_that_would_answer_for_a_skipped_one(kind: Kind, table: bytes, skipped: dict[int, str]) -> None:
+def test_rows_that_would_answer_for_a_skipped_one(kind: TableKind, table: bytes, skipped: dict[int, str]) -> None:
     """No row answers requests of one that is skipped: if it would, it is skipped as well, with the line."""
     skipping = checked(kind, table)
     assert {skipping.table.line(row.span.start): row.reason for row in skipping.rejected} == skipped
@@ -233,7 +233,7 @@ def test_an_error_names_only_the_rows_to_correct() -> None:
 
 def test_a_row_that_answers_for_a_skipped_one_is_refuted() -> None:
     """The proof asks all of the text for what a skipped row answers."""
-    tables: list[tuple[Kind, bytes]] = [
+    tables: list[tuple[TableKind, bytes]] = [
         ("csv", b"/a,/b\nhttp://h/a,/a\n"),
         ("netlify", b"/a/x /a/x\n/a/* /b/:splat\n"),
         ("netlify", b"/a/* /a/b/:splat\n/:x/x /e/:x\n"),
@@ -249,7 +249,7 @@ def test_a_row_that_answers_for_a_skipped_one_is_refuted() -> None:
 
 def test_the_proof_is_about_the_table() -> None:
     """A row that is left out by mistake is noticed: the proof asks the table, not what was kept of it."""
-    tables: list[tuple[Kind, bytes]] = [
+    tables: list[tuple[TableKind, bytes]] = [
         ("csv", b"/a,/b\n/c,/d\n"),
         ("netlify", b"/a/* /b/:splat\n/c/* /d/:splat\n"),
     ]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.errors import InputError
-from nginxopt.rewrite.tables.kinds import read
-from nginxopt.rewrite.tables.table import Kind
+from nginxopt.rewrite.tables.detection import read
+from nginxopt.rewrite.tables.table import TableKind
 from nginxopt.text import Source
 from tests.tables import answer, checked, compiled, reasons
 
 Expected = tuple[int, bytes] | None
 
-ANSWERS: list[tuple[Kind, bytes, bytes, bytes, Expected]] = [
+ANSWERS: list[tuple[TableKind, bytes, bytes, bytes, Expected]] = [
     # Netlify: a slash at the end makes no difference, the default is 301, arguments are passed on.
     ("netlify", b"/a /b", b"/a", b"", (301, b"/b")),
     ("netlify", b"/a /b", b"/a/", b"x=1", (301, b"/b?x=1")),
@@ -74,13 +74,13 @@ ANSWERS: list[tuple[Kind, bytes, bytes, bytes, Expected]] = [
 
 
 @pytest.mark.parametrize(("kind", "text", "path", "args", "expected"), ANSWERS)
-def test_answers(kind: Kind, text: bytes, path: bytes, args: bytes, expected: Expected) -> None:
+def test_answers(kind: TableKind, text: bytes, path: bytes, args: bytes, expected: Expected) -> None:
     """What a row says to a request, in the reading of each tool."""
     compiled(kind, text)
     assert answer(kind, text, path, args) == expected
 
 
-REJECTED: list[tuple[Kind, bytes, str]] = [
+REJECTED: list[tuple[TableKind, bytes, str]] = [
     ("netlify", b"/a", "target"),
     ("netlify", b"/a b", "target"),
     ("netlify", b"/store id=:id /blog/:id 301", "query-condition"),
@@ -142,7 +142,7 @@ REJECTED: list[tuple[Kind, bytes, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "text", "reason"), REJECTED)
-def test_rejected(kind: Kind, text: bytes, reason: str) -> None:
+def test_rejected(kind: TableKind, text: bytes, reason: str) -> None:
     """What nginx cannot answer exactly is rejected, with the code of the reason."""
     assert [code for _, code in reasons(kind, text)] == [reason]
 
@@ -162,7 +162,7 @@ def test_a_colon_that_is_meant(text: str, hint: str) -> None:
     assert bool(reasons("netlify", text.replace(":a", "%3Aa").encode())) == ("%3A" not in hint)
 
 
-ESCAPES: list[tuple[Kind, bytes]] = [
+ESCAPES: list[tuple[TableKind, bytes]] = [
     ("netlify", b"/a/* /b/@c/:splat"),
     ("netlify", b"/a/* /@c/:splat"),
     ("cloudflare", b"/a/:x /b/@c/:x"),
@@ -174,7 +174,7 @@ ESCAPES: list[tuple[Kind, bytes]] = [
 
 
 @pytest.mark.parametrize(("kind", "row"), ESCAPES)
-def test_the_advice_for_an_escape_can_be_followed(kind: Kind, row: bytes) -> None:
+def test_the_advice_for_an_escape_can_be_followed(kind: TableKind, row: bytes) -> None:
     """If the character itself is recommended, it is answered, perhaps after more advice; in a path, it is matched."""
     for byte in range(0x80):
         escaped, itself = row.replace(b"@", b"%%%02X" % byte), bytes([byte])

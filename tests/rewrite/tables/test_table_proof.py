@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 
 from nginxopt.rewrite.tables import emit, prove
-from nginxopt.rewrite.tables.table import Kind
+from nginxopt.rewrite.tables.table import TableKind
 from tests.tables import SAMPLES, apache_lists, checked, compiled, csv_tables, lists
 
 TABLE = b"/a,/b\n/aa,/bb\n/A,/c,302\n/d,/e?x\n/$f,/g,308\n/gone,,410\n/q?x=1,/r\n"
@@ -28,7 +28,7 @@ def swap(old: bytes, new: bytes) -> Fault:
     return fault
 
 
-FAULTS: list[tuple[Kind, bytes, str, Fault, str]] = [
+FAULTS: list[tuple[TableKind, bytes, str, Fault, str]] = [
     ("csv", TABLE, "maps", swap(b'"/a" "/b"', b'"/a" "/c"'), "answered otherwise"),
     ("csv", TABLE, "maps", swap(b'    "/a" "/b";\n', b""), "answered otherwise"),
     ("csv", TABLE, "maps", swap(b'    "/a" "/a";\n', b""), "answered otherwise"),
@@ -85,7 +85,7 @@ FAULTS: list[tuple[Kind, bytes, str, Fault, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "table", "part", "fault", "refutation"), FAULTS)
-def test_faults(kind: Kind, table: bytes, part: str, fault: Fault, refutation: str) -> None:
+def test_faults(kind: TableKind, table: bytes, part: str, fault: Fault, refutation: str) -> None:
     """A text with a fault is refuted, for what is wrong with it."""
     emission = compiled(kind, table)
     text = emission.maps if part == "maps" else emission.server
@@ -144,7 +144,7 @@ def test_a_request_for_a_regular_expression(regex: bytes, sample: bytes | None, 
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
-def test_samples(kind: Kind) -> None:
+def test_samples(kind: TableKind) -> None:
     """The samples are proved, and emitting is a function of the table."""
     assert compiled(kind, SAMPLES[kind]).maps == emit(checked(kind, SAMPLES[kind])).maps
 

@@ -6,12 +6,16 @@ texts.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 
-from nginxopt.rewrite.comparison import Differential
+from nginxopt.rewrite import sizes
+from nginxopt.rewrite.comparison import Differential, Limits
+from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.kinds.chains import text
-from nginxopt.rewrite.kinds.chains.planning import CompiledChain
-from nginxopt.rewrite.kinds.maps.differential import Limits, Side, compare_sides, sender, with_source
+from nginxopt.rewrite.kinds.chains.planning import PlannedChain
+from nginxopt.rewrite.kinds.maps.differential import MapsSide, compare_sides, sender, with_source
 from nginxopt.rewrite.kinds.maps.subjects import examples, variants
 from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
@@ -20,7 +24,17 @@ _OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
 """The response if no condition ends the script: the new URI and the variable that the conditions set."""
 
 
-def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
+def questions(emission: Emission) -> Iterator[Callable[[Binary, Limits], Differential]]:
+    """Yield the comparison of each chain with its lookup."""
+    needed = sizes.text(emission.sizes)
+    return (partial(_asked, compiled, needed) for compiled in emission.plan.chains.compiled)
+
+
+def _asked(compiled: PlannedChain, needed: bytes, binary: Binary, limits: Limits) -> Differential:
+    return differential(compiled, sizes=needed, binary=binary, limits=limits)
+
+
+def differential(compiled: PlannedChain, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
     """Return the differences between the responses of a chain and of its lookup.
 
     `sizes` are the directives for hash tables. Raises `InputError` if nginx refuses the chain.
@@ -39,5 +53,5 @@ def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limit
     )
     values = variants([b"", *chain.from_iterable(known), *(key for keys in compiled.native.keys for key in keys)])
     otherwise = _OTHERWISE % encode(conditions[0].assigned or "nothing")
-    sides = Side(b"", before + otherwise), Side(maps, after + otherwise)
+    sides = MapsSide(b"", before + otherwise), MapsSide(maps, after + otherwise)
     return compare_sides(*sides, map(send, values), path, binary, limits)

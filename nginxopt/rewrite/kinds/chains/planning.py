@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
 
 from nginxopt import _native
-from nginxopt.config import Comment, Config, File, layout
+from nginxopt.config import Comment, File, layout
 from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.kinds.chains.reading import FEWEST, Answer, Chain, Condition, read
-from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, StatementCost, check_compiles
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
-from nginxopt.rewrite.patterns import check_compiles
 from nginxopt.text import encode
 
 REASONS = {
@@ -53,7 +52,7 @@ _LONGEST = 3_900
 
 
 @dataclass(frozen=True)
-class CompiledChain:
+class PlannedChain:
     """A chain that becomes a lookup.
 
     Attributes:
@@ -135,15 +134,21 @@ class KeptCondition:
 
 
 @record(eq=True)
-class ChainsPlan:
+class ChainsPlan(ListsPlan[PlannedChain]):
     """The chains that become lookups, and the conditions that stay, both in the order of the text."""
 
-    compiled: tuple[CompiledChain, ...] = ()
+    unit = "condition"
+    compiled: tuple[PlannedChain, ...] = ()
     kept: tuple[KeptCondition, ...] = ()
     stem: str = ""
 
     @property
-    def conditions(self) -> int:
+    def name_of_file(self) -> str:
+        """The prefix of its variables."""
+        return self.stem
+
+    @property
+    def total(self) -> int:
         """The number of all conditions."""
         return self.moved + len(self.kept)
 
@@ -152,64 +157,68 @@ class ChainsPlan:
         """The number of conditions that a lookup replaces."""
         return sum(len(compiled.chain.conditions) for compiled in self.compiled)
 
-    @property
-    def before(self) -> Cost:
-        """The number of patterns tried now for values that no condition matches."""
-        return Cost.total([each.cost for each in self.kept] + [each.before for each in self.compiled])
-
-    @property
-    def after(self) -> Cost:
-        """The same number for the lookups and the conditions that stay."""
-        return Cost.total([each.cost for each in self.kept] + [each.after for each in self.compiled])
-
     def reasons(self) -> Counter[str]:
         """Return the number of conditions that stay, by reason."""
         return Counter(each.reason for each in self.kept)
 
-    def without(self, compiled: CompiledChain, reason: str = "unproved") -> ChainsPlan:
-        """Return the plan in which a chain stays: for a reason, or because its lookup could not be proved."""
+    def without(self, compiled: PlannedChain, reason: str = UNPROVED) -> ChainsPlan:
+        """Return the plan in which a chain stays."""
         others = tuple(each for each in self.compiled if each is not compiled)
         return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.chain, reason)))
 
+    def changing(self) -> Iterator[tuple[File, int]]:
+        """Yield the conditions that a lookup replaces, by their offsets."""
+        for compiled in self.compiled:
+            for condition in compiled.chain.conditions:
+                yield compiled.chain.file, condition.directive.span.start
 
-def plan(
-    config: Config,
-    asked_stem: str | None,
-    subject: Collection[File],
-    *,
-    effort: float = 1.0,
-    for_remark: bool = False,
-) -> ChainsPlan:
-    """Plan the chains in the files `subject`. Linear in the number of conditions, except for the native planner.
+    def sources(self) -> Iterator[str]:
+        """Yield the variables of the conditions that are looked up."""
+        return (compiled.chain.conditions[0].variable for compiled in self.compiled)
 
-    Its work is bounded by n log n, times `effort`. It is less `for_remark`, and of a chain that exceeds it, the
+    def owner(self, variable: str) -> PlannedChain | None:
+        """Return the chain whose lookup defines a variable."""
+        return next((each for each in self.compiled if variable in each.variables), None)
+
+    def statement_costs(self) -> Iterator[StatementCost]:
+        """Yield what the chains cost that become lookups."""
+        for each in self.compiled:
+            first = each.chain.conditions[0].directive
+            yield StatementCost(each.chain.file.source, first.span.start, each.before, each.after)
+
+
+def plan(asked: Asked) -> ChainsPlan:
+    """Plan the chains in some files. Linear in the number of conditions, except for the native planner.
+
+    Its work is bounded by n log n, times the effort. It is less for a remark, and of a chain that exceeds it, the
     beginning is planned.
     """
-    found = list(read(config, subject))
+    config, options = asked.config, asked.options
+    found = list(read(config, asked.files)) if options.groups else []
     if not found:
         return ChainsPlan()
     defined, captures_matter = definitions(config), captures.may_be_read(config)
-    stem = names.stem(asked_stem, dict.fromkeys(sequence.file for sequence in found), config, "chains")
-    compiled: list[CompiledChain] = []
+    stem = names.stem(options.name, dict.fromkeys(sequence.file for sequence in found), config, "chains")
+    compiled: list[PlannedChain] = []
     kept: list[KeptCondition] = []
     for chain, reason in _chains(found, defined, captures_matter=captures_matter):
         if reason is not None:
             kept += _kept(chain, reason)
             continue
-        result: CompiledChain | str = "internal-error"
+        result: PlannedChain | str = "internal-error"
         first = chain.conditions[0].directive
         with isolated("planning this chain", source=first.source, span=first.name.span):
             compile_ = partial(
                 _compile,
                 stem=f"{stem}_c{len(compiled) + 1}",
                 clears=captures_matter,
-                effort=effort,
-                for_remark=for_remark,
+                effort=options.effort,
+                for_remark=options.for_remark,
             )
             result = compile_(chain)
-            if result == "too-much-work" and for_remark:
+            if result == "too-much-work" and options.for_remark:
                 result = _of_beginning(chain, compile_)
-        if isinstance(result, CompiledChain):
+        if isinstance(result, PlannedChain):
             compiled.append(result)
             rest = chain.conditions[len(result.chain.conditions) :]
             kept += _kept(Chain(chain.file, rest), "too-much-work")
@@ -290,7 +299,7 @@ def _answers(chain: Chain) -> list[Answer]:
     return list(dict.fromkeys(condition.answer for condition in chain.conditions))
 
 
-def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark: bool) -> CompiledChain | str:
+def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark: bool) -> PlannedChain | str:
     """Return a chain as a lookup, or the reason why it stays."""
     numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
     conditions = chain.by_precedence
@@ -306,22 +315,22 @@ def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark
         return "unread-pattern"
     if isinstance(native, _native.StayingMap):
         return _OF_MAPS.get(native.reason, "not-worse")
-    compiled = CompiledChain(chain, stem, native, block, clears)
+    compiled = PlannedChain(chain, stem, native, block, clears)
     return compiled if _is_better(compiled) else "not-worse"
 
 
-def _of_beginning(chain: Chain, compile_: Callable[[Chain], CompiledChain | str]) -> CompiledChain | str:
+def _of_beginning(chain: Chain, compile_: Callable[[Chain], PlannedChain | str]) -> PlannedChain | str:
     """Return the first conditions of a chain as a lookup: half of them, a quarter and so on; or the reason why not."""
     count = len(chain.conditions) // 2
     while count >= FEWEST:
         compiled = compile_(Chain(chain.file, chain.conditions[:count]))
-        if isinstance(compiled, CompiledChain):
+        if isinstance(compiled, PlannedChain):
             return replace(compiled, of=len(chain.conditions))
         count //= 2
     return "too-much-work"
 
 
-def _is_better(compiled: CompiledChain) -> bool:
+def _is_better(compiled: PlannedChain) -> bool:
     """Return whether a lookup costs less than the conditions. Eight string comparisons cost as much as a pattern."""
     before = compiled.before.worst + (len(compiled.chain.conditions) - compiled.before.worst) // 8
     return before >= FEWEST and before > compiled.after.worst

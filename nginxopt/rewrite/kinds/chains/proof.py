@@ -28,30 +28,29 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from nginxopt import _native
-from nginxopt.config import Block, Config, Directive, File, layout, load_text, reread
-from nginxopt.errors import InputError
+from nginxopt.config import Config, Directive, File, layout, load_text
 from nginxopt.records import record
 from nginxopt.rewrite import captures, names
-from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, CompiledChain
+from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, PlannedChain
 from nginxopt.rewrite.kinds.chains.reading import Answer, Condition, answer_of, condition
-from nginxopt.rewrite.kinds.maps import blocks
-from nginxopt.rewrite.kinds.maps.blocks import MapBlock
+from nginxopt.rewrite.kinds.difference import (
+    Lengths,
+    Node,
+    Replacement,
+    Unproved,
+    difference_of_files,
+    nodes_of,
+    words_of,
+)
+from nginxopt.rewrite.kinds.kind import Refutation
+from nginxopt.rewrite.kinds.maps import reading
+from nginxopt.rewrite.kinds.maps.reading import MapBlock
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
-from nginxopt.rewrite.nodes import Node, block_of, nodes_of, words_of
-from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import encode
 
 _CLEAR = ("rewrite", "^a(?!)", "/")
 _GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")
 _CAPTURE = re.compile(r"\$\{?[0-9]")
-
-
-class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
-    """A part of the proof that does not hold, and a value for which the texts differ, if one is known."""
-
-    def __init__(self, what: str, counterexample: bytes | None = None) -> None:
-        super().__init__(what)
-        self.what, self.counterexample = what, counterexample
 
 
 @record(eq=True)
@@ -71,9 +70,7 @@ class _Known:
             raise Unproved("the name of a variable is in use")
 
 
-def prove(
-    config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes
-) -> PartRefutation[CompiledChain] | None:
+def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes) -> Refutation | None:
     """Return the refutation of a chain of `plan` if the files have these `texts` and http includes `maps`.
 
     None if every chain is proved.
@@ -81,46 +78,24 @@ def prove(
     if not plan.compiled:
         return None
     try:
-        generated = blocks.read(maps)
-        after = reread(config, {file.path: text for file, text in texts.items()})
-    except (InputError, ValueError) as error:
-        return PartRefutation(f"the result cannot be read: {error}")
+        generated = reading.parsed(maps)
+    except ValueError as error:
+        return Refutation(f"the result cannot be read: {error}")
     by_name = {block.variable: block for block in generated}
     if len(by_name) != len(generated):
-        return PartRefutation("two maps have one variable")
+        return Refutation("two maps have one variable")
     known = _Known(definitions(config), captures.may_be_read(config), by_name, _names(config))
-    chains = {compiled.chain.conditions[0].directive: compiled for compiled in plan.compiled}
-    for file, other in zip(config.files, after.files, strict=True):
-        refutation = _compare(file.block, other.block, chains, known)
-        if refutation is not None:
-            return refutation
-    return None
+    replacements = {each.chain.conditions[0].directive: _replacement(each, known) for each in plan.compiled}
+    return difference_of_files(config, texts, replacements)
 
 
-def _compare(
-    before: Block, after: Block, chains: Mapping[Directive, CompiledChain], known: _Known
-) -> PartRefutation[CompiledChain] | None:
-    ours, theirs = nodes_of(before), nodes_of(after)
-    while ours:
-        chain = chains.get(ours[0]) if isinstance(ours[0], Directive) else None
-        if chain is not None:
-            length = len(chain.chain.conditions)
-            try:
-                theirs = theirs[_check(ours[:length], theirs, known) :]
-            except Unproved as unproved:
-                variable = chain.chain.conditions[0].variable
-                what = f"the conditions on {variable}: {unproved.what}"
-                return PartRefutation(what, unproved.counterexample, chain)
-            ours = ours[length:]
-            continue
-        if not theirs or words_of(ours[0]) != words_of(theirs[0]):
-            return PartRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
-        inner, other = block_of(ours[0]), block_of(theirs[0])
-        refutation = None if inner is None or other is None else _compare(inner, other, chains, known)
-        if refutation is not None:
-            return refutation
-        ours, theirs = ours[1:], theirs[1:]
-    return PartRefutation("there is a statement that was not there") if theirs else None
+def _replacement(compiled: PlannedChain, known: _Known) -> Replacement[PlannedChain]:
+    conditions = compiled.chain.conditions
+
+    def check(originals: list[Node], emitted: list[Node]) -> Lengths:
+        return len(conditions), _check(originals[: len(conditions)], emitted, known)
+
+    return Replacement(compiled, f"the conditions on {conditions[0].variable}", check)
 
 
 def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
@@ -141,7 +116,7 @@ def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
             raise Unproved("what a condition returned is returned no more, or for two numbers")
         rows.append((each, numbers[each.answer][0]))
     root = known.maps[lookup.root]
-    reached = blocks.reachable(root.text, known.maps.values())
+    reached = reading.reachable(root.text, known.maps.values())
     text = b"\n".join([root.text, *(block.text for block in reached if block is not root)])
     known.check_names(set(_groups(text)))
     proof = _native.prove_map(_map(rows, lookup.root), text)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from nginxopt.config import File, layout
-from nginxopt.rewrite.kinds.chains.planning import CompiledChain
-from nginxopt.rewrite.kinds.maps.edits import apart
+from nginxopt.rewrite.kinds.chains.planning import PlannedChain
+from nginxopt.rewrite.kinds.maps.text import apart
 from nginxopt.text import Edit, encode
 
 _CLEAR = 'rewrite "^a(?!)" /;'
 """A rule that matches nothing, which leaves `$1` to `$9` empty."""
 
 
-def maps(compiled: CompiledChain) -> bytes:
+def maps(compiled: PlannedChain) -> bytes:
     """Return the maps of a chain: the tree, and the classes and texts of its answers."""
     block, native = compiled.block.rstrip(), compiled.native
     if native.guard is None:
@@ -26,7 +26,7 @@ def maps(compiled: CompiledChain) -> bytes:
     return b"\n" + block + b"\n" + native.maps + (encode(_of_answers(compiled)) if compiled.has_classes else b"")
 
 
-def _of_answers(compiled: CompiledChain) -> str:
+def _of_answers(compiled: PlannedChain) -> str:
     """Return the maps of the class and of the text of each answer."""
     answers = list(enumerate(compiled.answers, 1))
     classes = [
@@ -36,13 +36,13 @@ def _of_answers(compiled: CompiledChain) -> str:
     return _map(compiled, "class", classes) + _map(compiled, "text", texts)
 
 
-def _map(compiled: CompiledChain, name: str, rows: Iterable[tuple[int, str]]) -> str:
+def _map(compiled: PlannedChain, name: str, rows: Iterable[tuple[int, str]]) -> str:
     lines = [f"map ${compiled.rule} ${compiled.stem}_{name} {{", "    volatile;", '    default "";']
     lines += [f"    {number} {value};" for number, value in rows]
     return "\n".join(["", *lines, "}", ""])
 
 
-def edits(compiled: Iterable[CompiledChain], maps_name: str) -> Mapping[File, list[Edit]]:
+def edits(compiled: Iterable[PlannedChain], maps_name: str) -> Mapping[File, list[Edit]]:
     """Return the edits that replace the `if`s of chains."""
     found: dict[File, list[Edit]] = {}
     for each in compiled:
@@ -54,12 +54,12 @@ def edits(compiled: Iterable[CompiledChain], maps_name: str) -> Mapping[File, li
     return {file: apart(edits) for file, edits in found.items()}
 
 
-def _note(compiled: CompiledChain, maps_name: str) -> str:
+def _note(compiled: PlannedChain, maps_name: str) -> str:
     conditions = compiled.chain.conditions
     return f"{len(conditions):,} conditions on {conditions[0].variable} here are looked up in the maps of {maps_name}."
 
 
-def statements(compiled: CompiledChain) -> Iterator[str]:
+def statements(compiled: PlannedChain) -> Iterator[str]:
     """Yield the lines that look up the answer and do what it says, in place of the `if`s."""
     yield f'set ${compiled.rule} "";'
     yield "# A `set` would look it up twice: for the length, and for the text."
@@ -76,7 +76,7 @@ def statements(compiled: CompiledChain) -> Iterator[str]:
         yield _CLEAR
 
 
-def _statements(compiled: CompiledChain) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
+def _statements(compiled: PlannedChain) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
     """Yield the conditions, each with the words of its statement and its text."""
     if compiled.has_classes:
         for number, (words, has_text) in enumerate(compiled.classes, 1):

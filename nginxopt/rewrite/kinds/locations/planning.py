@@ -1,22 +1,85 @@
-"""Decides which regex locations are put into groups, and why others stay."""
+"""Decides which regex locations are put into groups, and why others stay.
+
+A group has a pattern that matches exactly what its locations match.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
+from math import isqrt
 
 from nginxopt import _native
 from nginxopt.config import Directive, File
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.locations.grouping import Group, divided
+from nginxopt.rewrite.kinds.kind import UNPROVED, Cost, ListsPlan, Offsets, StatementCost, check_compiles
 from nginxopt.rewrite.kinds.locations.reading import FEWEST, LocationRun, RegexLocation
-from nginxopt.rewrite.kinds.maps.cost import Cost
-from nginxopt.rewrite.patterns import check_compiles
 from nginxopt.text import Span, encode
+
+_MOST = 256
+"""The most locations in one group."""
+_FEW = 12
+"""Up to this number, the locations of a group are tried one by one; larger groups are divided into inner groups."""
+
+
+@record(eq=True)
+class LocationGroup:
+    """A group with the pattern `union`; its members are locations or inner groups."""
+
+    union: bytes
+    members: tuple[LocationGroup | RegexLocation, ...]
+
+    @property
+    def locations(self) -> tuple[RegexLocation, ...]:
+        """The locations, including those in inner groups."""
+        inner = (each.locations if isinstance(each, LocationGroup) else (each,) for each in self.members)
+        return tuple(location for locations in inner for location in locations)
+
+
+def divided(locations: Sequence[RegexLocation]) -> Iterator[LocationGroup | RegexLocation]:
+    """Yield groups, as large as their pattern can be, and the locations that are in no group."""
+    at = 0
+    while at < len(locations):
+        rest = locations[at : at + _MOST]
+        size = max(1, _most(len(rest), partial(_is_one, rest)))
+        yield from _group(rest[:size])
+        at += size
+
+
+def _group(locations: Sequence[RegexLocation]) -> Iterator[LocationGroup | RegexLocation]:
+    union = _union(locations) if len(locations) >= FEWEST else None
+    if union is None:
+        yield from locations
+        return
+    if len(locations) <= _FEW:
+        yield LocationGroup(union, tuple(locations))
+        return
+    size = isqrt(len(locations) - 1) + 1
+    parts = (locations[at : at + size] for at in range(0, len(locations), size))
+    yield LocationGroup(union, tuple(member for part in parts for member in _group(part)))
+
+
+def _is_one(locations: Sequence[RegexLocation], size: int) -> bool:
+    return _union(locations[:size]) is not None
+
+
+def _union(locations: Sequence[RegexLocation]) -> bytes | None:
+    return _native.exact_union([location.pattern for location in locations])
+
+
+def _most(limit: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest number up to `limit` for which `holds` is true, if it is true for all smaller ones."""
+    low, high = 0, limit + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
 
 REASONS = {
     "unread-pattern": "its pattern is not read exactly",
@@ -34,16 +97,16 @@ _UNUSUAL = b"zqvx7/kwj9-0", b"7-qkx/vzj/0_"
 
 
 @record(eq=True)
-class CompiledRun:
+class GroupedLocations:
     """A run of locations that is divided into groups; some of its locations may be in none."""
 
     run: LocationRun
-    members: tuple[Group | RegexLocation, ...]
+    members: tuple[LocationGroup | RegexLocation, ...]
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[LocationGroup]:
         """The groups of the run."""
-        return [member for member in self.members if isinstance(member, Group)]
+        return [member for member in self.members if isinstance(member, LocationGroup)]
 
     @property
     def before(self) -> Cost:
@@ -66,14 +129,15 @@ class KeptLocation:
 
 
 @record(eq=True)
-class LocationsPlan:
+class LocationsPlan(ListsPlan[GroupedLocations]):
     """The runs that are divided into groups, and the locations that stay, both in the order of the text."""
 
-    compiled: tuple[CompiledRun, ...] = ()
+    unit = "regex location"
+    compiled: tuple[GroupedLocations, ...] = ()
     kept: tuple[KeptLocation, ...] = ()
 
     @property
-    def locations(self) -> int:
+    def total(self) -> int:
         """The number of all locations."""
         return sum(len(compiled.run.locations) for compiled in self.compiled) + len(self.kept)
 
@@ -82,50 +146,44 @@ class LocationsPlan:
         """The number of locations in groups."""
         return sum(len(group.locations) for compiled in self.compiled for group in compiled.groups)
 
-    @property
-    def before(self) -> Cost:
-        """The number of patterns tried now for a URI that no location matches."""
-        return Cost.of(self.locations)
-
-    @property
-    def after(self) -> Cost:
-        """The same number for all runs with their groups."""
-        return Cost.total([Cost.of(len(self.kept)), *(each.after for each in self.compiled)])
-
     def reasons(self) -> Counter[str]:
         """Return the number of locations that stay, by reason."""
         return Counter(each.reason for each in self.kept)
 
-    def without(self, compiled: CompiledRun) -> LocationsPlan:
-        """Return the plan in which a run stays, because its groups could not be proved."""
+    def without(self, compiled: GroupedLocations, reason: str = UNPROVED) -> LocationsPlan:
+        """Return the plan in which a run stays."""
         others = tuple(each for each in self.compiled if each is not compiled)
-        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.run, "unproved")))
+        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.run, reason)))
+
+    def statement_costs(self) -> Iterator[StatementCost]:
+        """Yield what the runs cost that are divided into groups."""
+        for each in self.compiled:
+            first = each.run.locations[0].directive
+            yield StatementCost(each.run.file.source, first.span.start, each.before, each.after)
 
 
-def plan(runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]) -> LocationsPlan:
+def plan(runs: Iterable[LocationRun], changing: Offsets) -> LocationsPlan:
     """Divide runs into groups. Linear in the number of locations, except for the native search for patterns.
 
-    `changing`: the offsets, in ascending order, of statements that another part of the compilation changes.
+    `changing`: the statements that other kinds of lists change.
     """
-    compiled: list[CompiledRun] = []
+    compiled: list[GroupedLocations] = []
     kept: list[KeptLocation] = []
     for run, reason in _parts(runs, changing):
-        members: tuple[Group | RegexLocation, ...] = ()
+        members: tuple[LocationGroup | RegexLocation, ...] = ()
         first = run.locations[0].directive
         if not reason:
             reason = "internal-error"
             with isolated("planning this run of locations", source=first.source, span=first.name.span):
                 members, reason = tuple(divided(run.locations)), None
         if len(members) < len(run.locations) and members:
-            compiled.append(CompiledRun(run, members))
+            compiled.append(GroupedLocations(run, members))
         else:
             kept += _kept(run, reason or "not-worse")
     return LocationsPlan(tuple(compiled), tuple(kept))
 
 
-def _parts(
-    runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]
-) -> Iterator[tuple[LocationRun, str | None]]:
+def _parts(runs: Iterable[LocationRun], changing: Offsets) -> Iterator[tuple[LocationRun, str | None]]:
     """Split runs where the reason to stay changes. Yield each part with its reason; None if it may be grouped."""
     for run in runs:
         places = changing.get(run.file, ())

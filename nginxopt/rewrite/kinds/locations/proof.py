@@ -18,12 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nginxopt import _native
-from nginxopt.config import Block, Config, Directive, File, reread
-from nginxopt.errors import InputError
-from nginxopt.rewrite.kinds.locations.planning import CompiledRun, LocationsPlan
+from nginxopt.config import Config, File
+from nginxopt.rewrite.kinds.difference import (
+    Lengths,
+    Node,
+    Replacement,
+    Unproved,
+    difference_of_files,
+    is_same,
+    nodes_of,
+)
+from nginxopt.rewrite.kinds.kind import Refutation
+from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import RegexLocation, holds_locations, is_known, regex_location
-from nginxopt.rewrite.nodes import Node, block_of, is_same, nodes_of, words_of
-from nginxopt.rewrite.refutation import PartRefutation
 
 _REFUTATIONS = {
     "sets-a-name": "the pattern of a group sets a variable",
@@ -33,59 +40,30 @@ _REFUTATIONS = {
 }
 
 
-class _Unproved(Exception):  # noqa: N818 - a verdict, not a failure
-    """A part of the proof that does not hold, and a URI for which the texts differ, if one is known."""
-
-    def __init__(self, what: str, counterexample: bytes | None = None) -> None:
-        super().__init__(what)
-        self.what, self.counterexample = what, counterexample
-
-
-def prove(config: Config, plan: LocationsPlan, texts: Mapping[File, bytes]) -> PartRefutation[CompiledRun] | None:
+def prove(config: Config, plan: LocationsPlan, texts: Mapping[File, bytes]) -> Refutation | None:
     """Return the refutation of a run of `plan` if the files have these `texts`; None if every run is proved."""
     if not plan.compiled:
         return None
-    try:
-        after = reread(config, {file.path: text for file, text in texts.items()})
-    except InputError as error:
-        return PartRefutation(f"the result cannot be read: {error}")
-    runs = {group.locations[0].directive: compiled for compiled in plan.compiled for group in compiled.groups}
-    for file, other in zip(config.files, after.files, strict=True):
-        refutation = _compare(file.block, other.block, runs)
-        if refutation is not None:
-            return refutation
-    return None
+    replacements = {
+        group.locations[0].directive: Replacement(compiled, "regex locations", _replaced)
+        for compiled in plan.compiled
+        for group in compiled.groups
+    }
+    return difference_of_files(config, texts, replacements)
 
 
-def _compare(before: Block, after: Block, runs: Mapping[Directive, CompiledRun]) -> PartRefutation[CompiledRun] | None:
-    ours, theirs = nodes_of(before), nodes_of(after)
-    while ours:
-        run = runs.get(ours[0]) if isinstance(ours[0], Directive) else None
-        if run is not None and theirs:
-            try:
-                ours = ours[_check(ours, theirs[0]) :]
-            except _Unproved as unproved:
-                return PartRefutation(f"regex locations: {unproved.what}", unproved.counterexample, run)
-            theirs = theirs[1:]
-            continue
-        if not theirs or words_of(ours[0]) != words_of(theirs[0]):
-            return PartRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
-        inner, other = block_of(ours[0]), block_of(theirs[0])
-        refutation = None if inner is None or other is None else _compare(inner, other, runs)
-        if refutation is not None:
-            return refutation
-        ours, theirs = ours[1:], theirs[1:]
-    return PartRefutation("there is a statement that was not there") if theirs else None
+def _replaced(originals: list[Node], emitted: list[Node]) -> Lengths | None:
+    return (_check(originals, emitted[0]), 1) if emitted else None
 
 
 def _check(originals: list[Node], emitted: Node) -> int:
     """Check that a group is equivalent to the first of the `originals`; return how many these are."""
     group = regex_location(emitted)
     if group is None or not holds_locations(group.directive):
-        raise _Unproved("a location is not in its group")
+        raise Unproved("a location is not in its group")
     leaves = list(_leaves(group))
     if len(leaves) > len(originals):
-        raise _Unproved("a group has more locations than there were")
+        raise Unproved("a group has more locations than there were")
     for original, leaf in zip(originals, leaves, strict=False):
         _check_location(original, leaf)
     _check_pattern(group)
@@ -107,9 +85,9 @@ def _check_location(original: Node, leaf: RegexLocation) -> None:
     """Check that a location is unchanged, and inherits the same settings in the group as outside."""
     block = leaf.directive.block
     if not is_same(original, leaf.directive):
-        raise _Unproved("a location in a group is not as it was, or not in its place")
+        raise Unproved("a location in a group is not as it was, or not in its place")
     if block is None or not is_known(block):
-        raise _Unproved("a location in a group has a directive that may not inherit like those of nginx")
+        raise Unproved("a location in a group has a directive that may not inherit like those of nginx")
 
 
 def _check_pattern(group: RegexLocation) -> None:
@@ -119,4 +97,4 @@ def _check_pattern(group: RegexLocation) -> None:
             _check_pattern(member)
     reason, subject = _native.not_the_union(group.pattern, [leaf.pattern for leaf in _leaves(group)])
     if reason is not None:
-        raise _Unproved(_REFUTATIONS[reason], subject)
+        raise Unproved(_REFUTATIONS[reason], subject)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from nginxopt.config import Directive, File, layout
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.locations.grouping import Group
-from nginxopt.rewrite.kinds.locations.planning import CompiledRun
+from nginxopt.rewrite.kinds.locations.planning import GroupedLocations, LocationGroup
 from nginxopt.text import Edit, Span, encode
 
 _NOTE = "# The next pattern matches what those inside match, and nothing else: change them together."
@@ -16,7 +15,7 @@ _LINE = re.compile(rb"\n(?!\r?\n)")
 """The end of a line before one that is not empty, or before what follows the text."""
 
 
-def edits(compiled: Iterable[CompiledRun]) -> Mapping[File, list[Edit]]:
+def edits(compiled: Iterable[GroupedLocations]) -> Mapping[File, list[Edit]]:
     """Return the edits that put locations into groups."""
     found: dict[File, list[Edit]] = {}
     for each in compiled:
@@ -24,7 +23,7 @@ def edits(compiled: Iterable[CompiledRun]) -> Mapping[File, list[Edit]]:
     return found
 
 
-def edit(group: Group) -> Edit:
+def edit(group: LocationGroup) -> Edit:
     """Return the edit that puts the locations of a group into a location with its pattern."""
     first, last = group.locations[0].directive, group.locations[-1].directive
     return Edit(Span(first.span.start, last.span.end), _Writer.of(group).text(group, 0))
@@ -40,7 +39,7 @@ class _Writer:
     step: bytes
 
     @classmethod
-    def of(cls, group: Group) -> _Writer:
+    def of(cls, group: LocationGroup) -> _Writer:
         """Determine the style. If a word spans several lines, nothing is indented, as that would change the word."""
         locations = [location.directive for location in group.locations]
         data = locations[0].source.data
@@ -49,23 +48,27 @@ class _Writer:
         step = "" if is_cut else layout.unit(locations[0].source)
         return cls(data, newline, encode(layout.indent(locations[0])), encode(step))
 
-    def text(self, group: Group, depth: int) -> bytes:
+    def text(self, group: LocationGroup, depth: int) -> bytes:
         """Return a group, without the indentation of its first line."""
         line = self.newline + self.indent + self.step * depth
         head = [encode(_NOTE)] if depth == 0 else []
         head.append(encode(f"location ~ {layout.quoted(group.union.decode('utf-8', 'surrogateescape'))} {{"))
         return line.join([*head, self.step + self._members(group, depth + 1), b"}"])
 
-    def _members(self, group: Group, depth: int) -> bytes:
+    def _members(self, group: LocationGroup, depth: int) -> bytes:
         """Return the members of a group, with the text that is between them in the file."""
         text = bytearray()
         end: int | None = None
         for member in group.members:
-            locations = member.locations if isinstance(member, Group) else (member,)
+            locations = member.locations if isinstance(member, LocationGroup) else (member,)
             start = locations[0].directive.span.start
             text += b"" if end is None else self._moved(self.data[end:start], depth)
             end = locations[-1].directive.span.end
-            text += self.text(member, depth) if isinstance(member, Group) else self._moved(self.data[start:end], depth)
+            text += (
+                self.text(member, depth)
+                if isinstance(member, LocationGroup)
+                else self._moved(self.data[start:end], depth)
+            )
         return bytes(text)
 
     def _moved(self, text: bytes, depth: int) -> bytes:

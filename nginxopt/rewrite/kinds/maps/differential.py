@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from nginxopt.records import record
-from nginxopt.rewrite.comparison import Differential, Mismatch, compare
-from nginxopt.rewrite.kinds.maps.proof import EmittedMap
+from nginxopt.rewrite import sizes
+from nginxopt.rewrite.comparison import Differential, Limits, Mismatch, compare
+from nginxopt.rewrite.emission import Emission
+from nginxopt.rewrite.kinds.maps.proof import EmittedMap, read
 from nginxopt.rewrite.kinds.maps.subjects import of_map
 from nginxopt.rewrite.requests import HOST
 from nginxopt.rewrite.scene import definitions, reasons, unknown_variables
@@ -33,7 +36,7 @@ Sender = Callable[[bytes], RequestBytes | None]
 
 
 @record(eq=True)
-class Side:
+class MapsSide:
     """One of the two configurations: its maps, and the content of its server."""
 
     maps: bytes
@@ -57,19 +60,17 @@ def _http(variables: tuple[str, ...]) -> bytes:
     return b"\n".join([b"include maps.conf;", *definitions(variables)])
 
 
-@record(eq=True)
-class Limits:
-    """The limits of a comparison.
+def questions(emission: Emission) -> Iterator[Callable[[Binary, Limits], Differential]]:
+    """Yield the comparison of each map with its tree."""
+    plan = emission.plan
+    needed = sizes.text(emission.sizes)
+    texts = {change.file: change.after for change in emission.changes}
+    for emitted in read(plan.config, plan.maps, texts, emission.trees) if plan.maps.compiled else ():
+        yield partial(_asked, emitted, needed)
 
-    Attributes:
-        requests: The most requests to each side.
-        seconds: The time limit.
-        progress: Is called with the number of requests that are done, and the total.
-    """
 
-    requests: int
-    seconds: float
-    progress: Callable[[int, int], None] | None = None
+def _asked(emitted: EmittedMap, needed: bytes, binary: Binary, limits: Limits) -> Differential:
+    return differential(emitted, sizes=needed, binary=binary, limits=limits)
 
 
 def differential(emitted: EmittedMap, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
@@ -85,12 +86,17 @@ def differential(emitted: EmittedMap, *, sizes: bytes, binary: Binary, limits: L
     content = b'location / { return 200 "%s"; }' % encode(f"[{compiled.map.variable}]")
     keys = [key for block in emitted.tree for key in block.keys]
     requests = (send(value) for value in of_map(compiled.map, keys))
-    sides = Side(before, content), Side(sizes + after, content)
+    sides = MapsSide(before, content), MapsSide(sizes + after, content)
     return compare_sides(*sides, requests, compiled.map.directive.source.path, binary, limits)
 
 
 def compare_sides(
-    before: Side, after: Side, requests: Iterable[RequestBytes | None], path: str, binary: Binary, limits: Limits
+    before: MapsSide,
+    after: MapsSide,
+    requests: Iterable[RequestBytes | None],
+    path: str,
+    binary: Binary,
+    limits: Limits,
 ) -> Differential:
     """Return the differences between the responses of two sides. Raises `InputError` if nginx refuses `before`."""
     started = time.monotonic()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt import _native
-from nginxopt.config import Config, Directive, File, may_read_more
+from nginxopt.config import Directive, may_read_more
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite import names
-from nginxopt.rewrite.kinds.maps.captures import CaptureReadings
-from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, MapCost
+from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, read, variables
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions, is_constant
 
@@ -77,7 +78,7 @@ class KeptMap:
 
 
 @record(eq=True)
-class CompiledMap:
+class PlannedMap:
     """A map that becomes a tree. The variables of the tree begin with `stem`.
 
     `keeps_captures`: whether the tree sets the same captures as the map.
@@ -100,16 +101,22 @@ class CompiledMap:
 
 
 @record(eq=True)
-class MapsPlan:
+class MapsPlan(ListsPlan[PlannedMap]):
     """The maps that become trees, and the maps with regular expressions that stay, both in the order of the text."""
 
-    compiled: tuple[CompiledMap, ...] = ()
+    unit = "map"
+    compiled: tuple[PlannedMap, ...] = ()
     kept: tuple[KeptMap, ...] = ()
     stem: str = ""
     found: tuple[RegexMap, ...] = ()
 
     @property
-    def rows(self) -> int:
+    def name_of_file(self) -> str:
+        """The prefix of its variables if there are any."""
+        return self.stem if self.compiled else ""
+
+    @property
+    def total(self) -> int:
         """The number of rows with regular expressions."""
         return self.moved + sum(len(kept.map.patterns) for kept in self.kept)
 
@@ -118,48 +125,50 @@ class MapsPlan:
         """The number of these rows that move into a tree."""
         return sum(len(compiled.map.patterns) for compiled in self.compiled)
 
-    def without(self, compiled: CompiledMap, reason: str = "unproved") -> MapsPlan:
-        """Return the plan in which a map stays: for a reason, or because its tree could not be proved."""
+    def reasons(self) -> Counter[str]:
+        """Return the number of maps that stay, by reason."""
+        return Counter(kept.reason for kept in self.kept)
+
+    def without(self, compiled: PlannedMap, reason: str = UNPROVED) -> MapsPlan:
+        """Return the plan in which a map stays."""
         others = tuple(each for each in self.compiled if each is not compiled)
         return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, reason)))
 
-    @property
-    def before(self) -> Cost:
-        """The number of patterns that all maps try now for subjects that no row matches."""
-        return Cost.total([each.before for each in self.compiled] + [each.cost for each in self.kept])
+    def sources(self) -> Iterator[str]:
+        """Yield the values that the maps look up."""
+        return (compiled.map.source for compiled in self.compiled)
 
-    @property
-    def after(self) -> Cost:
-        """The same number for the trees and the maps that stay."""
-        return Cost.total([each.after for each in self.compiled] + [each.cost for each in self.kept])
+    def owner(self, variable: str) -> PlannedMap | None:
+        """Return the map that a variable is of, or is of its tree."""
+        names = ((each, (each.map.variable[1:].lower(), *each.native.variables)) for each in self.compiled)
+        return next((each for each, known in names if variable in known), None)
+
+    def map_costs(self) -> Iterator[MapCost]:
+        """Yield what the evaluation of each map costs."""
+        yield from (MapCost(each.map.variable, each.before, each.after) for each in self.compiled)
+        yield from (MapCost(each.map.variable, each.cost, each.cost) for each in self.kept)
 
 
-def plan(
-    config: Config,
-    asked_stem: str | None,
-    subject: Collection[File],
-    *,
-    effort: float = 1.0,
-    for_remark: bool = False,
-) -> MapsPlan:
-    """Plan the maps in the files `subject`. Its work is bounded by n log n, times `effort`, and is less `for_remark`.
+def plan(asked: Asked) -> MapsPlan:
+    """Plan the maps in some files. Its work is bounded by n log n, times the effort, and is less for a remark.
 
     Raises `InputError` for a map that nginx refuses.
     """
-    found = list(read(config, subject))
+    config, options = asked.config, asked.options
+    found = list(read(config, asked.files))
     if not found:
         return MapsPlan()
     defined, captures = definitions(config), CaptureReadings(config)
     refused = {each.map: each for each in (_refused(regex_map, defined, captures) for regex_map in found) if each}
     kept = [each for each in refused.values() if each.reason not in _KEEPING]
     candidates = [each for each in found if each not in refused or refused[each].reason in _KEEPING]
-    stem = names.stem(asked_stem, dict.fromkeys(file for each in candidates for file in each.files), config, "maps")
-    compiled: list[CompiledMap] = []
+    stem = names.stem(options.name, dict.fromkeys(file for each in candidates for file in each.files), config, "maps")
+    compiled: list[PlannedMap] = []
     rows = 0
     for number, regex_map in enumerate(candidates, 1):
         reader = refused.get(regex_map)
         rows += len(regex_map.patterns)
-        result: CompiledMap | KeptMap = KeptMap(regex_map, "internal-error")
+        result: PlannedMap | KeptMap = KeptMap(regex_map, "internal-error")
         directive = regex_map.directive
         with isolated(f"planning the map {regex_map.variable}", source=directive.source, span=directive.name.span):
             result = _compile(
@@ -167,8 +176,8 @@ def plan(
                 names.short(f"{stem}_m{number}_"),
                 keeps_captures=reader is not None,
                 keeps_patterns=rows <= _MOST_KEPT_ROWS,
-                effort=effort,
-                for_remark=for_remark,
+                effort=options.effort,
+                for_remark=options.for_remark,
             )
         if isinstance(result, KeptMap):
             kept.append(reader or result)
@@ -201,7 +210,7 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
 
 def _compile(
     regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, effort: float, for_remark: bool
-) -> CompiledMap | KeptMap:
+) -> PlannedMap | KeptMap:
     try:
         native = _native.compile_map(
             regex_map.text(),
@@ -221,7 +230,7 @@ def _compile(
         early = _early(regex_map) if f"{stem}pick" in native.variables else None
         if early is not None:
             return KeptMap(regex_map, "early-values", early)
-        return CompiledMap(regex_map, stem, native, keeps_captures)
+        return PlannedMap(regex_map, stem, native, keeps_captures)
     cause = None if native.row is None else regex_map.patterns[native.row]
     kept = KeptMap(regex_map, native.reason, cause)
     if native.reason not in _OF_LENGTH:

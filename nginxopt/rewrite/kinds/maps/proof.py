@@ -12,11 +12,11 @@ from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.maps import blocks
-from nginxopt.rewrite.kinds.maps.blocks import MapBlock
-from nginxopt.rewrite.kinds.maps.planning import CompiledMap, MapsPlan
-from nginxopt.rewrite.kinds.maps.reading import http_maps, inlined
-from nginxopt.rewrite.refutation import PartRefutation
+from nginxopt.rewrite.emission import Emission
+from nginxopt.rewrite.kinds.kind import Refutation
+from nginxopt.rewrite.kinds.maps import reading
+from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
+from nginxopt.rewrite.kinds.maps.reading import MapBlock, http_maps, inlined
 from nginxopt.rewrite.sizes import DEFAULTS
 
 _CHANGED = ("default",)
@@ -26,7 +26,7 @@ _CHANGED = ("default",)
 class EmittedMap:
     """The new form of a map: the text of its block, with includes inline, and the blocks of its tree."""
 
-    compiled: CompiledMap
+    compiled: PlannedMap
     block: bytes
     tree: tuple[MapBlock, ...]
 
@@ -36,9 +36,26 @@ class EmittedMap:
         return b"\n".join([self.block, *(block.text for block in self.tree)])
 
 
-def prove(
-    config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes
-) -> PartRefutation[CompiledMap] | None:
+def refutation(emission: Emission) -> Refutation | None:
+    """Return the refutation of a map with regular expressions, or of the text around maps; None if all is proved.
+
+    If other lists change, too, the proof of rules compares what is around.
+    """
+    plan = emission.plan
+    texts = {change.file: change.after for change in emission.changes}
+    found = prove(plan.config, plan.maps, texts, emission.text_of_trees)
+    if found is not None:
+        return found
+    is_alone = plan.changing == {"maps"}
+    texts = {
+        change.file: change.after if is_alone else change.with_edits(*change.of["maps"]) for change in emission.changes
+    }
+    name = plan.maps_name if is_alone and emission.maps_path is not None else None
+    changed = difference(plan.config, plan.maps, read_again(plan.config, texts), include=name)
+    return Refutation(changed) if changed else None
+
+
+def prove(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> Refutation | None:
     """Return the refutation of a map of `plan` if the files have these `texts` and http includes `maps`.
 
     None if every map is proved.
@@ -57,14 +74,14 @@ def prove(
                     )
                 except _native.TooMuchWork:
                     what = f"the map {regex_map.variable}: its proof takes too much work"
-                    return PartRefutation(what, None, emitted.compiled, "too-much-work")
+                    return Refutation(what, None, emitted.compiled, "too-much-work")
                 if proof.holds:
                     continue
                 what = f"the map {regex_map.variable}: {proof.refutation}"
-                return PartRefutation(what, proof.counterexample, emitted.compiled)
-            return PartRefutation(f"the map {regex_map.variable}: the proof failed", None, emitted.compiled)
+                return Refutation(what, proof.counterexample, emitted.compiled)
+            return Refutation(f"the map {regex_map.variable}: the proof failed", None, emitted.compiled)
     except (InputError, ValueError) as error:
-        return PartRefutation(f"the result cannot be read: {error}")
+        return Refutation(f"the result cannot be read: {error}")
     return None
 
 
@@ -73,10 +90,10 @@ def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byte
 
     Raises `InputError` or `ValueError` if a text cannot be parsed.
     """
-    after, generated = read_again(config, texts), blocks.read(maps)
+    after, generated = read_again(config, texts), reading.parsed(maps)
     for compiled, directive in _pairs(config, plan, after):
         text = inlined(after, directive)
-        yield EmittedMap(compiled, text, tuple(blocks.reachable(text, generated)))
+        yield EmittedMap(compiled, text, tuple(reading.reachable(text, generated)))
 
 
 def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
@@ -84,7 +101,7 @@ def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
     return reread(config, {file.path: text for file, text in texts.items()})
 
 
-def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[CompiledMap, Directive]]:
+def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[PlannedMap, Directive]]:
     """Yield each map that becomes a tree with the block that replaces it."""
     by_directive = {compiled.map.directive: compiled for compiled in plan.compiled}
     for scope, other in zip(http_maps(config), http_maps(after), strict=True):

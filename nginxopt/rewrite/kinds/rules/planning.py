@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import fields, replace
 
 from nginxopt import _native
-from nginxopt.config import Config, Context, File
+from nginxopt.config import Config, File
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite import limits, mapfile, names, path, sections
-from nginxopt.rewrite.kinds.chains import planning as chains
-from nginxopt.rewrite.kinds.chains.planning import ChainsPlan
-from nginxopt.rewrite.kinds.locations import planning as locations
-from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
-from nginxopt.rewrite.kinds.locations.reading import read as read_locations
-from nginxopt.rewrite.kinds.maps import planning as maps
-from nginxopt.rewrite.kinds.maps.cost import Cost
-from nginxopt.rewrite.kinds.maps.planning import MapsPlan
+from nginxopt.rewrite import names
+from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, StatementCost
+from nginxopt.rewrite.kinds.rules import sections
+from nginxopt.rewrite.kinds.rules.sections import Phase, Rewrites, RulesPlace, Section
 from nginxopt.rewrite.options import Options, Readings
-from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
-from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Edit, Source, Span
-from nginxopt.text.plural import count
 
-LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
-"""The field of `Readings` that may move a rule, by the reason why the rule stays."""
-_TOO_MUCH = "too-much-work"
-_TRY_UP_TO = 20_000
-"""The largest number of rules that are planned a second time, to count those that declared differences would move."""
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
 
 
@@ -71,7 +58,7 @@ class Duplicate:
 class PlannedRun:
     """A run of rules as the native planner divided it."""
 
-    place: Place
+    place: RulesPlace
     native: _native.CompiledRun
 
     @property
@@ -126,8 +113,8 @@ class PlannedRun:
 
 
 @record(eq=True)
-class Part:
-    """The plan for one file."""
+class RulesOfFile:
+    """The plan for the rewrites of one file."""
 
     rewrites: Rewrites
     runs: tuple[PlannedRun, ...]
@@ -143,39 +130,41 @@ class Part:
         """The runs that change, in the order of the text."""
         return tuple(run for run in self.runs if run.is_compiled)
 
+    @property
+    def has_maps(self) -> bool:
+        """Whether one of its runs has maps."""
+        return any(run.has_maps for run in self.compiled)
+
 
 @record(eq=True)
-class Plan:
+class RulesPlan(ListsPlan[PlannedRun]):
     """The plan for all rewrites of a configuration; counts are numbers of rules unless stated otherwise.
 
     Attributes:
-        config: The configuration.
-        options: The options.
+        asked: What was planned.
         parts: The plan for the rewrites of each file.
-        subject: The file to compile: the main file, or an included file if only its rules (and those of the files that
-            it includes) are compiled.
-        assumed: The context in which the plan assumes that a fragment is included.
-        stem: The prefix of all variables for rewrites; empty if nothing moves.
-        maps_name: The name of the file of maps; empty if nothing moves.
-        maps: The plan for maps with regular expressions.
+        stem: The prefix of all variables for rewrites; empty if no map is needed.
         unproved: Why no rule is in a group, if the proof of the groups failed.
-        chains: The plan for chains of `if`s.
-        locations: The plan for regex locations."""
+    """
 
-    config: Config
-    options: Options
-    parts: tuple[Part, ...]
-    subject: File
-    assumed: Context | None = None
+    unit = "rewrite"
+    asked: Asked
+    parts: tuple[RulesOfFile, ...] = ()
     stem: str = ""
-    maps_name: str = ""
-    maps: MapsPlan = field(default_factory=MapsPlan)
     unproved: str | None = None
-    chains: ChainsPlan = field(default_factory=ChainsPlan)
-    locations: LocationsPlan = field(default_factory=LocationsPlan)
 
     @property
-    def rules(self) -> int:
+    def compiled(self) -> tuple[PlannedRun, ...]:
+        """The runs that change, in the order of the text."""
+        return tuple(run for part in self.parts for run in part.compiled)
+
+    @property
+    def name_of_file(self) -> str:
+        """The prefix of its variables."""
+        return self.stem
+
+    @property
+    def total(self) -> int:
         """The number of rewrites."""
         return sum(len(run.native) for run in self._runs()) + self._outside
 
@@ -196,8 +185,8 @@ class Plan:
 
     @property
     def moving(self) -> int:
-        """The number of rules, conditions, locations and map patterns that are no longer tried one by one."""
-        return self.moved + self.filtered + self.maps.moved + self.chains.moved + self.locations.moved
+        """The number of rules that are no longer tried one by one."""
+        return self.moved + self.filtered
 
     @property
     def keys(self) -> int:
@@ -205,72 +194,34 @@ class Plan:
         return sum(run.native.keys for run in self._runs())
 
     @property
-    def regex_maps(self) -> list[BulkRegexMap]:
-        """The maps with many regular expressions that are in `subject` or have rows there."""
-        sources = {file.source for file in below(self.config, self.subject)}
-        maps = regex_maps(self.config)
-        return [
-            regex_map for regex_map in maps if any(row.source in sources for row in (regex_map.place, *regex_map.rows))
-        ]
-
-    @property
     def changed(self) -> dict[str, int]:
         """For each declared difference, the number of removed rules that it changes."""
         names = [reading.name for reading in fields(Readings)]
         totals = [sum(counts) for counts in zip(*(run.native.changed for run in self._runs()), strict=True)]
-        declared = self.options.readings
+        declared = self.asked.options.readings
         return {
             name: total
             for name, total in zip(names, totals or [0] * len(names), strict=True)
             if getattr(declared, name)
         }
 
-    @property
     def broken(self) -> list[str]:
-        """What was planned and could not be proved, as sentences without a full stop: errors of nginxopt."""
-        kinds = {
-            "map": sum(kept.reason == "unproved" for kept in self.maps.kept),
-            "condition": self.chains.reasons()["unproved"],
-            "regex location": self.locations.reasons()["unproved"],
-        }
-        broken = [
-            f"{count(number, kind)} would have moved, but the proof failed" for kind, number in kinds.items() if number
-        ]
-        if self.unproved:
-            broken.append(f"rules would have been in groups, but the proof failed: {self.unproved}")
-        return broken
+        """Return what was planned and could not be proved, as sentences without a full stop."""
+        if not self.unproved:
+            return []
+        return [f"rules would have been in groups, but the proof failed: {self.unproved}"]
 
-    @property
-    def changes(self) -> bool:
-        """Whether anything moves."""
-        others = self.maps.compiled or self.chains.compiled or self.locations.compiled
-        return bool(others) or any(part.compiled for part in self.parts)
+    def changing(self) -> Iterator[tuple[File, int]]:
+        """Yield the rules of runs that change, by their offsets."""
+        for part in self.parts:
+            for run in part.compiled:
+                yield from ((part.file, start) for start, _ in run.native.spans())
 
-    @property
-    def cost(self) -> tuple[Cost, Cost]:
-        """The number of patterns tried before and after for a request that matches none, on the way that costs most."""
-        runs = [
-            path.Change(part.file.source, run.first.start, Cost.of(len(run.native)), run.cost)
-            for part in self.parts
-            for run in part.compiled
-        ]
-        chains = [
-            path.Change(each.chain.file.source, each.chain.conditions[0].directive.span.start, each.before, each.after)
-            for each in self.chains.compiled
-        ]
-        locations = [
-            path.Change(each.run.file.source, each.run.locations[0].directive.span.start, each.before, each.after)
-            for each in self.locations.compiled
-        ]
-        maps = [path.MapCost(each.map.variable, each.before, each.after) for each in self.maps.compiled]
-        maps += [path.MapCost(each.map.variable, each.cost, each.cost) for each in self.maps.kept]
-        return path.along(self.config, below(self.config, self.subject), [*runs, *chains, *locations], maps)
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether lists were not planned, or only their beginnings, as all of them takes too much work."""
-        reasons = {*self.reasons(), *self.chains.reasons(), *(kept.reason for kept in self.maps.kept)}
-        return _TOO_MUCH in reasons
+    def statement_costs(self) -> Iterator[StatementCost]:
+        """Yield what the runs cost that change."""
+        for part in self.parts:
+            for run in part.compiled:
+                yield StatementCost(part.file.source, run.first.start, Cost.of(len(run.native)), run.cost)
 
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""
@@ -327,64 +278,34 @@ class Plan:
             len(part.rewrites.inside_if) + len(part.rewrites.misplaced) + len(part.barriers) for part in self.parts
         )
 
+    def without(self, compiled: PlannedRun, reason: str = UNPROVED) -> RulesPlan:
+        """Return the plan in which a run stays as it is."""
+        return self.without_runs([compiled], reason)
 
-def plan(config: Config, options: Options | None = None, subject: File | None = None) -> Plan:
-    """Plan the rewrites of `config`, or only those of `subject` and the files it includes; write nothing.
+    def without_runs(self, runs: Collection[PlannedRun], reason: str) -> RulesPlan:
+        """Return the plan in which some runs stay as they are."""
+        parts = tuple(_without(part, runs, reason) for part in self.parts)
+        return replace(self, parts=parts, stem=self.stem if any(part.has_maps for part in parts) else "")
 
-    Uses the disk only to find a free name for the file of maps. Linear in the rules, except for PCRE2 on strings that
-    kept rules may match. Raises `InputError` for a rewrite that nginx rejects, or whose pattern PCRE2 does not compile.
+
+def plan(asked: Asked) -> RulesPlan:
+    """Plan the rewrites of some files. Linear in the rules, except for PCRE2 on strings that kept rules may match.
+
+    Raises `InputError` for a rewrite that nginx rejects, or whose pattern PCRE2 does not compile.
     """
-    options = options or Options()
-    subject = subject or config.main
-    planned = below(config, subject)
-    config, assumed = sections.placed(config)
-    parts = _parts(config, options, planned)
-    planned_maps = maps.plan(config, options.name, planned, effort=options.effort, for_remark=options.for_remark)
-    planned_chains = (
-        chains.plan(config, options.name, planned, effort=options.effort, for_remark=options.for_remark)
-        if options.groups
-        else ChainsPlan()
-    )
-    planned_maps, planned_chains = limits.within(config, planned_maps, planned_chains)
-    result = Plan(config, options, parts, subject, assumed, maps=planned_maps, chains=planned_chains)
-    return _named(_with_locations(result) if options.groups else result)
+    config, options = asked.config, asked.options
+    found = (rewrites for rewrites in sections.read(config) if rewrites.file in asked.files)
+    parts = tuple(_part(rewrites, options) for rewrites in found)
+    has_maps = any(part.has_maps for part in parts)
+    return RulesPlan(asked, parts, _stem(config, options, parts) if has_maps else "")
 
 
-def _named(planned: Plan) -> Plan:
-    """Add the prefix of all variables, and the name of the file of maps."""
-    has_maps = any(run.has_maps for part in planned.parts for run in part.compiled)
-    stem = _stem(planned.config, planned.options, planned.parts) if has_maps else ""
-    others = planned.maps.stem if planned.maps.compiled else planned.chains.stem
-    name = ""
-    if planned.changes and (stem or others):
-        name = mapfile.name(planned.config, stem or others, in_place=planned.options.in_place)
-    return replace(planned, stem=stem, maps_name=name)
+def without_groups(planned: RulesPlan) -> RulesPlan:
+    """Return the plan without groups of rules."""
+    return plan(replace(planned.asked, options=replace(planned.asked.options, groups=False)))
 
 
-def _with_locations(planned: Plan) -> Plan:
-    """Add the plan for regex locations, except for runs in which something else changes."""
-    files = below(planned.config, planned.subject)
-    found = list(read_locations(planned.config, files))
-    return replace(planned, locations=locations.plan(found, _changing(planned))) if found else planned
-
-
-def _changing(planned: Plan) -> dict[File, list[int]]:
-    """Return the offsets of rewrites and conditions that change, in ascending order, by file."""
-    changing: dict[File, list[int]] = {}
-    for part in planned.parts:
-        for run in part.compiled:
-            changing.setdefault(part.file, []).extend([start for start, _ in run.native.spans()])
-    for compiled in planned.chains.compiled:
-        places = (condition.directive.span.start for condition in compiled.chain.conditions)
-        changing.setdefault(compiled.chain.file, []).extend(places)
-    return {file: sorted(places) for file, places in changing.items()}
-
-
-def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple[Part, ...]:
-    return tuple(_part(rewrites, options) for rewrites in sections.read(config) if rewrites.file in planned)
-
-
-def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
+def _stem(config: Config, options: Options, parts: Sequence[RulesOfFile]) -> str:
     """Return the prefix of all variable names. Other options for the same rules give another prefix."""
     compiled = [part for part in parts if part.compiled]
     phases = [run.phase for part in compiled for run in part.compiled]
@@ -394,54 +315,11 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
     return names.stem(options.name, (part.file for part in compiled), config, as_what)
 
 
-def without_groups(planned: Plan, why: str | None) -> Plan:
-    """Return the plan without groups, because they could not be proved; `why` is the reason."""
-    without = plan(planned.config, replace(planned.options, groups=False), planned.subject)
-    without = replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why, chains=planned.chains)
-    return _with_locations(without)
-
-
-def without_runs(planned: Plan, runs: Collection[PlannedRun], reason: str) -> Plan:
-    """Return the plan in which some runs stay as they are, for a reason."""
-    return _named(replace(planned, parts=tuple(_without(part, runs, reason) for part in planned.parts)))
-
-
-def _without(part: Part, runs: Collection[PlannedRun], reason: str) -> Part:
+def _without(part: RulesOfFile, runs: Collection[PlannedRun], reason: str) -> RulesOfFile:
     gone = [run for run in part.runs if run in runs]
     barriers = [(start, end, reason) for run in gone for start, end in run.native.spans()]
     stays = tuple(run for run in part.runs if run not in runs)
     return replace(part, runs=stays, barriers=tuple(sorted([*part.barriers, *barriers])))
-
-
-def moved_by_literals(planned: Plan) -> int:
-    """Return how many more rules would move with the readings of `LITERAL_READINGS`.
-
-    Returns 0, without planning, if no rule or too many rules stay.
-    """
-    counts = planned.reasons()
-    declared = planned.options.readings
-    stay = sum(counts[reason] for reason in LITERAL_READINGS)
-    if not stay or planned.rules > _TRY_UP_TO or all(getattr(declared, name) for name in LITERAL_READINGS.values()):
-        return 0
-    readings = replace(declared, **dict.fromkeys(LITERAL_READINGS.values(), True))
-    files = below(planned.config, planned.subject)
-    wider = replace(planned, parts=_parts(planned.config, replace(planned.options, readings=readings), files))
-    return max(0, wider.moved - planned.moved)
-
-
-def below(config: Config, file: File) -> set[File]:
-    """Return a file of a configuration and all files it includes, directly or not."""
-    if file is config.main:
-        return set(config.files)
-    below = {file}
-    grows = True
-    while grows:
-        sources = {member.source for member in below}
-        includes = (include for include in config.includes if include.source in sources)
-        included = {inner for include in includes for inner in config.included(include)}
-        grows = not included <= below
-        below |= included
-    return below
 
 
 def reasons() -> dict[str, str]:
@@ -454,7 +332,7 @@ def reasons() -> dict[str, str]:
     }
 
 
-def _part(rewrites: Rewrites, options: Options) -> Part:
+def _part(rewrites: Rewrites, options: Options) -> RulesOfFile:
     runs: list[PlannedRun] = []
     barriers: list[tuple[int, int, str]] = []
     for place in rewrites.sections:
@@ -465,16 +343,20 @@ def _part(rewrites: Rewrites, options: Options) -> Part:
             continue
         barriers += [(span.start, span.end, "internal-error") for part in rewrites.sections[place] for span in part]
     if rewrites.inside_if:
-        _native_runs(rewrites, Place("location", "nothing"), (rewrites.inside_if,), options)  # only raises its errors
+        _native_runs(
+            rewrites, RulesPlace("location", "nothing"), (rewrites.inside_if,), options
+        )  # only raises its errors
     runs.sort(key=lambda run: run.first)
-    return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
+    return RulesOfFile(rewrites, tuple(runs), tuple(sorted(barriers)))
 
 
-def _compile(rewrites: Rewrites, place: Place, options: Options) -> _native.Compilation:
+def _compile(rewrites: Rewrites, place: RulesPlace, options: Options) -> _native.Compilation:
     return _native_runs(rewrites, place, rewrites.sections[place], options)
 
 
-def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], options: Options) -> _native.Compilation:
+def _native_runs(
+    rewrites: Rewrites, place: RulesPlace, parts: Sequence[Section], options: Options
+) -> _native.Compilation:
     """Compile sections. Raises `InputError` for a rule that nginx refuses."""
     source = rewrites.file.source
     try:

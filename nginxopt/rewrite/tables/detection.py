@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from nginxopt.request import columns
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.tables.table import Kind, Table
+    from nginxopt.rewrite.tables.table import Table, TableKind
     from nginxopt.text import Source
 
-KINDS: tuple[Kind, ...] = ("csv", "netlify", "cloudflare", "apache")
+KINDS: tuple[TableKind, ...] = ("csv", "netlify", "cloudflare", "apache")
 
 _APACHE = re.compile(rb"(?i)(?:redirect(?:match|permanent|temp)?|rewriteengine|rewriterule)\s|<ifmodule\s")
 _COMMENT = re.compile(rb"\s*#.*")
@@ -20,7 +20,7 @@ _LOOKED_AT = 65_536
 """The number of bytes in which the first line that is not a comment is searched."""
 
 
-def kind_of(source: Source) -> Kind | None:
+def kind_of(source: Source) -> TableKind | None:
     """Return the format of a table; None if the file is not a table.
 
     Raises `InputError` for a `_redirects` file that does not show its platform.
@@ -44,7 +44,7 @@ def kind_of(source: Source) -> Kind | None:
     return _platform_of(source) if is_list else None
 
 
-def read(source: Source, kind: Kind) -> Table:
+def read(source: Source, kind: TableKind) -> Table:
     """Return the table of a file. Raises `InputError` if it is invalid."""
     from nginxopt.rewrite.tables import apache, delimited, hosted
 
@@ -55,7 +55,7 @@ def read(source: Source, kind: Kind) -> Table:
     return hosted.read(source, kind)
 
 
-def _platform_of(source: Source) -> Kind:
+def _platform_of(source: Source) -> TableKind:
     from nginxopt.rewrite.tables import hosted
 
     return hosted.platform_of(source)

@@ -29,7 +29,7 @@ Section = tuple[Span, ...]
 
 
 @record(eq=True)
-class Place:
+class RulesPlace:
     """The place of rules: their phase, and which of them may be put into an `if` there."""
 
     phase: Phase
@@ -66,7 +66,7 @@ class Rewrites:
     """
 
     file: File
-    sections: Mapping[Place, tuple[Section, ...]]
+    sections: Mapping[RulesPlace, tuple[Section, ...]]
     behind_if: Collection[Section]
     captures_matter: bool
     inside_if: Section
@@ -98,12 +98,12 @@ class _Gathered:
     """The rewrites of a file while they are gathered."""
 
     headers_inherited: bool
-    sections: dict[Place, list[Section]] = field(default_factory=dict)
+    sections: dict[RulesPlace, list[Section]] = field(default_factory=dict)
     behind_if: set[Section] = field(default_factory=set)
     inside_if: list[Span] = field(default_factory=list)
     misplaced: list[Span] = field(default_factory=list)
 
-    def closed(self, place: Place | None, section: list[Span], *, is_behind_if: bool) -> list[Span]:
+    def closed(self, place: RulesPlace | None, section: list[Span], *, is_behind_if: bool) -> list[Span]:
         """Keep a completed section unless it is empty; return a new one."""
         if place is not None and section:
             self.sections.setdefault(place, []).append(tuple(section))
@@ -141,7 +141,7 @@ def _gather(
     `is_known` is whether all blocks around it are of nginx: what is in another may mean anything.
     """
     phase = _phase(kinds, main=main) if is_known else None
-    place = phase and Place(phase, _entering(block, phase, gathered, is_location=is_location))
+    place = phase and RulesPlace(phase, _entering(block, phase, gathered, is_location=is_location))
     section: list[Span] = []
     is_behind_if = False
     stems = _stems(block)

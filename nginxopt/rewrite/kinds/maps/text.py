@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from nginxopt.config import Directive, File, layout
-from nginxopt.rewrite.kinds.maps.planning import CompiledMap
+from nginxopt.rewrite.kinds.maps.planning import PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.text import Edit, Source, Span, encode
 from nginxopt.text.plural import be, count
@@ -16,7 +16,7 @@ from nginxopt.text.plural import be, count
 _GUARD_NOTE = "# Only what passes the next row can match one below it. Delete it before you change them."
 
 
-def edits(compiled: Iterable[CompiledMap], maps_name: str) -> Mapping[File, list[Edit]]:
+def edits(compiled: Iterable[PlannedMap], maps_name: str) -> Mapping[File, list[Edit]]:
     """Return the edits that turn maps into trees, by file."""
     by_source: dict[Source, list[Edit]] = {}
     files: dict[Source, File] = {}
@@ -27,7 +27,7 @@ def edits(compiled: Iterable[CompiledMap], maps_name: str) -> Mapping[File, list
     return {files[source]: apart(found) for source, found in by_source.items()}
 
 
-def _edits(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
+def _edits(compiled: PlannedMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
     guard = compiled.native.guard
     if guard is not None:
         first = compiled.map.patterns[0]
@@ -54,7 +54,7 @@ def _runs(rows: Iterable[Directive]) -> Iterator[list[Directive]]:
         yield run
 
 
-def _default(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
+def _default(compiled: PlannedMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
     """Yield the edit that changes the default, and the one that adds a comment at the beginning of the block."""
     regex_map, default = compiled.map, compiled.map.default
     rows = count(len(regex_map.patterns), "pattern")

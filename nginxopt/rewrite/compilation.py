@@ -1,0 +1,212 @@
+"""The plan of a compilation: what each kind of list compiles, and why the rest stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import cast
+
+from nginxopt.config import Config, Context, File
+from nginxopt.records import record
+from nginxopt.rewrite import evaluations, mapfile, path
+from nginxopt.rewrite.kinds.chains.planning import ChainsPlan
+from nginxopt.rewrite.kinds.kind import TOO_MUCH, AnyPlan, Asked, Cost, Kind, Offsets, P
+from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
+from nginxopt.rewrite.kinds.maps.planning import MapsPlan
+from nginxopt.rewrite.kinds.registry import CHAINS, KINDS, LOCATIONS, MAPS, PROVED, RULES
+from nginxopt.rewrite.kinds.rules import sections
+from nginxopt.rewrite.kinds.rules.planning import RulesPlan
+from nginxopt.rewrite.options import Options
+from nginxopt.semantics import BulkRegexMap, regex_maps
+
+LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
+"""The field of `Readings` that may move a rule, by the reason why the rule stays."""
+_TRY_UP_TO = 20_000
+"""The largest number of rules that are planned a second time, to count those that declared differences would move."""
+
+
+@record(eq=True)
+class Plan:
+    """The plan for all lists of a configuration.
+
+    Attributes:
+        config: The configuration.
+        options: The options.
+        subject: The file to compile: the main file, or an included file if only its lists (and those of the files that
+            it includes) are compiled.
+        assumed: The context in which the plan assumes that a fragment is included.
+        lists: The plan of each kind, by its name.
+        maps_name: The name of the file of maps; empty if nothing moves.
+    """
+
+    config: Config
+    options: Options
+    subject: File
+    assumed: Context | None = None
+    lists: Mapping[str, AnyPlan] = field(default_factory=dict)
+    maps_name: str = ""
+
+    def of(self, kind: Kind[P]) -> P:
+        """Return the plan for the lists of a kind."""
+        return cast("P", self.lists[kind.name])
+
+    @property
+    def rules(self) -> RulesPlan:
+        """The plan for rewrites."""
+        return self.of(RULES)
+
+    @property
+    def maps(self) -> MapsPlan:
+        """The plan for maps with regular expressions."""
+        return self.of(MAPS)
+
+    @property
+    def chains(self) -> ChainsPlan:
+        """The plan for chains of `if`s."""
+        return self.of(CHAINS)
+
+    @property
+    def locations(self) -> LocationsPlan:
+        """The plan for regex locations."""
+        return self.of(LOCATIONS)
+
+    @property
+    def moving(self) -> int:
+        """The number of rules, conditions, locations and map patterns that are no longer tried one by one."""
+        return sum(plan.moving for plan in self.lists.values())
+
+    @property
+    def regex_maps(self) -> list[BulkRegexMap]:
+        """The maps with many regular expressions that are in `subject` or have rows there."""
+        sources = {file.source for file in below(self.config, self.subject)}
+        maps = regex_maps(self.config)
+        return [
+            regex_map for regex_map in maps if any(row.source in sources for row in (regex_map.place, *regex_map.rows))
+        ]
+
+    @property
+    def broken(self) -> list[str]:
+        """What was planned and could not be proved, as sentences without a full stop: errors of nginxopt."""
+        return [sentence for kind in PROVED for sentence in self.of(kind).broken()]
+
+    @property
+    def changing(self) -> set[str]:
+        """The names of the kinds of which something moves."""
+        return {name for name, plan in self.lists.items() if plan.compiled}
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything moves."""
+        return bool(self.changing)
+
+    @property
+    def cost(self) -> tuple[Cost, Cost]:
+        """The number of patterns tried before and after for a request that matches none, on the way that costs most."""
+        plans = self.lists.values()
+        statements = [cost for plan in plans for cost in plan.statement_costs()]
+        maps = [cost for plan in plans for cost in plan.map_costs()]
+        return path.along(self.config, below(self.config, self.subject), statements, maps)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether lists were not planned, or only their beginnings, as all of them takes too much work."""
+        return any(plan.reasons()[TOO_MUCH] for plan in self.lists.values())
+
+    def owner(self, variable: str) -> object | None:
+        """Return the list whose lookup defines a variable."""
+        owners = (plan.owner(variable) for plan in self.lists.values())
+        return next((owner for owner in owners if owner is not None), None)
+
+    def with_lists(self, kind: Kind[P], plan: P) -> Plan:
+        """Return the plan with another plan of a kind."""
+        return replace(self, lists={**self.lists, kind.name: plan})
+
+    def asked(self) -> Asked:
+        """Return what is planned."""
+        return Asked(self.config, self.options, below(self.config, self.subject))
+
+
+def plan(config: Config, options: Options | None = None, subject: File | None = None) -> Plan:
+    """Plan the lists of `config`, or only those of `subject` and the files it includes; write nothing.
+
+    Uses the disk only to find a free name for the file of maps. Linear in the rules, except for PCRE2 on strings that
+    kept rules may match. Raises `InputError` for a rewrite that nginx rejects, or whose pattern PCRE2 does not compile.
+    """
+    options = options or Options()
+    config, assumed = sections.placed(config)
+    planned = Plan(config, options, subject or config.main, assumed)
+    asked = planned.asked()
+    lists: Mapping[str, AnyPlan] = {kind.name: kind.plan(asked, {}) for kind in KINDS if not kind.follows}
+    return _named(_followed(within_limits(replace(planned, lists=lists))))
+
+
+def within_limits(planned: Plan) -> Plan:
+    """Return the plan in which the lists stay whose lookups would exceed a limit of nginx."""
+    lookups = [lookup for kind in KINDS if kind.name in planned.lists for lookup in kind.lookups(planned.of(kind))]
+    lists = dict(planned.lists)
+    for lookup, reason in evaluations.too_much(planned.config, lookups).items():
+        lists[lookup.kind] = lists[lookup.kind].without(lookup.of, reason)
+    return replace(planned, lists=lists)
+
+
+def replanned(planned: Plan, kind: Kind[P], smaller: P) -> Plan:
+    """Return the plan after the proof of what a kind had planned failed.
+
+    Without groups of rules, other locations may have to stay. The names of maps are those of the rules that move.
+    """
+    result = planned.with_lists(kind, smaller)
+    if kind.name != RULES.name:
+        return result
+    return _named(_followed(result) if result.rules.asked.options != planned.rules.asked.options else result)
+
+
+def _named(planned: Plan) -> Plan:
+    """Add the name of the file of maps."""
+    stem = next(filter(None, (plan.name_of_file for plan in planned.lists.values())), "")
+    is_needed = planned.changes and stem
+    name = mapfile.name(planned.config, stem, in_place=planned.options.in_place) if is_needed else ""
+    return replace(planned, maps_name=name)
+
+
+def _followed(planned: Plan) -> Plan:
+    """Add the plans of the kinds whose lists stay where something else changes."""
+    others = {kind.name: planned.of(kind) for kind in KINDS if not kind.follows}
+    changing: dict[File, list[int]] = {}
+    for file, offset in (each for plan in others.values() for each in plan.changing()):
+        changing.setdefault(file, []).append(offset)
+    offsets: Offsets = {file: sorted(places) for file, places in changing.items()}
+    asked = planned.asked()
+    return replace(
+        planned, lists={**others, **{each.name: each.plan(asked, offsets) for each in KINDS if each.follows}}
+    )
+
+
+def moved_by_literals(planned: Plan) -> int:
+    """Return how many more rules would move with the readings of `LITERAL_READINGS`.
+
+    Returns 0, without planning, if no rule or too many rules stay.
+    """
+    rules = planned.rules
+    counts = rules.reasons()
+    declared = planned.options.readings
+    stay = sum(counts[reason] for reason in LITERAL_READINGS)
+    if not stay or rules.total > _TRY_UP_TO or all(getattr(declared, name) for name in LITERAL_READINGS.values()):
+        return 0
+    readings = replace(declared, **dict.fromkeys(LITERAL_READINGS.values(), True))
+    wider = RULES.plan(replace(rules.asked, options=replace(rules.asked.options, readings=readings)), {})
+    return max(0, wider.moved - rules.moved)
+
+
+def below(config: Config, file: File) -> set[File]:
+    """Return a file of a configuration and all files it includes, directly or not."""
+    if file is config.main:
+        return set(config.files)
+    below = {file}
+    grows = True
+    while grows:
+        sources = {member.source for member in below}
+        includes = (include for include in config.includes if include.source in sources)
+        included = {inner for include in includes for inner in config.included(include)}
+        grows = not included <= below
+        below |= included
+    return below

@@ -1,0 +1,326 @@
+"""What every kind of list has: a plan, edits, a proof and counts (see `nginxopt.rewrite.kinds`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+from nginxopt import _native
+from nginxopt.config import Config, Directive, File
+from nginxopt.config.tokens import Token
+from nginxopt.errors import InputError
+from nginxopt.records import record
+from nginxopt.rewrite.options import Options
+from nginxopt.text import Edit, Source
+from nginxopt.text.plural import count
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.comparison import Differential, Limits
+    from nginxopt.rewrite.compilation import Plan
+    from nginxopt.rewrite.emission import Emission
+    from nginxopt.rewrite.evaluations import Lookup
+    from nginxopt.system.nginx import Binary
+
+    Question = Callable[[Binary, Limits], Differential]
+    """A comparison of a list with its new form on a real nginx."""
+
+Offsets = Mapping[File, Sequence[int]]
+"""The offsets of statements, in ascending order, by file."""
+
+UNPROVED = "unproved"
+TOO_MUCH = "too-much-work"
+"""The codes of reasons that every kind may have."""
+
+
+class Cost(NamedTuple):
+    """The number of patterns that are tried for a subject that none matches.
+
+    Attributes:
+        far: For a subject that begins differently from all patterns.
+        near: The average for subjects that begin like a pattern.
+        worst: The maximum for any subject.
+    """
+
+    far: int
+    near: int
+    worst: int
+
+    @classmethod
+    def of(cls, patterns: int) -> Cost:
+        """Return the cost of a number of patterns that are tried in sequence."""
+        return cls(patterns, patterns, patterns)
+
+    @classmethod
+    def total(cls, costs: Iterable[Cost]) -> Cost:
+        """Return the sum of the costs of several lists, if every request tries all of them."""
+        sums = [sum(values) for values in zip(*costs, strict=True)]
+        return cls(*sums) if sums else cls.of(0)
+
+    def shown(self) -> str:
+        """Return the cost as one number, or as three if they are different."""
+        far, near, worst = self
+        return f"{far:,}" if far == near == worst else f"{far:,} (near {near:,}, worst {worst:,})"
+
+    @staticmethod
+    def report(before: Cost, after: Cost) -> dict[str, Any]:
+        """Return the entry for two costs in the JSON report."""
+        return {"before": before._asdict(), "after": after._asdict()}
+
+
+@record(eq=True)
+class StatementCost:
+    """What a plan changes: the place of its first statement, and the patterns tried there before and after."""
+
+    source: Source
+    start: int
+    before: Cost
+    after: Cost
+
+
+@record(eq=True)
+class MapCost:
+    """The patterns that one evaluation of the map of a variable tries, before and after."""
+
+    variable: str
+    before: Cost
+    after: Cost
+
+
+@record(eq=True)
+class HttpPart:
+    """What a kind adds to the http block, besides what `Kind.begun` writes.
+
+    Attributes:
+        text: The maps.
+        variables: The names of all variables that the kind adds.
+        tables: The keys of each hash table.
+        runs: The runs of rules that have tables of their own.
+    """
+
+    text: bytes = b""
+    variables: Collection[bytes] = ()
+    tables: Sequence[list[bytes]] = ()
+    runs: Sequence[_native.CompiledRun] = ()
+
+
+@record(eq=True)
+class Proved:
+    """The result of a proof that holds.
+
+    Attributes:
+        lists: The number of members of lists that were compared with their new form.
+        gone: The number of rules that are removed, because a map replaces them or because they never fired.
+        strings: The number of URIs on which both texts were run.
+        any_case: The number of these URIs that stand for all spellings in upper and lower case.
+    """
+
+    lists: int = 0
+    gone: int = 0
+    strings: int = 0
+    any_case: int = 0
+
+
+@record(eq=True)
+class Refutation:
+    """The part of a proof that does not hold.
+
+    Attributes:
+        what: A description.
+        counterexample: A value for which the two texts differ, if one is known.
+        of: The list that it is about, if it is about one.
+        reason: The code of the reason for which that list stays.
+    """
+
+    what: str
+    counterexample: bytes | None = None
+    of: object = None
+    reason: str = UNPROVED
+
+
+@record(eq=True)
+class Asked:
+    """What is to be planned: the lists of some files of a configuration."""
+
+    config: Config
+    options: Options
+    files: Collection[File]
+
+
+List = TypeVar("List")
+"""A list that is compiled, as its kind plans it."""
+
+
+class ListsPlan(ABC, Generic[List]):
+    """The plan for the lists of one kind; each list has members, such as the rows of a map."""
+
+    unit: ClassVar[str]
+    """What is counted if a proof fails."""
+
+    @property
+    @abstractmethod
+    def compiled(self) -> Sequence[List]:
+        """The lists that get a new form, in the order of the text."""
+
+    @property
+    @abstractmethod
+    def total(self) -> int:
+        """The number of members of all lists."""
+
+    @property
+    @abstractmethod
+    def moved(self) -> int:
+        """The number of members that are looked up."""
+
+    @property
+    def moving(self) -> int:
+        """The number of members that are no longer tried one by one."""
+        return self.moved
+
+    @property
+    def name_of_file(self) -> str:
+        """The prefix of its variables if the file of maps may be named after it; otherwise empty."""
+        return ""
+
+    @abstractmethod
+    def reasons(self) -> Counter[str]:
+        """Return how many stay, by the code of the reason."""
+
+    @abstractmethod
+    def without(self, compiled: List, reason: str = UNPROVED) -> Self:
+        """Return the plan in which a list stays, for a reason."""
+
+    def broken(self) -> list[str]:
+        """Return what was planned and could not be proved, as sentences without a full stop."""
+        number = self.reasons()[UNPROVED]
+        return [f"{count(number, self.unit)} would have moved, but the proof failed"] if number else []
+
+    def changing(self) -> Iterator[tuple[File, int]]:
+        """Yield the statements of servers and locations that change, by their offsets."""
+        return iter(())
+
+    def sources(self) -> Iterator[str]:
+        """Yield the values that lookups are made with."""
+        return iter(())
+
+    def owner(self, variable: str) -> List | None:  # noqa: ARG002 - of kinds with lookups
+        """Return the list whose lookup defines a variable; None if there is none."""
+        return None
+
+    def statement_costs(self) -> Iterator[StatementCost]:
+        """Yield what the lists cost at the places of their statements."""
+        return iter(())
+
+    def map_costs(self) -> Iterator[MapCost]:
+        """Yield what the evaluation of variables costs."""
+        return iter(())
+
+
+AnyPlan = ListsPlan[Any]
+P = TypeVar("P", bound=AnyPlan)
+
+
+class Kind(ABC, Generic[P]):
+    """A kind of list. It keeps no state: all that is known of a configuration is in the plan."""
+
+    name: ClassVar[str]
+    """Its name, as in reports."""
+
+    counted: ClassVar[str]
+    """The name of the number of members in reports of proofs."""
+
+    follows: ClassVar[bool] = False
+    """Whether it is planned last, as its lists stay where other kinds change statements in them."""
+
+    # Plan: which lists are compiled.
+
+    @abstractmethod
+    def plan(self, asked: Asked, changing: Offsets) -> P:
+        """Plan the lists. Those that `follow` get the statements that other kinds change."""
+
+    def lookups(self, plan: P) -> Iterator[Lookup]:  # noqa: ARG002 - of kinds with maps
+        """Yield the lookups of a plan, which limits of nginx may forbid."""
+        return iter(())
+
+    # Edits: what is written.
+
+    @abstractmethod
+    def edits(self, plan: P, maps_name: str) -> Mapping[File, Sequence[Edit]]:
+        """Return the edits that replace the lists; `maps_name` is the name of the file of maps, for comments."""
+
+    def http(self, plan: P) -> HttpPart:  # noqa: ARG002 - of kinds with maps
+        """Return what is added to the http block."""
+        return HttpPart()
+
+    def begun(self, plan: P, head: bytes) -> bytes:  # noqa: ARG002 - of kinds that write large maps
+        """Return a text of maps with those maps of the kind that are written at once with it, to save memory."""
+        return head
+
+    def moved_in_words(self, plan: P) -> str:  # noqa: ARG002 - of kinds with maps
+        """Return what of the kind is in the file of maps, for its first line; empty if there is nothing."""
+        return ""
+
+    def note(self, plan: P) -> str:  # noqa: ARG002 - of kinds with maps
+        """Return the comment that explains the maps of the kind."""
+        return ""
+
+    # Proof: both texts are read again, and nothing of the plan is trusted.
+
+    @abstractmethod
+    def prove(self, emission: Emission) -> Proved | Refutation:
+        """Prove that nothing but the form of the lists changes."""
+
+    def fallback(
+        self,
+        plan: P,
+        refutation: Refutation,
+        prove: Callable[[P], Proved | Refutation],  # noqa: ARG002 - of rules
+    ) -> P | None:
+        """Return the plan without what a refutation is about; None if it is about nothing of this kind.
+
+        `prove` tries another plan of the kind.
+        """
+        is_own = any(each is refutation.of for each in plan.compiled)
+        return plan.without(refutation.of, refutation.reason) if is_own else None
+
+    @abstractmethod
+    def questions(self, emission: Emission) -> list[Question]:
+        """Return the comparisons with a real nginx, list by list."""
+
+    def uris(self, emission: Emission) -> Iterator[bytes]:  # noqa: ARG002 - of kinds that look at URIs
+        """Yield URIs that may distinguish the two texts as a whole."""
+        return iter(())
+
+    def values(self, emission: Emission) -> Iterator[tuple[str, Iterator[bytes]]]:  # noqa: ARG002 - of others
+        """Yield variables, with values that may distinguish the two texts as a whole."""
+        return iter(())
+
+    # Counts: what is told.
+
+    @abstractmethod
+    def heading(self, plan: P) -> str:
+        """Return the number of members, in words."""
+
+    def result(self, planned: Plan) -> Iterator[str]:  # noqa: ARG002 - of rules
+        """Yield the first lines of the summary."""
+        return iter(())
+
+    @abstractmethod
+    def lines(self, planned: Plan, *, verbose: bool) -> Iterator[str]:
+        """Yield the lines of the summary on what moves, and why the rest stays."""
+
+    @abstractmethod
+    def proof_lines(self, planned: Plan, proved: Proved) -> Iterator[str]:
+        """Yield the lines of the summary on a proof that holds."""
+
+    @abstractmethod
+    def report(self, planned: Plan) -> dict[str, Any]:
+        """Return the entries of the JSON report."""
+
+
+def check_compiles(pattern: bytes, directive: Directive, word: Token) -> None:
+    """Raise `InputError` for a pattern that PCRE does not compile; `word` is its place in the file of `directive`."""
+    message = _native.pattern_error(pattern)
+    if message is not None:
+        raise InputError(f"PCRE2 does not compile the pattern: {message}", source=directive.source, span=word.span)

@@ -1,0 +1,241 @@
+"""Rewrites as a kind of list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from nginxopt.config import File
+from nginxopt.rewrite.kinds.kind import TOO_MUCH, Asked, HttpPart, Kind, Offsets, Proved, Refutation
+from nginxopt.rewrite.kinds.rules import planning, text
+from nginxopt.rewrite.kinds.rules.planning import Dead, PlannedRun, RulesPlan, reasons
+from nginxopt.rewrite.options import Readings
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.text import Edit, Span
+from nginxopt.text.plural import count
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.compilation import Plan
+    from nginxopt.rewrite.emission import Emission
+    from nginxopt.rewrite.kinds.kind import Question
+
+_FEW = 3
+"""The number of examples per line."""
+_MANY = 1_000
+"""The largest number of kept rules that are checked for dead ones without -v: 50 ms."""
+
+
+class Rules(Kind[RulesPlan]):
+    """Rewrites that nginx tries in sequence become keys of maps, or stay in groups that a tree of maps selects."""
+
+    name = "rules"
+    counted = "rules"
+
+    def plan(self, asked: Asked, changing: Offsets) -> RulesPlan:  # noqa: ARG002 - it comes first
+        """Plan the rewrites."""
+        return planning.plan(asked)
+
+    def edits(self, plan: RulesPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:
+        """Return the edits that replace rules."""
+        return text.edits(plan, maps_name)
+
+    def http(self, plan: RulesPlan) -> HttpPart:
+        """Return the trees of groups."""
+        return text.http(plan)
+
+    def begun(self, plan: RulesPlan, head: bytes) -> bytes:
+        """Return a text with the maps of keys, of which there may be a million."""
+        return text.maps(plan, head)
+
+    def moved_in_words(self, plan: RulesPlan) -> str:
+        """Return the number of rules that move."""
+        return count(plan.moved, "rewrite") if plan.moved else ""
+
+    def note(self, plan: RulesPlan) -> str:
+        """Return what the keys of the maps are."""
+        return text.KEYS_NOTE if plan.moved else ""
+
+    def prove(self, emission: Emission) -> Proved | Refutation:
+        """Prove that rules and the rest of the files answer as before, unless the proof of maps alone shows that."""
+        from nginxopt.rewrite.kinds.rules import proof
+
+        return Proved() if emission.plan.changing == {"maps"} else proof.prove(emission)
+
+    def fallback(
+        self, plan: RulesPlan, refutation: Refutation, prove: Callable[[RulesPlan], Proved | Refutation]
+    ) -> RulesPlan | None:
+        """Return a plan with fewer runs if the proof took too much work, otherwise one without groups."""
+        if refutation.of is not None:
+            return None
+        if refutation.reason == TOO_MUCH and plan.compiled:
+            return _within_bounds(plan, prove)
+        if plan.grouped or plan.filtered:
+            return replace(planning.without_groups(plan), unproved=refutation.what)
+        return None
+
+    def questions(self, emission: Emission) -> list[Question]:
+        """Return the comparisons of runs: of those of a fragment together, otherwise of each by itself."""
+        from nginxopt.rewrite.kinds.rules import differential
+
+        return list(differential.questions(emission))
+
+    def uris(self, emission: Emission) -> Iterator[bytes]:
+        """Yield URIs that rules match, and some near them."""
+        from nginxopt.rewrite.kinds.rules import differential
+
+        return differential.uris(emission.plan.rules)
+
+    def heading(self, plan: RulesPlan) -> str:
+        """Return the number of rewrites, in words."""
+        return count(plan.total, "rewrite")
+
+    def result(self, planned: Plan) -> Iterator[str]:
+        """Yield what moves, unless the configuration has other lists only."""
+        plan = planned.rules
+        if plan.total or not any(other.total for other in planned.lists.values()):
+            yield f"  moved       {plan.moved:>9,}" + (f"  into {count(plan.keys, 'key')}" if plan.keys else "")
+        if plan.grouped:
+            yield f"  in groups   {plan.grouped:>9,}  of them: a tree of maps selects the few rules to try"
+
+    def lines(self, planned: Plan, *, verbose: bool) -> Iterator[str]:
+        """Yield what stays, with the reasons, and which rules never fire."""
+        plan = planned.rules
+        yield from _kept(plan, verbose)
+        yield from _dead(plan, verbose)
+        yield from _duplicates(plan, verbose)
+        for name, rules in plan.changed.items():
+            yield f"  declared    {rules:>9,}  {Readings.flag(name)}: {Readings.sentences()[name]}"
+
+    def proof_lines(self, planned: Plan, proved: Proved) -> Iterator[str]:
+        """Yield how many URIs or rules were compared."""
+        if not proved.lists:
+            return
+        as_declared = " except as declared" if any(planned.rules.changed.values()) else ""
+        checked = proved.strings + proved.any_case
+        if checked:
+            yield f"  proved      {checked:>9,}  URIs decide all others: no response changes{as_declared}"
+        else:
+            yield f"  proved      {proved.lists:>9,}  rewrites: no response changes"
+
+    def report(self, planned: Plan) -> dict[str, Any]:
+        """Return the figures, the rules that move, stay and never fire, and the files that no rule moves across."""
+        plan, why = planned.rules, reasons()
+        return {
+            "rules": plan.total,
+            "moved": plan.moved,
+            "keys": plan.keys,
+            "moved_rules": [_place(file, span) for file, span in plan.moved_rules()],
+            "kept": [
+                {**_place(kept.file, kept.span), "reason": kept.reason, "why": why[kept.reason]} for kept in plan.kept()
+            ],
+            "dead": [
+                {
+                    **_place(dead.file, dead.span),
+                    "shadowed_by": None if dead.by is None else _line(dead.file, dead.by),
+                    "witness": None if dead.witness is None else percent_encode(dead.witness).decode("ascii"),
+                    "removed": dead.removed,
+                }
+                for dead in plan.dead()
+            ],
+            "duplicates": [
+                {**_place(duplicate.file, duplicate.span), "of": _line(duplicate.file, duplicate.of)}
+                for duplicate in plan.duplicates()
+            ],
+            "missing": [
+                {"file": include.source.path, "line": include.line, "includes": str(include.args[0])}
+                for include in planned.config.missing
+            ],
+        }
+
+
+RULES = Rules()
+
+
+def _within_bounds(plan: RulesPlan, prove: Callable[[RulesPlan], Proved | Refutation]) -> RulesPlan:
+    """Return the plan without the lists of rewrites with which the proof takes too much work: few, and proved apart.
+
+    Parts of the lists are added to those that can be proved together, and divided if that takes too much.
+    """
+    lists = plan.compiled
+    proved: list[PlannedRun] = []
+
+    def with_only(runs: Sequence[PlannedRun]) -> RulesPlan:
+        return plan.without_runs([run for run in lists if run not in runs], TOO_MUCH)
+
+    def takes_little(runs: Sequence[PlannedRun]) -> bool:
+        result = prove(with_only(runs))
+        return not (isinstance(result, Refutation) and result.reason == TOO_MUCH)
+
+    def add(runs: Sequence[PlannedRun]) -> None:
+        if len(runs) < len(lists) and takes_little([*proved, *runs]):
+            proved.extend(runs)
+        elif len(runs) > 1:
+            add(runs[: len(runs) // 2])
+            add(runs[len(runs) // 2 :])
+
+    add(lists)
+    return with_only(proved)
+
+
+def _kept(plan: RulesPlan, verbose: bool) -> Iterator[str]:
+    counts = plan.reasons()
+    if not counts:
+        return
+    yield f"  kept        {counts.total():>9,}"
+    why = reasons()
+    for reason, rules in counts.most_common():
+        yield f"    {rules:>13,}  {reason}: {why[reason]}"
+    if plan.filtered:
+        yield f"    {plan.filtered:>13,}  of them behind a pattern for several, and tried only where it matches"
+    if verbose:
+        for kept in plan.kept():
+            yield f"    {_rule(kept.file, kept.span)}  [{kept.reason}]"
+
+
+def _dead(plan: RulesPlan, verbose: bool) -> Iterator[str]:
+    kept = plan.reasons().total()
+    checks_kept = verbose or kept <= _MANY
+    dead = list(plan.dead(among_kept=checks_kept))
+    if dead:
+        yield f"  dead        {len(dead):>9,}  never the first to match"
+        for rule in dead if verbose else dead[:_FEW]:
+            yield f"    {_rule(rule.file, rule.span)}  {_shadow(rule)}"
+        if not verbose and len(dead) > _FEW:
+            yield f"    ... and {len(dead) - _FEW:,} more (-v lists them)"
+    if not checks_kept:
+        yield f"  not checked for dead rules: the {kept:,} that stay (use -v)"
+
+
+def _shadow(rule: Dead) -> str:
+    if rule.by is None or rule.witness is None:
+        return "[matches no URI]"
+    line = rule.file.source.position(rule.by.start).line
+    return f"[line {line} matches {percent_encode(rule.witness).decode()} first]"
+
+
+def _duplicates(plan: RulesPlan, verbose: bool) -> Iterator[str]:
+    duplicates = list(plan.duplicates())
+    if not duplicates:
+        return
+    yield f"  duplicates  {len(duplicates):>9,}"
+    for rule in duplicates if verbose else duplicates[:_FEW]:
+        line = rule.file.source.position(rule.of.start).line
+        yield f"    {_rule(rule.file, rule.span)}  [as line {line}]"
+    if not verbose and len(duplicates) > _FEW:
+        yield f"    ... and {len(duplicates) - _FEW:,} more (-v lists them)"
+
+
+def _rule(file: File, span: Span) -> str:
+    text = " ".join(file.source.text(span).split()).encode("utf-8", "replace").decode()
+    shown = text if len(text) <= 70 else f"{text[:69]}…"
+    return f"{file.path}:{file.source.position(span.start).line}: {shown}"
+
+
+def _place(file: File, span: Span) -> dict[str, Any]:
+    text = file.source.data[span.start : span.end].decode("utf-8", "backslashreplace")
+    return {"file": file.path, "line": _line(file, span), "text": text}
+
+
+def _line(file: File, span: Span) -> int:
+    return file.source.position(span.start).line
