@@ -1,6 +1,6 @@
-"""Derives nginxopt/config/directives.tsv from nginx's sources: what each release declares of its directives.
+"""Derives nginxopt/facts/directives.tsv from nginx's sources: what each release declares of its directives.
 
-    python docs/directives.py CHECKOUT > nginxopt/config/directives.tsv
+    python docs/directives.py CHECKOUT > nginxopt/facts/directives.tsv
 
 CHECKOUT is a git repository of nginx with its release tags; what it has checked out counts as the next release. Each
 `ngx_command_t` of src/ gives the places and the arguments of a directive; the function that sets it, its values and

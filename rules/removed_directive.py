@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import declarations
+from nginxopt.facts import declarations
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import commands
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from nginxopt.config import Config, Directive, load_text, reread
-from nginxopt.config.declarations import PLACES, declarations
 from nginxopt.config.filesystem import DISK
 from nginxopt.config.templates import Reread, Templates
 from nginxopt.errors import InputError
+from nginxopt.facts.declarations import PLACES, declarations
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge

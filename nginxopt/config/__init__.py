@@ -2,8 +2,7 @@
 
 Input is paths, text or the output of `nginx -T`; output is a `Config`: the main file, the files it includes, and each
 directive with its words and their byte spans. `Config.walk` yields each directive with its `Scope`, the block that
-contains it as nginx reads it. `layout` makes edits in the style of the file, and `declarations` has the contexts and
-arguments of each directive in each release of nginx.
+contains it as nginx reads it. `layout` makes edits in the style of the file.
 
 The package also exports the types of `nginxopt.text` that a `Config` and its edits consist of: `Source`, `Span`,
 `Edit`, `Change`, ...
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.config import declarations, layout
+    from nginxopt.config import layout
     from nginxopt.config.configuration import Config, load, load_text, reread
     from nginxopt.config.context import Context
     from nginxopt.config.elsewhere import may_read_more
@@ -39,7 +38,6 @@ __all__ = [
     "Source",
     "Span",
     "Token",
-    "declarations",
     "decode",
     "directive_at",
     "encode",

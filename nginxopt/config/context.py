@@ -1,8 +1,7 @@
 """Infers the contexts in which a file may be included from the directives in it.
 
 A context is a tuple of the names of the enclosing blocks: `()` is the main context, `("http", "server")` that of a
-server. A directive counts as allowed where any release of nginx allows it. crossplane lists the contexts of the
-directives of NGINX Plus, whose source is not public.
+server. A directive counts as allowed where any release of nginx allows it, or NGINX Plus does.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
-from crossplane.analyzer import CONTEXTS, DIRECTIVES, NGX_CONF_BLOCK
-
-from nginxopt.config.declarations import PLACES, declarations
 from nginxopt.config.tree import Block, Bulk, Directive
 from nginxopt.errors import UsageError
+from nginxopt.facts import vendors
+from nginxopt.facts.declarations import PLACES, declarations
 
 Context = tuple[str, ...]
 
@@ -118,16 +116,9 @@ def _contradicts(context: Context, mask: int) -> bool:
 
 def _mask(name: str, is_block: bool) -> int | None:
     """Return the places of a directive as a mask; None for an unknown one."""
-    places = [declaration.places for declaration in declarations(name) if declaration.has_block == is_block]
-    if not declarations(name):
-        return _of_plus(name, is_block)
-    return reduce(or_, places, 0)
-
-
-def _of_plus(name: str, is_block: bool) -> int | None:
-    """Return the places of a directive of NGINX Plus as a mask."""
-    if name not in DIRECTIVES:
+    rows = declarations(name) or [
+        row for vendor in (vendors.OLDER, vendors.PLUS) for row in vendors.declarations(vendor, name) if row.places
+    ]
+    if not rows:
         return None
-    masks = [mask for mask in DIRECTIVES[name] if bool(mask & NGX_CONF_BLOCK) == is_block]
-    contexts = (_full(tuple(context)) for context, bit in CONTEXTS.items() if any(mask & bit for mask in masks))
-    return reduce(or_, (_MASKS.get(context, 0) for context in contexts), 0)
+    return reduce(or_, (row.places for row in rows if row.has_block == is_block), 0)

@@ -167,7 +167,7 @@ def _words(source: Source) -> frozenset[str]:
 @cache
 def _vocabulary() -> frozenset[str]:
     """Return the words of nginx's own language: names of directives, and their values."""
-    from nginxopt.config import declarations
+    from nginxopt.facts import declarations
 
     rows = (row for name in declarations.names() for row in declarations.declarations(name))
     return withheld.words(" ".join(f"{row.name} {row.values} {row.default} {row.module}" for row in rows))

@@ -87,7 +87,7 @@ class Rule:
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it checks the machine, and finds nothing without one.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.cost`).
-        by_release: Whether its findings follow what each release declares (`nginxopt.config.declarations`).
+        by_release: Whether its findings follow what each release declares (`nginxopt.facts.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.
         reach: What its fixes depend on. One that is not `EVERYTHING` is argued for under "Fix safety".

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nginxopt.config import declarations
+from nginxopt.facts import declarations
 from nginxopt.lint.declare import Rule
 from nginxopt.version import Version
 

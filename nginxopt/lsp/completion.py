@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from lsprotocol import types
 
 from nginxopt.config.context import Context
-from nginxopt.config.declarations import PLACES, Declaration, declarations, names
+from nginxopt.facts.declarations import PLACES, Declaration, declarations, names
 from nginxopt.lsp.cursor import Cursor, cursor
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.facts import Facts, description

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import pkgutil
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Self
 
-from nginxopt.config.declarations import PLACES, Declaration, declarations
+from nginxopt.facts import fact
+from nginxopt.facts.declarations import PLACES, Declaration, declarations
 from nginxopt.semantics import Level, commands
 from nginxopt.version import Version
-
-_GATEWAY = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached|tunnel)_")
-
-
-@cache
-def descriptions() -> Mapping[str, str]:
-    """Return the descriptions by directive; `@_` in a name stands for `proxy_`, `fastcgi_` and the like."""
-    table = pkgutil.get_data("nginxopt.lsp", "descriptions.tsv")
-    assert table is not None, "descriptions.tsv belongs to the package"
-    rows = (line.partition("\t") for line in table.decode().splitlines())
-    return {name: sentence for name, _, sentence in rows}
 
 
 def description(name: str) -> str:
     """Return a sentence that describes a directive; empty if there is none."""
-    known = descriptions()
-    return known.get(name) or known.get(_GATEWAY.sub("@_", name, count=1), "")
+    row = fact(name)
+    return row.description if row else ""
 
 
 @dataclass(frozen=True, slots=True)

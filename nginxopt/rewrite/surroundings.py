@@ -7,27 +7,22 @@ settings of an earlier `if`.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Literal
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive
+from nginxopt.facts import group, known, script
 from nginxopt.rewrite.unread import is_known
-from nginxopt.semantics.directives import NGINX, PLUS
+from nginxopt.semantics.directives import NGINX
 from nginxopt.semantics.headers import INHERITANCE
 
 Entering = Literal["nothing", "all but break", "all"]
 """The rules that may be moved into an `if` that certainly ends the script."""
 
-_SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
+_SCRIPT = script()
 """The directives of the rewrite module. An `if` with no other directives has the configuration of the location."""
 
 _HEADERS = frozenset(INHERITANCE)
-
-_NOT_TRIED = re.compile(
-    r"include|api|auth_jwt.*|f4f.*|health_check|hls.*|js_.*|perl.*|session_log|status.*|upstream_conf|.*_cache_purge|spdy_.*"
-)
-"""Directives that were not tested for inheritance by an `if`: those of NGINX Plus, and those that run code."""
 
 
 @cache
@@ -36,9 +31,7 @@ def inherited() -> frozenset[str]:
 
     All modules of nginx except that of `try_files` merge the configuration of a location into that of its `if`s.
     """
-    return frozenset(
-        name for name in NGINX - PLUS - _SCRIPT - _HEADERS - {"try_files"} if not _NOT_TRIED.fullmatch(name)
-    )
+    return (NGINX & known()) - group("untried") - _SCRIPT - _HEADERS - {"try_files"}
 
 
 def inherits_headers(config: Config) -> bool:

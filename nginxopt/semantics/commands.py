@@ -12,7 +12,7 @@ from enum import Enum
 from functools import lru_cache
 
 from nginxopt.config import Config, Directive, Scope
-from nginxopt.config.declarations import PLACES, Declaration, declarations
+from nginxopt.facts.declarations import PLACES, Declaration, declarations
 from nginxopt.semantics import directives
 from nginxopt.version import Version
 

@@ -22,6 +22,7 @@ from functools import partial
 
 from nginxopt.config import Block, Bulk, Config, Directive, Scope, may_read_more
 from nginxopt.config.unread import unread_names
+from nginxopt.facts import group, having
 from nginxopt.records import record
 from nginxopt.semantics.defaults import default
 from nginxopt.semantics.directives import ROWS
@@ -44,34 +45,24 @@ _AROUND = {
 }
 """The contexts in which nginx allows the blocks that it merges (the masks of their `ngx_command_t`)."""
 
-# The directives that set the handler of a location. An `if` inherits it, an inner location does not; a `limit_except`
-# inherits it only from some modules (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
-_GATEWAYS = {"proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass"}
-_HANDLERS = _GATEWAYS | {"memcached_pass", "stub_status", "empty_gif", "flv", "mp4", "perl"}
+# An `if` inherits the handler of a location, an inner location does not; a `limit_except` inherits it only from the
+# modules of `_GATEWAYS` (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
+_HANDLERS = having("inherited", "handler")
+_GATEWAYS = group("pass") - {"memcached_pass"}
 
-# Directives that are not inherited: those of the rewrite module, which has a separate script for each level
-# (ngx_http_rewrite_merge_loc_conf), and those that concern only their block.
-_OWN = {
-    "rewrite", "return", "set", "break", "if", "try_files", "listen", "server_name", "location",
-    "limit_except", "include", "server", "upstream", "map", "geo", "types_hash",
-}  # fmt: skip
+# The directives of the rewrite module are not inherited, as each level has a script of its own
+# (ngx_http_rewrite_merge_loc_conf), and neither are those that concern only their block.
+_OWN = having("inherited", "no")
 
 # Groups of directives that set the same thing: a level that has one of them inherits none of the group. `root` and
 # `alias` are one field, `allow` and `deny` one list (ngx_http_core_merge_loc_conf, ngx_http_access_merge_loc_conf), and
 # a request has one handler.
-_TOGETHER = [{"root", "alias"}, {"allow", "deny"}, _HANDLERS]
+_TOGETHER = [group("root"), group("allow"), _HANDLERS]
 DISPLACED = {name: names - {name} for names in _TOGETHER for name in names}
 """For each directive, the others that a level does not inherit if it has that directive."""
 
-# Directives that a level may have more than once, and that add up to a list.
-_LISTS = {
-    "access_log", "add_header", "add_trailer", "allow", "auth_request_set", "deny", "error_log", "error_page",
-    "fastcgi_param", "grpc_set_header", "index", "limit_conn", "limit_req", "proxy_cookie_domain", "proxy_cookie_flags",
-    "proxy_cookie_path", "proxy_redirect", "proxy_set_header", "scgi_param", "set_real_ip_from", "ssl_certificate",
-    "ssl_certificate_key", "sub_filter", "types", "uwsgi_param",
-    *(f"{protocol}_{name}" for protocol in ("proxy", "fastcgi", "uwsgi", "scgi", "grpc") for name in (
-        "cache_bypass", "cache_valid", "hide_header", "no_cache", "pass_header")),
-}  # fmt: skip
+_LISTS = having("inherited", "list")
+"""Directives that a level may have more than once, and that add up to a list."""
 
 _STOCK = {"mime.types": ("types",)}
 """A file that comes with nginx, and the only directive in it."""

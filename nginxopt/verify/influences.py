@@ -11,37 +11,26 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nginxopt.semantics.site.effects import IGNORED, effect
+from nginxopt.facts import group, having
+from nginxopt.semantics.site.effects import effect
 from nginxopt.verify.code import Reads, reads, runs_code
 
 if TYPE_CHECKING:
     from nginxopt.semantics.site import LoweredSite
 
-_ENCODING = "the encoding of a body, which decodes to the same"
-_INVISIBLE = (
-    "logs",
-    "sizes of buffers, pools and tables",
-    "connections, timeouts and the way bytes are sent",
-    _ENCODING,
-)
-"""The groups of `effects.IGNORED` whose directives change no answer."""
-
 _VISIBLE = {"brotli_static", "early_hints", "max_ranges", "zstd_static"}
 """Directives of these groups that do change answers: with `always`, nginx sends the compressed file even if the file
 itself is missing."""
 
-INVISIBLE = frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE
-"""The directives that change no answer, unless something makes them visible (`counting`)."""
+INVISIBLE = having("model", "log", "size", "connection", "encoding") - _VISIBLE
+"""The directives that do not count as an answer, but where something shows them: `counting`."""
 
-_ROOT = frozenset(["root", "alias"])
-_BROWSER = frozenset(["ancient_browser", "ancient_browser_value", "modern_browser", "modern_browser_value"])
+_ROOT = group("root")
+_BROWSER = group("browser")
 _REFERER = frozenset(["valid_referers"])
-_SECURE_LINK = frozenset(["secure_link", "secure_link_md5", "secure_link_secret"])
-_REAL_IP = frozenset(["real_ip_header", "real_ip_recursive", "set_real_ip_from"])
-_USERID = frozenset(
-    ["userid", "userid_domain", "userid_expires", "userid_flags", "userid_mark", "userid_name", "userid_path",
-     "userid_service"]
-)  # fmt: skip
+_SECURE_LINK = group("secure_link")
+_REAL_IP = group("real_ip")
+_USERID = group("userid")
 
 SETTINGS = {
     "ancient_browser": _BROWSER,
@@ -70,25 +59,19 @@ READING = {"memcached_pass": "$memcached_key", "userid": "$uid_reset"}
 _KEPT_BY = {
     **{name: SETTINGS[name] for name in ("ancient_browser", "invalid_referer", "modern_browser", "slice_range")},
     **{name: SETTINGS[name] for name in ("secure_link", "secure_link_expires", "uid_got", "uid_set")},
-    **dict.fromkeys(("binary_remote_addr", "proxy_add_x_forwarded_for", "remote_addr", "remote_port"), _REAL_IP),
+    **dict.fromkeys(
+        ("binary_remote_addr", "proxy_add_x_forwarded_for", "remote_addr", "remote_port"), group("real_ip")
+    ),
     **dict.fromkeys(("request_body", "request_body_file"), frozenset[str]()),
 }
 """The variables that nginx computes once, as they are not `NGX_HTTP_VAR_NOCACHEABLE`, although their value may change,
 with the settings of locations that may change it. Without settings, the progress of a request alone may change it."""
 
-_TLS_CLIENT = frozenset(
-    ["ssl_client_certificate", "ssl_crl", "ssl_ocsp", "ssl_ocsp_responder", "ssl_trusted_certificate",
-     "ssl_verify_depth"]
-)  # fmt: skip
-_TLS_CHOICE = frozenset(
-    ["ssl_ciphers", "ssl_conf_command", "ssl_ecdh_curve", "ssl_prefer_server_ciphers", "ssl_protocols"]
-)
-_TLS_SESSION = frozenset(["ssl_session_cache", "ssl_session_ticket_key", "ssl_session_tickets", "ssl_session_timeout"])
-_KEEPALIVE = frozenset(
-    ["keepalive_disable", "keepalive_min_timeout", "keepalive_requests", "keepalive_time", "keepalive_timeout"]
-)
-_BODY = frozenset(["client_body_buffer_size", "client_body_in_single_buffer"])
-_COMPRESSION = frozenset(IGNORED[_ENCODING].split())
+_TLS_CHOICE = group("tls_choice")
+_TLS_SESSION = group("tls_session")
+_KEEPALIVE = group("keepalive")
+_BODY = group("client_body")
+_COMPRESSION = having("model", "encoding")
 
 _PROTOCOL = frozenset(["http2"])
 
@@ -118,24 +101,8 @@ _SHOWN_BY = {
 }
 """The directives that a variable makes visible."""
 
-_UNSEEN = """
-    access_log log_format open_log_file_cache session_log session_log_format session_log_zone
-    error_log log_not_found rewrite_log uninitialized_variable_warn
-    connection_pool_size map_hash_bucket_size map_hash_max_size postpone_output referer_hash_bucket_size
-    referer_hash_max_size request_pool_size server_names_hash_bucket_size server_names_hash_max_size
-    types_hash_bucket_size types_hash_max_size variables_hash_bucket_size variables_hash_max_size
-    aio_write auth_delay client_body_timeout client_header_timeout http2_body_preread_size http2_chunk_size
-    http2_idle_timeout http2_max_concurrent_streams http2_max_field_size http2_max_header_size http2_max_requests
-    http2_pool_size http2_recv_buffer_size http2_recv_timeout http2_streams_index_size http3_max_concurrent_streams
-    http3_stream_buffer_size limit_rate_after lingering_close lingering_time lingering_timeout
-    quic_active_connection_id_limit quic_gso quic_host_key quic_retry read_ahead reset_timedout_connection send_lowat
-    send_timeout sendfile_max_chunk spdy_chunk_size spdy_headers_comp ssl_buffer_size ssl_certificate
-    ssl_certificate_cache ssl_certificate_compression ssl_certificate_key ssl_dhparam ssl_ech_file ssl_key_log
-    ssl_object_cache_inheritable ssl_ocsp_cache ssl_password_file ssl_stapling ssl_stapling_file
-    ssl_stapling_responder ssl_stapling_verify tcp_nodelay tcp_nopush
-"""
-NOT_SHOWN = frozenset(_UNSEEN.split())
-"""The directives that no program can notice, neither by a variable nor by the body of a request or a response."""
+NOT_SHOWN = having("hidden", "yes")
+"""The directives that neither a variable nor the body of a request or a response shows to a program."""
 
 _SHOWN_TO_CODE = INVISIBLE - NOT_SHOWN
 """All others: they decide how a program gets the body of a request (`client_body_buffer_size`), the pieces of a
@@ -143,7 +110,7 @@ response (`output_buffers`), its encoding, or what a connection is. `log_by_lua`
 that answers later."""
 
 _LOGS_SHOWN_BY = "lua_capture_error_log"
-_ERROR_LOG = frozenset(["error_log", "log_not_found", "rewrite_log", "uninitialized_variable_warn"])
+_ERROR_LOG = group("error_log")
 """What a program reads by `ngx.errlog.get_logs`, where that directive is stated."""
 
 
@@ -168,7 +135,7 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
     if _SAYS_PROTOCOL.search(text):
         counted |= _PROTOCOL
     if "ssl_verify_client" in names or "ssl_client_" in text:
-        counted |= _TLS_CLIENT
+        counted |= group("tls_client")
     if "resolve" in words or any("$" in word for name, args in stated if name.endswith("_pass") for word in args):
         counted |= {"resolver", "resolver_timeout"}
     if any((found := effect(name, args)) is not None and found.when == "body" for name, args in stated):

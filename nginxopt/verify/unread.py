@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from nginxopt.config import Directive
-from nginxopt.config.declarations import declarations
+from nginxopt.facts.declarations import declarations
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import DISPLACED
 from nginxopt.version import Version

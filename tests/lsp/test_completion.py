@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from nginxopt.config.declarations import names
+from nginxopt.facts.declarations import names
 from nginxopt.lsp.completion import complete
 from nginxopt.lsp.cursor import cursor
 from nginxopt.lsp.parameters import PARAMETERS

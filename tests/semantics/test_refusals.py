@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.config.declarations import PLACES, declarations
 from nginxopt.errors import InputError
+from nginxopt.facts.declarations import PLACES, declarations
 from nginxopt.semantics import levels
 from nginxopt.semantics.refusals import Refusal, RefusalStage, refusals
 from nginxopt.version import Version

@@ -11,7 +11,6 @@ from itertools import islice
 
 from nginxopt import budget
 from nginxopt.config.configuration import Config
-from nginxopt.config.declarations import declarations
 from nginxopt.config.filesystem import Files
 from nginxopt.config.reader import File
 from nginxopt.config.roots import around
@@ -25,6 +24,7 @@ from nginxopt.config.templates.values import MIXED, candidates, value
 from nginxopt.config.templating import TemplateError, is_template, refusal
 from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
+from nginxopt.facts.declarations import declarations
 from nginxopt.text import Source, Span, encode
 
 Load = Callable[[Files, bytes], Config]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
-from nginxopt.config.declarations import declarations
 from nginxopt.config.templates.placing import ValuePlace
+from nginxopt.facts.declarations import declarations
 
 MARK = "nginxopt-tag"
 

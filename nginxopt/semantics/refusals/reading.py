@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nginxopt.config import Directive, Token
-from nginxopt.config.declarations import Declaration
+from nginxopt.facts.declarations import Declaration
 from nginxopt.semantics.addresses import Address
 from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version

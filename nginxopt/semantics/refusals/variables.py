@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import Directive
-from nginxopt.config.declarations import names
+from nginxopt.facts import group, having
+from nginxopt.facts.declarations import names
 from nginxopt.semantics import directives
 from nginxopt.semantics.commands import place
 from nginxopt.semantics.directives import ROWS
@@ -23,37 +24,20 @@ from nginxopt.version import Version
 
 Found = Iterator[tuple[Directive, str]]
 
-_GATEWAYS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "tunnel")
-_OF_GATEWAYS = (
-    "bind", "cache", "cache_bypass", "cache_key", "limit_rate", "no_cache", "pass", "ssl_certificate",
-    "ssl_certificate_key", "ssl_name", "store",
-)  # fmt: skip
-_ALL = frozenset(
-    {
-        "access_log", "alias", "auth_basic", "auth_basic_user_file", "early_hints", "error_page", "expires", "hash",
-        "image_filter", "index", "limit_rate", "limit_rate_after", "proxy_cookie_domain", "proxy_cookie_flags",
-        "proxy_cookie_path", "proxy_download_rate", "proxy_method", "proxy_redirect", "proxy_set_body",
-        "proxy_upload_rate", "return", "root", "secure_link", "secure_link_md5", "ssl_certificate",
-        "ssl_certificate_key", "sub_filter", "try_files",
-        *(f"{gateway}_{name}" for gateway in _GATEWAYS for name in _OF_GATEWAYS),
-    }
-)  # fmt: skip
+_ALL = having("variables", "all")
 """The directives with variables in all arguments, but for patterns.
 
 Not `http2_push`, which nginx 1.25.1 and later ignore.
 """
 _PLAIN = ("~", "syslog:")
 """How arguments begin that have no variables: patterns, and the server of a log."""
-_FIRST = frozenset(["limit_conn_zone", "limit_req_zone", "map", "split_clients"])
-_PER_REQUEST = frozenset(["fastcgi_param", "grpc_set_header", "proxy_set_header", "scgi_param", "uwsgi_param"])
+_FIRST = having("variables", "first")
+_PER_REQUEST = having("variables", "passed")
 """Those whose variables nginx looks up only where a server inherits them."""
-_LATER = _PER_REQUEST | {
-    "add_header", "add_trailer", "auth_request_set", "rewrite", "set", "xslt_param", "xslt_string_param",
-    "xslt_stylesheet",
-}  # fmt: skip
-_NAMES = frozenset(["charset", "source_charset"])
+_LATER = _PER_REQUEST | having("variables", "later")
+_NAMES = having("variables", "name")
 _TABLES = ("map", "split_clients", "geo")
-_TAKING = _ALL | _FIRST | _LATER | _NAMES | {"geo", "if", "log_format"}
+_TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format")
 """The directives with variables in their first argument, in the others, as their argument; and all of them."""
 
 _IN_VALUE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|[1-9]|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
@@ -138,7 +122,7 @@ def _redefined(http: Level, target: Version) -> Found:
 
 def _patterns(level: Level) -> Iterator[tuple[Directive, str]]:
     """Yield the words of a level that nginx compiles as patterns and that have named groups."""
-    for name in level.names & {"location", "server_name", "rewrite", "if"}:
+    for name in level.names & group("pattern"):
         for directive in level.own(name):
             for word in directive.args:
                 if "(?" in word and (name != "server_name" or word.startswith("~")):

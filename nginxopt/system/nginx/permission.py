@@ -22,9 +22,9 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from nginxopt.config import Config, Directive, Token, load
-from nginxopt.config.declarations import names
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
+from nginxopt.facts.declarations import names
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.text import Edit, apply, encode
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from crossplane import analyzer
 
-from nginxopt.semantics.directives import NAMES, NGINX, PLUS
-from nginxopt.semantics.site.effects import IGNORED, effect
+from nginxopt.facts import having, vendors
+from nginxopt.semantics.directives import NAMES, NGINX
+from nginxopt.semantics.site.effects import effect, listed
 from nginxopt.semantics.site.settings import names
 from nginxopt.semantics.site.unread import STRUCTURE
 
@@ -26,24 +27,20 @@ def test_each_directive_of_http_is_one_of_these() -> None:
     """What is known of http is read by the model, has an effect with a reason, or changes nothing."""
     for name in sorted(OF_HTTP - STRUCTURE - names()):
         what = effect(name)
-        assert what is None or what.when != "first" or name in ("ssl_verify_client",), name
+        assert what is None or what.when != "first", name
 
 
-def test_no_directive_is_in_two_lists() -> None:
-    """What the model reads is not ignored, and what is ignored has one reason."""
-    ignored = [name for names in IGNORED.values() for name in names.split()]
-    assert len(ignored) == len(set(ignored))
-    assert not set(ignored) & (names() | STRUCTURE)
-    assert not {name for name in names() if name not in NGINX}
-    assert set(ignored) - NAMES <= OTHERS
+def test_the_model_reads_what_the_table_says() -> None:
+    """The settings that the model reads, and the directives that the lowering converts, are those of the table."""
+    assert having("model", "read") == names()
+    assert having("model", "structure") == STRUCTURE
+    assert names() <= NGINX
+    without = {name for name in listed() - NAMES if effect(name) is None}
+    assert all(name.startswith(OTHERS) for name in without)
 
 
-OTHERS = {
-    name
-    for name in " ".join(IGNORED.values()).split()
-    if name.startswith(("brotli", "zstd", "fancyindex", "vhost_", "opentracing", "modsecurity_", "subs_"))
-}
-"""Directives of modules that are in no list of names."""
+OTHERS = ("brotli", "zstd", "fancyindex", "vhost_", "opentracing", "modsecurity_", "subs_")
+"""Prefixes of directives of modules that are in no list of names."""
 
 
 @pytest.mark.parametrize(
@@ -93,4 +90,4 @@ def test_reasons() -> None:
         "slice is not modelled",
         'unknown directive "x"',
     ]
-    assert not {name for name in PLUS if name.startswith("proxy_") and effect(name)}
+    assert not {name for name in vendors.names(vendors.PLUS) if name.startswith("proxy_") and effect(name)}

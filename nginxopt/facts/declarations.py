@@ -78,7 +78,7 @@ def _takes(arguments: str, count: int) -> bool:
 @lru_cache(maxsize=1 << 12)
 def declarations(name: str) -> tuple[Declaration, ...]:
     """Return the declarations of a directive, those of the oldest release first; empty if no release has it."""
-    every = map(_declaration, _rows().get(name, ()))
+    every = map(parse, _rows().get(name, ()))
     return tuple(sorted(every, key=lambda row: (row.since is not None, row.since)))
 
 
@@ -102,16 +102,21 @@ def obsolete_names() -> tuple[str, ...]:
 
 @cache
 def _rows() -> Mapping[str, list[str]]:
-    """Return the lines of the table by directive. They are parsed on demand, as a run needs few of them."""
+    return lines("directives.tsv")
+
+
+def lines(table: str) -> Mapping[str, list[str]]:
+    """Return the lines of a table by directive. They are parsed on demand, as a run needs few of them."""
     rows: dict[str, list[str]] = defaultdict(list)
-    table = pkgutil.get_data("nginxopt.config", "directives.tsv")  # importlib.resources would load zipfile
-    assert table is not None, "directives.tsv belongs to the package"
-    for row in table.decode().splitlines()[1:]:
+    data = pkgutil.get_data("nginxopt.facts", table)  # importlib.resources would load zipfile
+    assert data is not None, f"{table} belongs to the package"
+    for row in data.decode().splitlines()[1:]:
         rows[row.partition("\t")[0]].append(row)
     return dict(rows)
 
 
-def _declaration(row: str) -> Declaration:
+def parse(row: str) -> Declaration:
+    """Return the declaration in a line of a table."""
     name, module, places, arguments, setter, values, default, repeated, since, until = row.split("\t")
     bits = (_ANYWHERE if place == "any" else PLACES[place] for place in places.split())
     count, _, block = arguments.partition(" ")

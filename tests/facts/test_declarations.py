@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nginxopt.config.declarations import PLACES, declarations, names, turning_points
+from nginxopt.facts.declarations import PLACES, declarations, names, turning_points
 from nginxopt.version import Version
 
 _SCRIPT = Path(__file__).parents[2] / "docs" / "directives.py"
@@ -135,7 +135,7 @@ def test_a_command_that_cannot_be_read_is_an_error(checkout: Path) -> None:
 def test_every_row_is_read() -> None:
     """Each declaration has a place, and bounds in their order."""
     columns = _script()["COLUMNS"]
-    table = Path(__file__).parents[2] / "nginxopt" / "config" / "directives.tsv"
+    table = Path(__file__).parents[2] / "nginxopt" / "facts" / "directives.tsv"
     lines = table.read_text().splitlines()
     assert lines[0].split("\t") == list(columns)
     rows = [declaration for name in sorted(names()) for declaration in declarations(name)]
