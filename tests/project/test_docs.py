@@ -248,8 +248,8 @@ def test_the_ways_are_those_of_the_code(tmp_path: Path, way: str) -> None:
     section = ARCHITECTURE.partition(f"### {way}\n")[2].partition("\n##")[0]
     shown = [f"nginxopt.{module}" for module in re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)]
     assert shown
-    assert [module for module in shown if module not in entered] == []
-    assert shown == sorted(shown, key=entered.index)
+    assert [module for module in shown if module not in entered] == [], entered
+    assert shown == sorted(shown, key=entered.index), "another order: `python -m tests.project.way` prints it"
 
 
 def test_every_named_path_is_there() -> None:

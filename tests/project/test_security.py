@@ -127,7 +127,7 @@ CALLS: Mapping[str, Sequence[str]] = {
     "fleet lint": ["hosts", "--output", "out.duckdb", "--workers", "1"],
     "fleet query": ["SELECT 1", "--result", "fleet.duckdb"],
     "fleet report": ["fleet.duckdb"],
-    "fleet diff": ["fleet.duckdb", "--result", "fleet.duckdb"],
+    "fleet diff": ["--result", "fleet.duckdb"],
     "lsp": [],
 }
 """How each command is called; where another result of `fleet lint` is needed, it is made before."""

@@ -18,5 +18,5 @@ To add a kind of list:
    there.
 2. Add the instance to `KINDS` in `registry`. Its place is that in the summary, the file of maps and the report.
 3. Name the package in `pyproject.toml`, what it asks of the native core in `tests/project/test_layers.py`, its reasons
-   in `docs/rewrite-to-map.md`, and its entry of the report in `schemas/rewrite-report.json`; tests compare these.
+   in `docs/guide/rewrite-to-map.md`, and its entry of the report in `schemas/rewrite-report.json`; tests compare these.
 """
