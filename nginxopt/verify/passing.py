@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from nginxopt.semantics.values import is_url
 from nginxopt.verify.definitions import Definitions
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.program import Operation, Program
 from nginxopt.verify.state import State
-from nginxopt.verify.steps import is_url
 from nginxopt.verify.symbols import ARGS, PERHAPS, Derived, Match, Symbol, Variable, variables
 
 
