@@ -127,7 +127,7 @@ class Values:
 
     def compilation(self) -> tuple[bytes, Any]:
         """Return a text and what its rewrites compile to."""
-        data, spans = self.text(), []
+        data, spans, entering = self.text(), [], _native.Entering
         for event in [event for batch in _native.Events(data) for event in batch]:
             if event[0] == ";" and event[5][0][0] == "rewrite":
                 spans.append((event[1], event[2]))
@@ -139,7 +139,7 @@ class Values:
             captures_matter=self.flag(),
             readings=self.readings(),
             bound=self.number(),
-            entering=self.word("all", "all but break", "nothing"),
+            entering=self.random.choice((entering.ALL, entering.ALL_BUT_BREAK, entering.NOTHING)),
             for_remark=self.flag(),
         )
 

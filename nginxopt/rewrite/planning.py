@@ -22,6 +22,7 @@ from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.rewrite.kinds.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
+from nginxopt.rewrite.surroundings import Entering
 from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Edit, Source, Span
 from nginxopt.text.plural import count
@@ -465,7 +466,9 @@ def _part(rewrites: Rewrites, options: Options) -> Part:
             continue
         barriers += [(span.start, span.end, "internal-error") for part in rewrites.sections[place] for span in part]
     if rewrites.inside_if:
-        _native_runs(rewrites, Place("location", "nothing"), (rewrites.inside_if,), options)  # only raises its errors
+        _native_runs(
+            rewrites, Place("location", Entering.NOTHING), (rewrites.inside_if,), options
+        )  # only raises its errors
     runs.sort(key=lambda run: run.first)
     return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
 
@@ -485,7 +488,7 @@ def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], opt
             captures_matter=rewrites.captures_matter,
             readings=options.readings,
             bound=options.bound,
-            entering=place.entering if options.groups else "nothing",
+            entering=place.entering if options.groups else Entering.NOTHING,
             for_remark=options.for_remark,
             share=options.effort,
         )

@@ -16,6 +16,7 @@ from nginxopt.rewrite.kinds.maps.proof import EmittedMap, read
 from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.planning import PlannedRun
 from nginxopt.rewrite.sections import Phase
+from nginxopt.rewrite.surroundings import Entering
 from nginxopt.rewrite.whole import differential as differential_of_whole
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
@@ -109,7 +110,7 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         run = compiled.run
         # In a location with `try_files`, groups have no rules with `break`, and filters match only if a rule does.
         is_in_if = run.native.grouped or run.native.filtered
-        tries_files = not (is_in_if and run.phase == "location" and run.place.entering == "all")
+        tries_files = not (is_in_if and run.phase == "location" and run.place.entering == Entering.ALL)
         maps = sizes.text(emission.sizes) + compiled.maps
         yield _Question(before, after, maps, run.phase, captures, (run,), tries_files)
 

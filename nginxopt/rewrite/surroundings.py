@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Literal
 
+from nginxopt import _native
 from nginxopt.config import Block, Bulk, Comment, Config, Directive
 from nginxopt.rewrite.unread import is_known
 from nginxopt.semantics.directives import NGINX, PLUS
 from nginxopt.semantics.headers import INHERITANCE
 
-Entering = Literal["nothing", "all but break", "all"]
+Entering = _native.Entering
 """The rules that may be moved into an `if` that certainly ends the script."""
 
 _SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
@@ -50,8 +50,8 @@ def of_location(block: Block, *, headers_inherited: bool) -> Entering:
     """Return which rules may be moved into an `if` of a location."""
     nodes = [node for node in block.nodes if not isinstance(node, Comment)]
     if not all(_keeps(node, headers_inherited) for node in nodes):
-        return "nothing"
-    return "all but break" if any(node.name == "try_files" for node in nodes) else "all"
+        return Entering.NOTHING
+    return Entering.ALL_BUT_BREAK if any(node.name == "try_files" for node in nodes) else Entering.ALL
 
 
 def _keeps(node: Directive | Bulk, headers_inherited: bool) -> bool:
