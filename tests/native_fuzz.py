@@ -112,7 +112,7 @@ class Values:
         """Return a flag."""
         return self.random.random() < 0.5
 
-    def word(self, *known: str) -> str:
+    def word(self, *known: str) -> Any:
         """Return one of the words that are known, or any other."""
         return self.random.choice(known if self.random.random() < 0.9 else ("", "\0", "é", "x" * 100))
 
