@@ -1,7 +1,7 @@
 """The native core, as Python sees it. Logic and reasons stand in the crate under `rust/`."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, Self, TypeAlias
+from typing import ClassVar, Literal, Protocol, Self, TypeAlias
 
 # The value nginx works with (UTF-8 with surrogateescape), the byte span as written, the line from 1, whether
 # it is quoted.
@@ -37,6 +37,16 @@ def statement_spans(bytes: bytes, start: int, end: int) -> bytes:
 
     Raises `ValueError` for a span that is not within `bytes`, as everything does that takes spans.
     """
+
+class Entering:
+    """Which rules may stand in an `if` that certainly ends the script.
+
+    `ALL_BUT_BREAK`: the location has `try_files`, which an `if` does not inherit.
+    """
+
+    NOTHING: ClassVar[Self]
+    ALL_BUT_BREAK: ClassVar[Self]
+    ALL: ClassVar[Self]
 
 class _Readings(Protocol):
     @property
@@ -117,19 +127,19 @@ def compile_rewrites(
     bytes: bytes,
     sections: list[tuple[list[tuple[int, int]], bool]],
     *,
-    phase: str,
+    phase: Literal["server", "location"],
     captures_matter: bool,
     readings: _Readings,
     bound: int,
-    entering: str,
+    entering: Entering,
     for_remark: bool = False,
     share: float = 1.0,
 ) -> Compilation:
-    """Plan and write the rewrites of sections; `phase` is server or location.
+    """Plan and write the rewrites of sections.
 
     A section is a list of byte ranges, and whether an `if` that an earlier compilation may have written stands before.
 
-    `entering` says which rules may stand in an `if`: all, all but break, or nothing.
+    `entering` says which rules may stand in an `if`.
 
     A run that takes more work than a list of its size may take stays as it is. `share` is a share of that bound, or
     a multiple of it. The bound is less `for_remark`, and of a run that exceeds it the beginning is planned.
@@ -249,13 +259,21 @@ def exact_union(patterns: Sequence[bytes]) -> bytes | None:
     None if PCRE may give up on one of them, or no such pattern is known that nginx reads.
     """
 
-def not_the_union(union: bytes, patterns: Sequence[bytes]) -> tuple[str | None, bytes | None]:
-    """Return why `union` does not match exactly what one of `patterns` does, None if it does, and a subject, if known.
+class UnionFault:
+    """Why a pattern does not match exactly what one of others does.
 
-    The reasons are `sets-a-name` (a named group), `unknown` (what it matches is not known exactly, or PCRE may give
-    up), `turns-away` (it does not match what one of them may) and `too-wide` (it may match more, or PCRE may give up on
-    one of them).
+    `SETS_A_NAME`: it has a named group. `UNKNOWN`: what it matches is not known exactly, or PCRE may give up.
+    `TURNS_AWAY`: it does not match what one of them may. `TOO_WIDE`: it may match more, or PCRE may give up on one of
+    them.
     """
+
+    SETS_A_NAME: ClassVar[Self]
+    UNKNOWN: ClassVar[Self]
+    TURNS_AWAY: ClassVar[Self]
+    TOO_WIDE: ClassVar[Self]
+
+def not_the_union(union: bytes, patterns: Sequence[bytes]) -> tuple[UnionFault | None, bytes | None]:
+    """Return why `union` does not match exactly what one of `patterns` does, or None, and a subject, if known."""
 
 class Patterns:
     """Patterns of which the first that matches is asked for; `ValueError` where PCRE2 gives up, or PCREs differ.
@@ -283,8 +301,19 @@ def captures(pattern: bytes, subject: bytes) -> tuple[list[bytes | None], list[t
     None if it does not match, or that is not known.
     """
 
-def never(pattern: bytes, merge_slashes: bool) -> str | None:
-    """Return why no ordinary request matches: `impossible`, `percent` (only `%XX` twice encoded), `query`; or None."""
+class Never:
+    """Why no ordinary request matches a pattern.
+
+    `IMPOSSIBLE`: no URI matches. `PERCENT`: only one with `%XX` after decoding does. `QUERY`: only one with an encoded
+    `?` and text behind it that looks like arguments.
+    """
+
+    IMPOSSIBLE: ClassVar[Self]
+    PERCENT: ClassVar[Self]
+    QUERY: ClassVar[Self]
+
+def never(pattern: bytes, merge_slashes: bool) -> Never | None:
+    """Return why no ordinary request matches; None if one may."""
 
 def without_captures(pattern: bytes) -> bytes:
     """Return the pattern with `(?:...)` for `(...)`; `ValueError` with what it has where that may not be the same."""
@@ -292,8 +321,16 @@ def without_captures(pattern: bytes) -> bytes:
 def suspicious_rewrites(bytes: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the rewrites in `spans` whose pattern is worth a closer look."""
 
-def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> str:
-    """Return what nginx does with a map of these keys under these sizes: `fits`, `warns`, `refused` or `slow`."""
+class MapVerdict:
+    """What nginx does with a map: it fits, nginx warns of it, refuses it, or takes long to find a size for it."""
+
+    FITS: ClassVar[Self]
+    WARNS: ClassVar[Self]
+    REFUSED: ClassVar[Self]
+    SLOW: ClassVar[Self]
+
+def map_verdict(keys: Sequence[bytes], max: int, bucket: int) -> MapVerdict:
+    """Return what nginx does with a map of these keys under these sizes."""
 
 def reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a rule stays, each with its sentence."""
@@ -397,8 +434,8 @@ def watch_signals() -> int:
 def count_orderly(blocks: int) -> None:
     """Count a block that must end in order: 1 where it begins, -1 where it ends."""
 
-def interrupt(thread: int, exception: type[BaseException] | None, is_wanted: list[bool]) -> bool:
-    """Raise an exception in a thread of Python soon, if the list has an item; with None, take that back.
+def interrupt(thread: int, exception: type[BaseException], is_wanted: list[bool]) -> bool:
+    """Raise an exception in a thread of Python soon, if the list has an item.
 
     Native work that looks for signals is left, too. Return whether there is such a thread.
     """

@@ -316,7 +316,7 @@ def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
     max_size, bucket = numbers
     return (
         bool(max_size and bucket)
-        and maphash.verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == "fits"
+        and maphash.verdict([encode(key) for key in keys], max_size or 0, bucket or 0) == maphash.Verdict.FITS
     )
 
 

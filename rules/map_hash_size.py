@@ -101,21 +101,21 @@ def check(model: Model) -> Iterator[Finding]:
 def _judged(block: Level, maps: list[_Map], max_size: int, bucket: int) -> Iterator[Finding]:
     judged = [map_ for map_ in maps if max_size <= MOST_TRIED or max_size < 100 * len(map_.keys)]
     verdicts = [maphash.verdict(map_.keys, max_size, bucket) for map_ in judged]
-    if all(outcome == "fits" for outcome in verdicts):
+    if all(outcome == maphash.Verdict.FITS for outcome in verdicts):
         return
     fix = _fix(block, [map_.keys for map_ in judged], max_size, bucket)
     for map_, outcome in zip(judged, verdicts, strict=True):
-        if outcome != "fits" and map_.level.source is not None:
+        if outcome != maphash.Verdict.FITS and map_.level.source is not None:
             message = _message(map_, outcome, max_size, bucket)
             yield Finding(map_.level.source, map_.level.span, message, fix, help=_advice(fix))
 
 
-def _message(map_: _Map, outcome: str, max_size: int, bucket: int) -> str:
+def _message(map_: _Map, outcome: maphash.Verdict, max_size: int, bucket: int) -> str:
     name = map_.level.args[-1] if map_.level.args else "map"
-    if outcome == "refused":
+    if outcome == maphash.Verdict.REFUSED:
         longest = max(map(len, map_.keys))
         return f"{name} has a key of {longest} bytes, too long for map_hash_bucket_size {bucket}: nginx does not start"
-    if outcome == "slow":
+    if outcome == maphash.Verdict.SLOW:
         keys = f"the {len(map_.keys):,} keys of {name}"
         return f"nginx starts slowly: with map_hash_max_size {max_size}, it tries many sizes for {keys}"
     return (

@@ -8,15 +8,15 @@ settings of an earlier `if`.
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
 
+from nginxopt import _native
 from nginxopt.config import Block, Bulk, Comment, Config, Directive
 from nginxopt.facts import group, known, script
 from nginxopt.rewrite.unread import is_known
 from nginxopt.semantics.directives import NGINX
 from nginxopt.semantics.headers import INHERITANCE
 
-Entering = Literal["nothing", "all but break", "all"]
+Entering = _native.Entering
 """The rules that may be moved into an `if` that certainly ends the script."""
 
 _SCRIPT = script()
@@ -43,8 +43,8 @@ def of_location(block: Block, *, headers_inherited: bool) -> Entering:
     """Return which rules may be moved into an `if` of a location."""
     nodes = [node for node in block.nodes if not isinstance(node, Comment)]
     if not all(_keeps(node, headers_inherited) for node in nodes):
-        return "nothing"
-    return "all but break" if any(node.name == "try_files" for node in nodes) else "all"
+        return Entering.NOTHING
+    return Entering.ALL_BUT_BREAK if any(node.name == "try_files" for node in nodes) else Entering.ALL
 
 
 def _keeps(node: Directive | Bulk, headers_inherited: bool) -> bool:

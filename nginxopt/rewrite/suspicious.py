@@ -9,6 +9,8 @@ from nginxopt.config import Bulk, Directive, directive_at
 from nginxopt.semantics import Level
 from nginxopt.text import Span
 
+Never = _native.Never
+
 
 def suspicious_rewrites(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
     """Yield the rewrites of some levels; from folded runs, only suspicious ones (rewrite/suspicious.rs).
@@ -33,14 +35,14 @@ def _suspicious(bulk: Bulk) -> Iterator[Directive]:
     return (directive_at(bulk.source, Span(*span)) for span in spans)
 
 
-def why_never(pattern: bytes, *, merge_slashes: bool) -> str | None:
+def why_never(pattern: bytes, *, merge_slashes: bool) -> Never | None:
     """Return why no ordinary request matches a pattern; None if one may. Takes about 30 us.
 
     nginx matches `$uri`, which is decoded, normalised, and without arguments. The reasons are:
 
-    - `impossible`: no URI matches.
-    - `percent`: only a URI that contains `%XX` after decoding matches.
-    - `query`: only a URI with an encoded `?` and text after it that looks like arguments matches.
+    - `IMPOSSIBLE`: no URI matches.
+    - `PERCENT`: only a URI that contains `%XX` after decoding matches.
+    - `QUERY`: only a URI with an encoded `?` and text after it that looks like arguments matches.
     """
     return _native.never(pattern, merge_slashes)
 

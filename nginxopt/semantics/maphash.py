@@ -6,20 +6,21 @@ from collections.abc import Sequence
 
 from nginxopt import _native
 
+Verdict = _native.MapVerdict
 MOST_BUCKET = 65_536 - 64
 """The largest bucket that `ngx_hash_init` accepts, in bytes."""
 _MOST_NUMBER = 2**63 - 1
 """The largest number that `ngx_atoi` accepts."""
 
 
-def verdict(keys: Sequence[bytes], max_size: int, bucket_size: int) -> str:
+def verdict(keys: Sequence[bytes], max_size: int, bucket_size: int) -> Verdict:
     """Return what nginx does with a map of these literal keys.
 
-    `fits`; `warns` ("could not build optimal map_hash"); `refused`; or `slow`, if the search of `ngx_hash_init`, which
+    `FITS`; `WARNS` ("could not build optimal map_hash"); `REFUSED`; or `SLOW`, if the search of `ngx_hash_init`, which
     is simulated, takes more than about a second of nginx's start.
     """
     if max(max_size, bucket_size) > _MOST_NUMBER:
-        return "refused"
+        return Verdict.REFUSED
     return _native.map_verdict(keys, max_size, bucket_size)
 
 
@@ -33,9 +34,9 @@ def suitable(maps: Sequence[Sequence[bytes]], max_size: int, bucket_size: int) -
     size = _power_of_two(most) if max_size < most else max_size
     bucket = bucket_size
     while bucket <= MOST_BUCKET:
-        if all(verdict(keys, size, bucket) == "fits" for keys in maps):
+        if all(verdict(keys, size, bucket) == Verdict.FITS for keys in maps):
             return size, bucket
-        if size < 2 * most and all(verdict(keys, size, bucket) != "refused" for keys in maps):
+        if size < 2 * most and all(verdict(keys, size, bucket) != Verdict.REFUSED for keys in maps):
             size = _power_of_two(size + 1)
         else:
             bucket = _power_of_two(bucket + 1)

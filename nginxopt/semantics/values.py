@@ -27,6 +27,14 @@ def flag(text: str) -> bool | None:
     return {"on": True, "off": False}.get(text.lower())
 
 
+def is_url(text: str) -> bool:
+    """Return whether `rewrite` and `return` redirect to a text without a flag or code, by how it begins.
+
+    The text is compared, not its value (`ngx_http_rewrite`, `ngx_http_rewrite_return`).
+    """
+    return text.startswith(("http://", "https://", "$scheme"))
+
+
 def number(text: str) -> int | None:
     """Return the value of a decimal number."""
     return _bounded(int(text)) if _NUMBER.fullmatch(text) else None

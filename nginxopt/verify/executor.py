@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from nginxopt.semantics.values import is_url
 from nginxopt.verify.index import ProgramIndex
 from nginxopt.verify.path_condition import FALSE, Atom, Fact, Matches, PathCondition
 from nginxopt.verify.patterns import equal_to, group_names
@@ -29,7 +30,6 @@ from nginxopt.verify.symbols import (
 )
 from nginxopt.verify.values import Values
 
-_URL = ("http://", "https://", "$scheme")
 _MANY = 16  # operations, among which it pays to look for the next one that a request may meet
 _REDIRECTS = {"301", "302", "303", "307", "308"}
 
@@ -323,11 +323,6 @@ def _at(place: ProgramPoint, kinds: tuple[str, ...], state: State) -> ProgramPoi
 def _length_of(operation: Operation, uri: Symbol) -> Operation:
     """Return what nginx does with the URI of a rewrite (`ngx_http_script_regex_end_code`)."""
     return Operation("length", (), None, (), operation.node, ("length", uri), None)
-
-
-def is_url(replacement: str) -> bool:
-    """Return whether a rewrite redirects to its replacement without a flag (`ngx_http_rewrite`)."""
-    return replacement.startswith(_URL)
 
 
 def _split(target: Symbol) -> tuple[Symbol, Symbol | None]:

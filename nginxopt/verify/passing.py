@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from nginxopt.semantics.values import is_url
 from nginxopt.verify.definitions import SideDefinitions
-from nginxopt.verify.executor import is_url
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.program import Operation, Program
 from nginxopt.verify.state import State

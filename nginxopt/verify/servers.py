@@ -45,11 +45,6 @@ class ServersCompared:
     differences: tuple[Divergence, ...] = ()
     reasons: tuple[tuple[str, int | None, int | None], ...] = ()
 
-    @property
-    def is_equal(self) -> bool:
-        """Whether they certainly answer all requests alike."""
-        return not self.differences and not self.reasons
-
 
 class ServerComparison:
     """Compares servers of two sides, each pair once, for the requests of a region.

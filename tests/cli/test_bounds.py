@@ -275,7 +275,7 @@ CALLS = [
     lambda: native.compile_map(text, stem="nxo_1_", keeps_captures=True),
     lambda: [run.dead_kept() for run in native.compile_rewrites(
         rules, [([(0, len(rules))], False)], phase="server", captures_matter=True, readings=Readings, bound=64,
-        entering="all",
+        entering=native.Entering.ALL,
     ).runs],
     lambda: native.prove_map(text, b"map $uri $new {{ default $t; }} map $uri $t {{ " + rows + b"}}"),
     lambda: native.never(pattern, True),

@@ -112,7 +112,7 @@ class Values:
         """Return a flag."""
         return self.random.random() < 0.5
 
-    def word(self, *known: str) -> str:
+    def word(self, *known: str) -> Any:
         """Return one of the words that are known, or any other."""
         return self.random.choice(known if self.random.random() < 0.9 else ("", "\0", "é", "x" * 100))
 
@@ -127,7 +127,7 @@ class Values:
 
     def compilation(self) -> tuple[bytes, Any]:
         """Return a text and what its rewrites compile to."""
-        data, spans = self.text(), []
+        data, spans, entering = self.text(), [], _native.Entering
         for event in [event for batch in _native.Events(data) for event in batch]:
             if event[0] == ";" and event[5][0][0] == "rewrite":
                 spans.append((event[1], event[2]))
@@ -139,7 +139,7 @@ class Values:
             captures_matter=self.flag(),
             readings=self.readings(),
             bound=self.number(),
-            entering=self.word("all", "all but break", "nothing"),
+            entering=self.random.choice((entering.ALL, entering.ALL_BUT_BREAK, entering.NOTHING)),
             for_remark=self.flag(),
         )
 

@@ -11,6 +11,8 @@ from tests.fuzz.native import OF_THE_PROCESS, TARGETS, WITHOUT_INPUT, panics
 
 pytestmark = pytest.mark.no_cover
 
+ENUMS = {"Entering", "MapVerdict", "Never", "UnionFault"}
+
 RESULTS = {"Compilation", "CompiledMap", "CompiledRun", "MapProof", "RequestTally", "StayingMap"}
 """What functions return, and what nobody else makes."""
 
@@ -22,7 +24,7 @@ def test_every_function_has_a_target() -> None:
         for name, value in vars(_native).items()
         if not name.startswith("_") and not (inspect.isclass(value) and issubclass(value, BaseException))
     }
-    assert public == {*TARGETS, *WITHOUT_INPUT, *OF_THE_PROCESS, *RESULTS}
+    assert public == {*TARGETS, *WITHOUT_INPUT, *OF_THE_PROCESS, *RESULTS, *ENUMS}
 
 
 @pytest.mark.parametrize("name", sorted(TARGETS))
@@ -51,7 +53,7 @@ def test_offsets_of_another_text_are_an_error() -> None:
         captures_matter=False,
         readings=Readings(),
         bound=1000,
-        entering="all",
+        entering=_native.Entering.ALL,
     ).runs
     assert run.removed(text)
     with pytest.raises(ValueError, match="no span of 9 bytes"):

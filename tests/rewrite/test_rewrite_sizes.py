@@ -15,7 +15,7 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
 from nginxopt.rewrite.names import LONGEST_GROUP, Names
 from nginxopt.rewrite.proving import proved
-from nginxopt.semantics.maphash import suitable, verdict
+from nginxopt.semantics.maphash import Verdict, suitable, verdict
 
 WHOLE = b"events {}\n%s\nhttp {\n    %s\n    server { rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; }\n}\n"
 NAMES = (
@@ -62,7 +62,7 @@ def test_any_number(name: str, word: str) -> None:
 @given(st.lists(st.binary(max_size=80), max_size=20), numbers, numbers)
 def test_any_table(keys: list[bytes], max_size: int, bucket: int) -> None:
     """The native core takes numbers of any size."""
-    assert verdict(keys, max_size, bucket) in ("fits", "warns", "refused", "slow")
+    assert verdict(keys, max_size, bucket) in (Verdict.FITS, Verdict.WARNS, Verdict.REFUSED, Verdict.SLOW)
     suitable([keys], max_size, bucket)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.semantics.maphash import suitable, verdict
+from nginxopt.semantics.maphash import Verdict, suitable, verdict
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ from nginxopt.semantics.maphash import suitable, verdict
 def test_suitable_sizes(keys: list[bytes], sizes: tuple[int, int]) -> None:
     """Sizes grow no further than they must, and the keys fit them."""
     assert suitable([keys], 2048, 64) == sizes
-    assert verdict(keys, *sizes) == "fits"
+    assert verdict(keys, *sizes) == Verdict.FITS

@@ -6,14 +6,13 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive
-from nginxopt.semantics import Level, read_listens
+from nginxopt.semantics import Level, read_listens, values
 
 if TYPE_CHECKING:
     from nginxopt.lint.queries.model import Model
 
 _CODES = ("301", "302", "303", "307", "308")
 _FLAGS = ("permanent", "redirect", "last")
-_URLS = ("http://", "https://", "$scheme")
 
 
 def may_chain(model: Model) -> bool:
@@ -32,11 +31,11 @@ def _redirects(model: Model) -> chain[tuple[Directive, Level]]:
 
 
 def _is_redirect(rewrite: Directive) -> bool:
-    return any(word in _FLAGS for word in rewrite.args[2:]) or any(word.startswith(_URLS) for word in rewrite.args[1:2])
+    return any(word in _FLAGS for word in rewrite.args[2:]) or any(values.is_url(word) for word in rewrite.args[1:2])
 
 
 def _answers_with_redirect(answer: Directive) -> bool:
-    return any(word in _CODES or word.startswith(_URLS) for word in answer.args[:1])
+    return any(word in _CODES or values.is_url(word) for word in answer.args[:1])
 
 
 def _may_return(redirect: Directive, level: Level) -> bool:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from nginxopt.config import Directive, encode, has_placeholder
 from nginxopt.lint.queries.model import Model
-from nginxopt.rewrite.suspicious import why_never
-from nginxopt.semantics import Level, locations
+from nginxopt.rewrite.suspicious import Never, why_never
+from nginxopt.semantics import Level, locations, values
 from nginxopt.settings.selecting import Severity
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -22,7 +22,6 @@ _GLOB = re.compile(r"/\*\.\w")
 _PLAIN_START = re.compile(r"\^?\(?/")
 _OF_ENVSUBST = re.compile(r"\$[A-Z_][A-Z0-9_]+")
 """Matches what envsubst fills in without braces; nginx itself has no variables in location names."""
-_REDIRECTS = ("http://", "https://", "$scheme")
 _IRREGULAR = re.compile(r"(?!/)|.*(?://|/\.|/\$)", re.DOTALL)
 """Matches replacements that may become a URI without a leading slash, or with `//` or `/../`."""
 _ARGUMENTS = "match the path, and test the argument with `if ($arg_name = value)` or a map of $arg_name"
@@ -95,7 +94,7 @@ def _is_reached(model: Model, directive: Directive, level: Level, why: _Why) -> 
 def _goes_on(rewrite: Directive) -> bool:
     """Return whether nginx goes on with the replacement as the URI."""
     target = "".join(rewrite.args[1:2])
-    return rewrite.args[2:] in ((), ("last",), ("break",)) and not target.startswith(_REDIRECTS)
+    return rewrite.args[2:] in ((), ("last",), ("break",)) and not values.is_url(target)
 
 
 def _makes_irregular(rewrite: Directive) -> bool:
@@ -139,14 +138,14 @@ def _never(pattern: bytes, shown: str, level: Level) -> _Why | None:
     """Return why no ordinary request matches a pattern; None if one does."""
     merges = level.setting("merge_slashes")
     why = why_never(pattern, merge_slashes=merges.known and merges.value != "off")
-    if why == "impossible":
+    if why == Never.IMPOSSIBLE:
         return _impossible(shown)
-    if why == "percent":
+    if why == Never.PERCENT:
         escape = _ESCAPE.search(shown)
         twice = f" (%25{escape[0][1:]})" if escape else ""
         advice = "nginx matches the decoded URI: write the character itself, in quotes if it is a space"
         return _Why(f"matches only double-encoded URLs{twice}", advice, Severity.WARNING, escape[0] if escape else "")
-    if why == "query":
+    if why == Never.QUERY:
         text = "matches only URLs with an encoded question mark (%3F), and no arguments"
         return _Why(text, _ARGUMENTS, Severity.WARNING)
     return None

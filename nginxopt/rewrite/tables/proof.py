@@ -34,7 +34,7 @@ from nginxopt.rewrite.tables.simulation import (
     read_script,
 )
 from nginxopt.rewrite.tables.table import Row
-from nginxopt.semantics.maphash import verdict
+from nginxopt.semantics.maphash import Verdict, verdict
 
 ARGUMENTS = (b"", b"v=1")
 """The arguments with which each key is requested, in addition to the arguments that its row requires."""
@@ -212,7 +212,7 @@ def _check_keys(emission: TableEmission, server: Server) -> None:
     if len(keys) != len(set(keys)) or not known.issuperset(keys):
         raise _Refuted("the keys of the maps are not those of the rows")
     for name, table in server.maps.maps.items():
-        if verdict(table.keys, *sizes.values()) != "fits":
+        if verdict(table.keys, *sizes.values()) != Verdict.FITS:
             raise _Refuted(f"nginx does not build the map {name.decode()} without a warning")
 
 

@@ -9,7 +9,7 @@ from nginxopt.config import Directive
 from nginxopt.semantics.addresses import packed_inet6, quad
 from nginxopt.semantics.refusals.logs import cache_of_files
 from nginxopt.semantics.refusals.reading import Setter, Stated, register
-from nginxopt.semantics.values import milliseconds, number, seconds, size
+from nginxopt.semantics.values import is_url, milliseconds, number, seconds, size
 
 SETTERS: dict[str, Setter] = {}
 
@@ -146,8 +146,7 @@ def _return(stated: Stated) -> Iterator[str]:
     code, *text = stated.args
     status = number(code)
     if status is None:
-        is_url = not text and code.startswith(("http://", "https://", "$scheme"))
-        if not is_url:
+        if text or not is_url(code):
             yield f'invalid return code "{code}"'
     elif status > 999:
         yield f'invalid return code "{code}"'

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 
+use crate::border::enums::MapVerdict;
 use crate::border::run::CompiledRun;
 use crate::border::working::working_if;
-use crate::hash::{self, Element, Sizes, TableFit};
+use crate::hash::{self, Element, Sizes};
 use crate::variables;
 
 /// From this many keys, tables take more than a few milliseconds.
@@ -56,13 +57,9 @@ pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Ve
 }
 
 #[pyfunction]
-pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> PyResult<&'static str> {
-    working_if(py, keys.len() >= MANY, move || match hash::simulate(&elements(&keys), Sizes { max, bucket }) {
-        TableFit::Fits(_) => "fits",
-        TableFit::Warns => "warns",
-        TableFit::Refused => "refused",
-        TableFit::Slow => "slow",
-    })
+pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> PyResult<MapVerdict> {
+    let fit = working_if(py, keys.len() >= MANY, move || hash::simulate(&elements(&keys), Sizes { max, bucket }))?;
+    Ok(fit.into())
 }
 
 fn elements(keys: &[Vec<u8>]) -> Vec<Element> {

@@ -2,6 +2,7 @@
 //!
 //! `nginxopt/_native.pyi` documents the module for callers.
 
+mod enums;
 mod hash;
 mod lexer;
 mod map_block;
@@ -34,6 +35,8 @@ mod _native {
         Ok(())
     }
 
+    #[pymodule_export]
+    use super::enums::{Entering, MapVerdict, Never, UnionFault};
     #[pymodule_export]
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]

@@ -4,6 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::border::enums::{Never, UnionFault};
 use crate::border::rewrite::Failed;
 use crate::border::spans::ranges;
 use crate::border::working::{working, working_if};
@@ -13,18 +14,13 @@ use crate::language::{self, Limits, Subjects, Witness};
 use crate::pcre::{MatchOutcome, Regex};
 use crate::prove_map::filter::{NoFilter, TurnedAway};
 use crate::prove_map::union::{NoUnion, check_union};
-use crate::rewrite::suspicious::{self, Never};
-use crate::rewrite::{filter, uncaptured};
+use crate::rewrite::{filter, suspicious, uncaptured};
 use crate::syntax;
 use crate::work::{self, Effort};
 
 #[pyfunction]
-pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
-    suspicious::never(pattern, merge_slashes).map(|never| match never {
-        Never::Impossible => "impossible",
-        Never::Percent => "percent",
-        Never::Query => "query",
-    })
+pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
+    suspicious::never(pattern, merge_slashes).map(Never::from)
 }
 
 #[pyfunction]
@@ -84,17 +80,20 @@ pub fn not_the_union(
     py: Python<'_>,
     union: Vec<u8>,
     patterns: Vec<Vec<u8>>,
-) -> PyResult<(Option<&'static str>, Option<Vec<u8>>)> {
+) -> PyResult<(Option<UnionFault>, Option<Vec<u8>>)> {
     let check = move || {
         let check = || check_union(&union, &slices(&patterns));
         within(&[std::slice::from_ref(&union), &patterns], check).unwrap_or(Err(NoUnion::NoFilter(NoFilter::Unknown)))
     };
     Ok(match working(py, check)? {
         Ok(()) => (None, None),
-        Err(NoUnion::NoFilter(NoFilter::SetsAName)) => (Some("sets-a-name"), None),
-        Err(NoUnion::NoFilter(NoFilter::Unknown)) => (Some("unknown"), None),
-        Err(NoUnion::TurnsAway(TurnedAway(subject))) => (Some("turns-away"), subject),
-        Err(NoUnion::TooWide) => (Some("too-wide"), None),
+        Err(fault) => (
+            Some(UnionFault::from(&fault)),
+            match fault {
+                NoUnion::TurnsAway(TurnedAway(subject)) => subject,
+                _ => None,
+            },
+        ),
     })
 }
 

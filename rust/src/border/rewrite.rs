@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::border::enums::Entering;
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
 use crate::border::spans::ranges;
@@ -14,7 +15,7 @@ use crate::border::work::effort;
 use crate::border::working::working;
 use crate::compile_error::compile_error;
 use crate::lexer;
-use crate::phase::{Entering, Phase};
+use crate::phase::Phase;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
@@ -77,11 +78,11 @@ pub fn compile_rewrites(
     captures_matter: bool,
     readings: PyReadings,
     bound: usize,
-    entering: &str,
+    entering: Entering,
     for_remark: bool,
     share: f64,
 ) -> PyResult<Compilation> {
-    let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
+    let (phase, entering) = (read_phase(phase)?, entering.into());
     let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
     let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| {
         Ok(Section { ranges: ranges(bytes.len(), spans)?, is_behind_if })
@@ -99,15 +100,6 @@ fn read_phase(phase: &str) -> PyResult<Phase> {
         "server" => Ok(Phase::Server),
         "location" => Ok(Phase::Location),
         _ => Err(PyValueError::new_err(format!("no phase: {phase}"))),
-    }
-}
-
-fn read_entering(entering: &str) -> PyResult<Entering> {
-    match entering {
-        "nothing" => Ok(Entering::Nothing),
-        "all but break" => Ok(Entering::AllButBreak),
-        "all" => Ok(Entering::All),
-        _ => Err(PyValueError::new_err(format!("no rules: {entering}"))),
     }
 }
 

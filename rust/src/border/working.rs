@@ -73,22 +73,13 @@ fn look_around(py: Python<'_>) -> PyResult<()> {
     py.eval(c"None", None, None).map(drop) // Python looks for exceptions from elsewhere before it runs anything
 }
 
-/// Has `exception`, a class, be raised in the thread `thread` soon, if `is_wanted` has an item; with None, no longer.
+/// Has `exception`, a class, be raised in the thread `thread` soon, if `is_wanted` has an item.
 ///
 /// No Python code runs between the look at the list and the order.
 #[pyfunction]
-#[pyo3(signature = (thread, exception, is_wanted))]
-pub fn interrupt(
-    thread: std::ffi::c_ulong,
-    exception: Option<Bound<'_, PyType>>,
-    is_wanted: &Bound<'_, PyList>,
-) -> bool {
-    if exception.is_some() && is_wanted.is_empty() {
-        return false;
-    }
-    let class = exception.as_ref().map_or(std::ptr::null_mut(), |class| class.as_ptr());
+pub fn interrupt(thread: std::ffi::c_ulong, exception: &Bound<'_, PyType>, is_wanted: &Bound<'_, PyList>) -> bool {
     // SAFETY: this thread is attached to Python, which takes a reference of its own to the class.
-    unsafe { ffi::PyThreadState_SetAsyncExc(thread.cast_signed(), class) > 0 }
+    !is_wanted.is_empty() && unsafe { ffi::PyThreadState_SetAsyncExc(thread.cast_signed(), exception.as_ptr()) > 0 }
 }
 
 /// As [`working`] if the input is large, otherwise on this thread.

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use crate::maps::labels::{Labels, Spellings};
 use crate::maps::large::LargeForms;
 use crate::maps::pattern::escaped_length;
+use crate::maps::trie::NestedAlternatives;
 use crate::pattern_text::{DEEPEST, LONGEST, escape};
 use crate::work::spend;
 
@@ -240,26 +241,13 @@ impl<'c, 'k> Cut<'c, 'k> {
     fn pattern(&self, at: usize, branches: &[usize], is_key: bool) -> Vec<u8> {
         let mut out = Vec::new();
         self.labels.path(at).iter().for_each(|byte| escape(*byte, &mut out));
-        self.write(branches, is_key, &mut out);
+        let alternatives = NestedAlternatives {
+            label: &|child| self.labels.label(child),
+            branches: &|child| self.branches(child).collect(),
+            is_key: &|child| self.is_key[child],
+        };
+        alternatives.write(branches, is_key, &mut out);
         out
-    }
-
-    /// Writes what follows the path of a node.
-    fn write(&self, branches: &[usize], is_key: bool, out: &mut Vec<u8>) {
-        let is_group = branches.len() > 1 || is_key && !branches.is_empty();
-        if is_group {
-            out.extend_from_slice(b"(?:");
-        }
-        for (number, &child) in branches.iter().enumerate() {
-            if number > 0 {
-                out.push(b'|');
-            }
-            self.labels.label(child).iter().for_each(|byte| escape(*byte, out));
-            self.write(&self.branches(child).collect::<Vec<_>>(), self.is_key[child], out);
-        }
-        if is_group {
-            out.extend_from_slice(if is_key { b"|)" } else { b")" });
-        }
     }
 }
 

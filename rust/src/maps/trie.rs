@@ -1,7 +1,9 @@
-//! A compact trie of byte strings: each node branches, or ends a string, or both.
+//! A compact trie of byte strings: each node branches, or ends a string, or both. It is written as a pattern of nested
+//! alternatives.
 
 use std::ops::Range;
 
+use crate::pattern_text::escape;
 use crate::work::spend;
 
 /// If a node has more children than this, their labels are one byte long, so that subtrees can be cut off to fit into a
@@ -28,8 +30,15 @@ pub struct TrieNode {
 }
 
 impl Trie {
-    /// Builds a trie of strings in ascending order. Linear in their bytes.
+    /// Builds a trie of strings in ascending order, and counts the steps. Linear in their bytes.
     pub fn new<S: AsRef<[u8]>>(strings: &[S]) -> Trie {
+        let trie = Trie::uncounted(strings);
+        spend(5 * trie.nodes.len() - 1 + strings.len());
+        trie
+    }
+
+    /// As [`Trie::new`], for few strings at a time, of which the caller counts the steps.
+    pub fn uncounted<S: AsRef<[u8]>>(strings: &[S]) -> Trie {
         let root = TrieNode { depth: 0, above: 0, under: 0..strings.len(), own: 0..0, children: 0..0 };
         let mut nodes = vec![root];
         let mut at = 0;
@@ -50,7 +59,6 @@ impl Trie {
             }
             nodes[at].own = own;
             nodes[at].children = first..nodes.len();
-            spend(4 + ends + branches.len());
             at += 1;
         }
         Trie { nodes }
@@ -63,6 +71,37 @@ impl Trie {
             has[at] |= self.nodes[at].children.clone().any(|child| has[child]);
         }
         has
+    }
+}
+
+/// How the keys of a trie are written: as alternatives in the order of the branches, each key behind those that begin
+/// with it.
+pub struct NestedAlternatives<'t> {
+    /// The bytes that a node adds to the path of its parent.
+    pub label: &'t dyn Fn(usize) -> &'t [u8],
+    pub branches: &'t dyn Fn(usize) -> Vec<usize>,
+    pub is_key: &'t dyn Fn(usize) -> bool,
+}
+
+impl NestedAlternatives<'_> {
+    /// Writes what follows the path of a node with these branches: `a(?:b|c|)`. Returns the depth of the groups written.
+    pub fn write(&self, branches: &[usize], is_key: bool, out: &mut Vec<u8>) -> usize {
+        let is_group = branches.len() > 1 || is_key && !branches.is_empty();
+        if is_group {
+            out.extend_from_slice(b"(?:");
+        }
+        let mut depth = 0;
+        for (number, &child) in branches.iter().enumerate() {
+            if number > 0 {
+                out.push(b'|');
+            }
+            (self.label)(child).iter().for_each(|byte| escape(*byte, out));
+            depth = depth.max(self.write(&(self.branches)(child), (self.is_key)(child), out));
+        }
+        if is_group {
+            out.extend_from_slice(if is_key { b"|)" } else { b")" });
+        }
+        depth + usize::from(is_group)
     }
 }
 

@@ -4,6 +4,11 @@
 //! translator, the index over patterns, and the model of nginx's hash. Patterns that have been read already may be
 //! passed in ([`Facts::patterns`]); they are used only for equal texts.
 //!
+//! Of the three readers of the rewrite module in this crate, this is the *prover*: it reads rules and what replaces them
+//! ([`target`]), and runs both on the strings that decide ([`effect`]). It is separate from the planner
+//! ([`crate::rewrite`]), whose faults it is to find, and from the model ([`crate::request`]), which answers for one
+//! request where the proof answers for all.
+//!
 //! # Theorem
 //!
 //! A run is a sequence of rules r1..rn that each end the script. L(i) are the strings rule i matches; P(u) is the first

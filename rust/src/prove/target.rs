@@ -1,4 +1,5 @@
-//! The replacement and the flag of a `rewrite`, read as `ngx_http_rewrite` and `ngx_http_script_compile` read them.
+//! The replacement and the flag of a `rewrite`, read as `ngx_http_rewrite` and `ngx_http_script_compile` read them: the
+//! prover's reading, which the planner has no part in ([`super`]).
 
 use std::borrow::Cow;
 
@@ -16,9 +17,7 @@ impl End {
     /// The end that a replacement and a flag cause. `None` if the rule does not end the script, or ends it in another
     /// way.
     pub fn of(replacement: &[u8], flag: Option<&[u8]>) -> Option<End> {
-        let redirects = replacement.starts_with(b"http://")
-            || replacement.starts_with(b"https://")
-            || replacement.starts_with(b"$scheme");
+        let redirects = is_redirect(replacement);
         match flag {
             Some(b"permanent") => Some(End::Redirect(301)),
             Some(b"redirect") => Some(End::Redirect(302)),
@@ -28,6 +27,11 @@ impl End {
             _ => None,
         }
     }
+}
+
+/// Whether a replacement redirects whatever its flag is (`ngx_http_rewrite`): its text is compared, not its value.
+fn is_redirect(replacement: &[u8]) -> bool {
+    [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| replacement.starts_with(start))
 }
 
 /// A piece of a replacement.

@@ -4,6 +4,12 @@
 //! result is an [`outcome`]: the response, or the handler and the URI that reaches it, or the reason why the outcome is
 //! unknown. It also has the steps that led there.
 //!
+//! Of the three readers of the rewrite module in this crate, this is the *model*: it runs all statements of a site as
+//! nginx does, for one request after the other. The planner ([`crate::rewrite`]) reads only rules that it may replace,
+//! and the prover ([`crate::prove`]) only those and what replaces them, for all requests at once. The model shares
+//! nothing with either, because tests compare the rules before and after with it: a fault of the planner or the prover
+//! must not be its fault, too.
+//!
 //! The model never guesses. A statement that it does not understand is [`site::Opaque`]. If the answer depends on the
 //! [`world`] (whether a file exists, what an upstream answers) and the world does not say, the outcome is unknown.
 

@@ -1,4 +1,8 @@
 //! The replacement and flag of one `rewrite`, read as `ngx_http_rewrite` and `ngx_http_script_compile` read them.
+//!
+//! Of the three readers of the rewrite module in this crate, this is the *planner's*: it keeps the text of a replacement,
+//! to write it again, and runs nothing. The prover has its own ([`crate::prove::target`]), so that a rule that the
+//! planner misreads does not pass the proof; the model of requests ([`crate::request`]) runs whole scripts.
 
 use std::borrow::Cow;
 

@@ -2,7 +2,8 @@
 //!
 //! They consist of literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
 
-use crate::pattern_text::{DEEPEST, LONGEST, escape, most, token_length};
+use crate::maps::trie::{NestedAlternatives, Trie};
+use crate::pattern_text::{DEEPEST, LONGEST, most, token_length};
 
 /// The start and end of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,36 +42,15 @@ fn fitting(literals: &[&[u8]], style: PatternStyle) -> Option<Vec<u8>> {
 fn pattern(literals: &[&[u8]], style: PatternStyle) -> (Vec<u8>, usize) {
     let mut out = Vec::new();
     out.extend_from_slice(if style.any_case { b"(?i)^" } else { b"^" });
-    let depth = node(literals, 0, &mut out);
+    let nodes = Trie::uncounted(literals).nodes;
+    let alternatives = NestedAlternatives {
+        label: &|at| &literals[nodes[at].under.start][nodes[at].above..nodes[at].depth],
+        branches: &|at| nodes[at].children.clone().collect(),
+        is_key: &|at| !nodes[at].own.is_empty(),
+    };
+    let depth = alternatives.write(&(alternatives.branches)(0), false, &mut out);
     out.extend_from_slice(if style.dollar { b"$" } else { b"\\z" });
     (out, depth)
-}
-
-/// Writes what follows the first `at` bytes, which all the literals share. Returns the depth of the groups written.
-fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
-    let shared = shared(literals, at);
-    literals[0][at..shared].iter().for_each(|byte| escape(*byte, out));
-    if literals.len() == 1 {
-        return 0;
-    }
-    let (ends, longer) = literals.split_at(usize::from(literals[0].len() == shared));
-    out.extend_from_slice(b"(?:");
-    let mut depth = 0;
-    for (number, branch) in longer.chunk_by(|literal, next| literal[shared] == next[shared]).enumerate() {
-        if number > 0 {
-            out.push(b'|');
-        }
-        depth = depth.max(node(branch, shared, out));
-    }
-    out.extend_from_slice(if ends.is_empty() { b")" } else { b"|)" });
-    depth + 1
-}
-
-/// The length of the common prefix of the literals. They are in ascending order, so the first and the last determine
-/// it.
-fn shared(literals: &[&[u8]], at: usize) -> usize {
-    let (first, last) = (literals[0], literals[literals.len() - 1]);
-    at + first[at..].iter().zip(&last[at..]).take_while(|(left, right)| left == right).count()
 }
 
 #[cfg(test)]

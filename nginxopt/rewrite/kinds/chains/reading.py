@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterator
 
 from nginxopt.config import Block, Comment, Config, Directive, File
 from nginxopt.records import record
+from nginxopt.semantics.values import is_url
 from nginxopt.text import encode
 
 FEWEST = 8
 """Evaluating fewer conditions is faster than a lookup: a condition takes 550 to 950 instructions, a lookup 4,400."""
 
 _VARIABLE = re.compile(r"\$\w+")
-_URL = ("http://", "https://", "$scheme")
 _OURS = re.compile(r"\$(?:\w+_c[0-9]+_(?:answer|class)|nxo_[0-9a-f]{8}__answer)")
 """The variables by which the result of an earlier compilation selects its answer."""
 _PLACES = frozenset(["server", "location"])
@@ -138,14 +138,14 @@ def condition(directive: Directive) -> Condition | None:
 def answer_of(words: tuple[str, ...]) -> Answer | None:
     """Return a statement as `Answer`; None if no condition of a chain may have it."""
     match words:
-        case ("return", url) if url.startswith(_URL):
+        case ("return", url) if is_url(url):
             return ("return", "302"), url
         case ("return", code, *text) if re.fullmatch("[0-9]{1,3}", code) and len(text) <= 1:
             return ("return", code), (text[0] if text else "") or None
         case ("set", name, text) if re.fullmatch(r"\$\w+", name):
             return ("set", name), text or None
         case ("rewrite", pattern, target, *flags) if pattern in _ANY and len(flags) <= 1:
-            ends = flags[0] in _ENDING if flags else target.startswith(_URL)
+            ends = flags[0] in _ENDING if flags else is_url(target)
             return (words, None) if ends else None
     return None
 

@@ -33,10 +33,12 @@ from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import RegexLocation, holds_locations, is_known, regex_location
 
 _REFUTATIONS = {
-    "sets-a-name": "the pattern of a group sets a variable",
-    "unknown": "it is not known what the pattern of a group matches, or PCRE may give up on it",
-    "turns-away": "the pattern of a group turns away what a location in it matches",
-    "too-wide": "the pattern of a group may match what no location in it matches, or PCRE may give up on one of them",
+    _native.UnionFault.SETS_A_NAME: "the pattern of a group sets a variable",
+    _native.UnionFault.UNKNOWN: "it is not known what the pattern of a group matches, or PCRE may give up on it",
+    _native.UnionFault.TURNS_AWAY: "the pattern of a group turns away what a location in it matches",
+    _native.UnionFault.TOO_WIDE: (
+        "the pattern of a group may match what no location in it matches, or PCRE may give up on one of them"
+    ),
 }
 
 

@@ -21,6 +21,7 @@ from nginxopt.rewrite.kinds.rules.sections import Phase
 from nginxopt.rewrite.kinds.rules.text import EmittedRun, emitted
 from nginxopt.rewrite.requests import sample
 from nginxopt.rewrite.scene import Scene, SceneSide, has_auth_request, reasons, unknown_variables
+from nginxopt.rewrite.surroundings import Entering
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
 
@@ -144,7 +145,7 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         run = compiled.run
         # In a location with `try_files`, groups have no rules with `break`, and filters match only if a rule does.
         is_in_if = run.native.grouped or run.native.filtered
-        tries_files = not (is_in_if and run.phase == "location" and run.place.entering == "all")
+        tries_files = not (is_in_if and run.phase == "location" and run.place.entering == Entering.ALL)
         maps = sizes.text(emission.sizes) + compiled.maps
         yield _Question(before, after, maps, run.phase, captures, (run,), tries_files)
 

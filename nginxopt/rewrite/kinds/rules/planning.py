@@ -16,6 +16,7 @@ from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, Statem
 from nginxopt.rewrite.kinds.rules import sections
 from nginxopt.rewrite.kinds.rules.sections import Phase, Rewrites, RulesPlace, Section
 from nginxopt.rewrite.options import Options, Readings
+from nginxopt.rewrite.surroundings import Entering
 from nginxopt.text import Edit, Source, Span
 
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
@@ -344,7 +345,7 @@ def _part(rewrites: Rewrites, options: Options) -> RulesOfFile:
         barriers += [(span.start, span.end, "internal-error") for part in rewrites.sections[place] for span in part]
     if rewrites.inside_if:
         _native_runs(
-            rewrites, RulesPlace("location", "nothing"), (rewrites.inside_if,), options
+            rewrites, RulesPlace("location", Entering.NOTHING), (rewrites.inside_if,), options
         )  # only raises its errors
     runs.sort(key=lambda run: run.first)
     return RulesOfFile(rewrites, tuple(runs), tuple(sorted(barriers)))
@@ -367,7 +368,7 @@ def _native_runs(
             captures_matter=rewrites.captures_matter,
             readings=options.readings,
             bound=options.bound,
-            entering=place.entering if options.groups else "nothing",
+            entering=place.entering if options.groups else Entering.NOTHING,
             for_remark=options.for_remark,
             share=options.effort,
         )

@@ -169,9 +169,9 @@ def _gather(
 def _entering(block: Block, phase: Phase, gathered: _Gathered, *, is_location: bool) -> Entering:
     """Return which rules may be put into an `if` in a block; none in a location that is only partly known."""
     if phase == "server":
-        return "all"
+        return Entering.ALL
     headers_inherited = gathered.headers_inherited
-    return surroundings.of_location(block, headers_inherited=headers_inherited) if is_location else "nothing"
+    return surroundings.of_location(block, headers_inherited=headers_inherited) if is_location else Entering.NOTHING
 
 
 def _stems(block: Block) -> set[str]:
