@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib import resources
+from typing import Any
 
-import jsonschema
 import pytest
 
 from nginxopt.bench.report import html, numbers, table
@@ -14,17 +13,17 @@ from nginxopt.bench.result import Ratio, to_json
 from nginxopt.bench.saved import from_json
 from nginxopt.errors import InputError
 from tests.bench.samples import result
+from tests.schemas import schema, validate, validator
 
-SCHEMA = json.loads((resources.files("nginxopt") / "schemas" / "bench-result.json").read_text())
+SCHEMA = schema("bench-result")
 
 
 def test_the_schema_describes_a_result() -> None:
     """The JSON of a result follows the schema, which says what each of its fields is."""
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
     document = json.loads(to_json(result(gates=("p50<=1x",))))
     document["provenance"] = dict.fromkeys(("date", "nginxopt", "kernel", "architecture", "cpu", "runner"), "")
     document["provenance"] |= {"command": [], "cpus": 1, "memory": 1, "load": [1.5]}
-    jsonschema.validate(document, SCHEMA)
+    validate(document, "bench-result")
     assert document["complete"]
     assert document["attacks"][0]["load"]["rate"] == 100
     # What the load generator saw stands among the fields of its sample, in the order of the first results.
@@ -39,7 +38,7 @@ def test_table() -> None:
     assert "FAILED  p50<=0.4x: 0.5 (after over before, case), 25.0% beyond the limit" in text
 
 
-WORKERS = {
+WORKERS: dict[str, Any] = {
     "load_workers": [
         {"address": f"tcp://10.0.0.{number}:1", "host": "a", "cpus": 2, "vegeta": "vegeta 1"} for number in (1, 2)
     ],
@@ -68,9 +67,9 @@ def test_load_workers_are_told() -> None:
     assert "Lost: none, case, round 2: load worker tcp://10.0.0.2:1 is gone." in text
     page = html.render(read)
     assert '<p class="bad">Lost: none, case, round 2' in page
-    schema = SCHEMA["properties"]["provenance"]["properties"]
+    properties = SCHEMA["properties"]["provenance"]["properties"]
     for name, value in WORKERS.items():
-        jsonschema.validate(value, schema[name])
+        validator(properties[name]).validate(value)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 RULES = b"""# old pages
 rewrite ^/about$ https://www.example.com/about-us permanent;
@@ -45,11 +42,6 @@ class Ran:
 def snapshot(folder: Path) -> dict[str, bytes]:
     """All files below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def schema() -> Any:
-    """The schema of the report."""
-    return json.loads(files("nginxopt").joinpath("schemas/rewrite-report.json").read_bytes())
 
 
 MISSING = b"""events {}

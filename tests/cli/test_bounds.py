@@ -24,8 +24,7 @@ from nginxopt.rewrite import Options
 from nginxopt.rewrite.compilation import Plan, plan
 from nginxopt.rewrite.proving import proved
 from nginxopt.version import Version
-
-PATIENCE = 60.0  # seconds; it takes a few milliseconds, unless the machine is busy
+from tests.support import PATIENCE
 
 
 class LeftError(Exception):

@@ -17,6 +17,7 @@ from nginxopt import cli
 from nginxopt.config.layout import replace
 from nginxopt.lint import Finding, Fix, Model, Rule, Safety, Severity, baseline
 from nginxopt.lint.catalogue import catalogue
+from tests.support import PATIENCE
 
 SLOW = """events {}
 http {
@@ -69,7 +70,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Cap
 def piped(text: str, *args: str) -> Ran:
     """Run `nginxopt lint` with a text as standard input, in the working directory."""
     command = [sys.executable, "-m", "nginxopt", "lint", *OPTIONS, *args]
-    ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 

@@ -11,7 +11,7 @@ import pytest
 from nginxopt import cli
 from nginxopt.cli import rewrite_to_map
 from nginxopt.errors import OutputError
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 RULES = "fixtures/fec/redirects-sers.conf"
 COMMANDS = [
@@ -33,7 +33,7 @@ COMMANDS = [
 def run(command: list[str], redirection: str) -> tuple[int, str]:
     """The exit status of a command with a redirection of the shell, and what it says on standard error."""
     line = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "nginxopt", *command]
-    ended = subprocess.run(line, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    ended = subprocess.run(line, cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False)
     return ended.returncode, ended.stderr.decode()
 
 
@@ -60,7 +60,7 @@ def test_closed_output(command: list[str]) -> None:
 def test_nobody_reads(command: list[str]) -> None:
     """A closed pipe ends a command in silence, as SIGPIPE does."""
     line = f"(sleep 0.1; {' '.join([sys.executable, '-m', 'nginxopt', *command])}; echo $? >&2) | true"
-    ended = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, timeout=120, check=False)
+    ended = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False)
     assert ended.stderr == b"141\n"
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 import json
 import sys
-from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 
 from nginxopt.request.report import FORMATS
 from nginxopt.request.report import json as json_report
 from nginxopt.request.report.model import TestReport
+from tests.schemas import validate
 
 CONF = """\
 events { }
@@ -145,7 +144,7 @@ def test_json(run: Any) -> None:
     """The report follows its schema, and has all there is of a problem."""
     ran = run("test", "nginx.conf", "mixed.csv", "--format", "json", "--target-version", "1.22.1")
     report = json.loads(ran.out)
-    jsonschema.validate(report, json.loads(files("nginxopt").joinpath("schemas/test-report.json").read_bytes()))
+    validate(report, "test-report")
     assert (ran.status, report["rows"], report["passed"], report["failed"], report["unknown"]) == (1, 9, 5, 3, 1)
     assert report["version"] == json_report.VERSION
     assert report["problems"][0] == {

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import validate
 
 from nginxopt.cli import rules_new
 from nginxopt.lint.report import FORMATS
+from tests.schemas import validate
 from tests.support import ROOT
 
 ACME = ROOT / "fixtures" / "acme-nginx-rules" / "acme_nginx_rules"
@@ -59,7 +59,7 @@ def test_every_report_has_them(run: Any, format_: str) -> None:
     assert "None" not in out
     if format_ == "json":
         report = json.loads(out)
-        validate(report, json.loads((ROOT / "nginxopt" / "schemas" / "lint-report.json").read_text()))
+        validate(report, "lint-report")
         assert {finding["rule"]: finding["url"] is None for finding in report["diagnostics"]} == {
             "acme-no-autoindex": True,
             "gzip-level": False,

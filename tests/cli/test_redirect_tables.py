@@ -7,15 +7,14 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from nginxopt.rewrite.tables import TableEmission, emission
 from tests.cli.compiling import snapshot
+from tests.schemas import validate
 from tests.tables import NAMES, SAMPLES
 
 TABLE = b"from,to\n/old,/new\n/new,/newest\n/a,/b\n/a,/b\n/old page,https://x.example/\n"
@@ -154,7 +153,7 @@ def test_report(run: Any, kind: Any, tmp_path: Path) -> None:
     ran = run("rewrite-to-map", NAMES[kind], *arguments)
     assert ran.status == 0
     report = json.loads(ran.out)
-    jsonschema.validate(report, json.loads(files("nginxopt").joinpath("schemas/table-report.json").read_bytes()))
+    validate(report, "table-report")
     assert (report["kind"], report["skipped"], report["proof"]["status"]) == (kind, [], "proved")
     assert report["rows"] >= report["answered"] > 0
 

@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from nginxopt.rewrite import proving
 from nginxopt.rewrite.kinds.kind import Refutation
-from tests.cli.compiling import RULES, schema, snapshot
+from tests.cli.compiling import RULES, snapshot
+from tests.schemas import validate
 
 
 def test_bytes_that_are_not_utf8(run: Any, rules: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_refuted_proof_writes_nothing(run: Any, rules: Path, monkeypatch: pytest
     assert "(for the URI /a%20b)" in ran.err
     assert "report it" in ran.err
     report = json.loads((tmp_path / "report.json").read_bytes())
-    jsonschema.validate(report, schema())
+    validate(report, "rewrite-report")
     assert report["proof"]["status"] == "refuted"
     assert report["proof"]["counterexample"] == "/a%20b"
     assert rules.read_bytes() == RULES

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from tests.cli.compiling import schema, snapshot
+from tests.cli.compiling import snapshot
+from tests.schemas import validate
 from tests.support import the_nginx
 
 ROWS = "".join(f'"~^/archive/{number}-.*$" /news/{number};\n' for number in range(60))
@@ -78,7 +78,7 @@ def test_the_report(run: Any, site: Path) -> None:
     """Rewrites and patterns of maps count alike."""
     assert run("rewrite-to-map", "nginx.conf", "--check", "-q", "--report", "report.json").status == 1
     report = json.loads((site / "report.json").read_bytes())
-    jsonschema.validate(report, schema())
+    validate(report, "rewrite-report")
     assert report["cost"]["before"] == {"far": 63, "near": 63, "worst": 63}
     assert report["cost"]["after"]["worst"] < 10
     assert report["proof"]["rows"] == 61

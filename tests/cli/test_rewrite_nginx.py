@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from tests.cli.compiling import MISSING, RULES, schema
+from tests.cli.compiling import MISSING, RULES
+from tests.schemas import validate
 from tests.support import the_nginx
 
 
@@ -24,7 +24,7 @@ def test_nginx_is_asked(run: Any, rules: Path, tmp_path: Path) -> None:
     assert ran.status == 0
     assert "requests, no difference" in ran.err
     report = json.loads((tmp_path / "report.json").read_bytes())
-    jsonschema.validate(report, schema())
+    validate(report, "rewrite-report")
     assert report["nginx"]["requests"] > 100
     assert report["nginx"]["mismatches"] == 0
 

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.rewrite import premises
-from tests.cli.compiling import MISSING, RULES, schema
+from tests.cli.compiling import MISSING, RULES
+from tests.schemas import validate
 
 ROWS = b"".join(b"~^/page/%d/ /p%d;\n" % (number, number) for number in range(1_200))
 
@@ -34,7 +34,7 @@ def test_maps_with_regular_expressions_are_reported(run: Any, tmp_path: Path) ->
         " evaluated again, or is not known  [unstable-source]"
     )
     report = json.loads((tmp_path / "report.json").read_bytes())
-    jsonschema.validate(report, schema())
+    validate(report, "rewrite-report")
     assert [(entry["variable"], entry["rows"], entry["reason"]) for entry in report["maps"]] == [
         ("$new", 1_201, None),
         ("$few", 1, "not-worse"),
@@ -80,7 +80,7 @@ def test_a_missing_include_is_reported(run: Any, tmp_path: Path, mode: str) -> N
     assert "    nginx.conf:6 includes part.conf\n" in summary
     assert f"  premise  {premises.MISSING_SIZES}\n" in summary
     report = json.loads((tmp_path / "report.json").read_bytes())
-    jsonschema.validate(report, schema())
+    validate(report, "rewrite-report")
     assert report["missing"] == [
         {"file": "nginx.conf", "line": 3, "includes": "mime.types"},
         {"file": "nginx.conf", "line": 6, "includes": "part.conf"},

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from tests.cli.compiling import schema
+from tests.schemas import validate
 
 
 def tried(patterns: int) -> dict[str, int]:
@@ -21,7 +20,7 @@ def test_report(run: Any, rules: Path, tmp_path: Path) -> None:
     """The report follows its schema, and its figures add up."""
     assert run("rewrite-to-map", rules.name, "-q", "--report", "report.json", "-o", "out").status == 0
     report = json.loads((tmp_path / "report.json").read_bytes())
-    jsonschema.validate(report, schema())
+    validate(report, "rewrite-report")
     assert (report["rules"], report["moved"]) == (8, 3)
     assert [(kept["line"], kept["reason"]) for kept in report["kept"]] == [
         (5, "wildcard"),
@@ -64,7 +63,7 @@ def test_report_of_declared_differences(run: Any, rules: Path) -> None:
     flags = ["--literal-dots", "--literal-ends", "--ignore-case", "--drop-newline-twins"]
     ran = run("rewrite-to-map", rules.name, *flags, "--report", "-", "--check")
     report = json.loads(ran.out)
-    jsonschema.validate(report, schema())
+    validate(report, "rewrite-report")
     assert {difference["option"]: difference["rules"] for difference in report["declared_differences"]} == {
         "--ignore-case": 6,
         "--literal-dots": 2,

@@ -14,9 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import ended
-
-PATIENCE = 60.0  # seconds; it takes less than one, unless the machine is busy
+from tests.support import PATIENCE, ended
 
 RULES = b"rewrite ^/a/(.*)$ /b/$1 last;\n" * 3
 CONF = b"events {}\nhttp {\n  server {\n    listen 127.0.0.1:8080;\n    include rules.conf;\n  }\n}\n"

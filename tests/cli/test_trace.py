@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from nginxopt.request import real
 from tests.cli.compiling import Ran
+from tests.schemas import validate
 from tests.support import the_nginx
 
 Run = Callable[..., Ran]
@@ -41,7 +40,6 @@ http {
     }
 }
 """
-SCHEMA = json.loads(files("nginxopt").joinpath("schemas/trace.json").read_bytes())
 
 
 @pytest.fixture
@@ -61,7 +59,7 @@ def form(ran: Ran) -> dict[str, Any]:
     """The trace as JSON, which the schema allows."""
     assert ran.status == 0, ran.err
     result: dict[str, Any] = json.loads(ran.out)
-    jsonschema.validate(result, SCHEMA)
+    validate(result, "trace")
     return result
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from tests.cli.test_expectations import CONF
+from tests.schemas import validate
 
 LINE = '192.0.2.1 - - [10/Oct/2024:13:55:36 +0000] "GET {} HTTP/1.1" 200 0 "-" "-"\n'
 
@@ -94,7 +93,7 @@ def test_json(run: Any) -> None:
     """The report follows its schema, and has all that is not used, too."""
     ran = run("trace", "nginx.conf", "--requests", "access.log", "--format", "json", "--target-version", "1.22.1")
     report = json.loads(ran.out)
-    jsonschema.validate(report, json.loads(files("nginxopt").joinpath("schemas/usage-report.json").read_bytes()))
+    validate(report, "usage-report")
     assert (report["requests"], report["lines"], report["malformed"]) == (4, 6, 1)
     assert report["broken"] == {"lines": 1, "first": [5]}
     assert [rule["requests"] for rule in report["rules"]] == [2, 1, 0, 0, 0, 0, 0, 0]
@@ -103,7 +102,7 @@ def test_json(run: Any) -> None:
     }  # fmt: skip
     ran = run("trace", "nginx.conf", "--requests", "urls.txt", "--format", "json")
     report = json.loads(ran.out)
-    jsonschema.validate(report, json.loads(files("nginxopt").joinpath("schemas/usage-report.json").read_bytes()))
+    validate(report, "usage-report")
     assert [unknown["place"] and unknown["place"]["line"] for unknown in report["unknown"]] == [19, None]
 
 

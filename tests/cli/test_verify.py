@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from tests.cli.compiling import Ran
+from tests.schemas import validate
 
 Run = Callable[..., Ran]
 
@@ -26,7 +25,6 @@ http {
     }
 }
 """
-SCHEMA = json.loads(files("nginxopt").joinpath("schemas/verify.json").read_bytes())
 
 
 @pytest.fixture
@@ -44,7 +42,7 @@ def verify(run: Run, tmp_path: Path) -> Callable[..., Ran]:
 def form(ran: Ran) -> dict[str, Any]:
     """The result as JSON, which the schema allows."""
     result: dict[str, Any] = json.loads(ran.out)
-    jsonschema.validate(result, SCHEMA)
+    validate(result, "verify")
     return result
 
 

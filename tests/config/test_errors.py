@@ -19,7 +19,7 @@ from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 from nginxopt.text import decode
 from tests.config.texts import refused, tree, write
-from tests.support import nginx_test_in
+from tests.support import PATIENCE, nginx_test_in
 
 
 def test_an_error_as_it_is_shown() -> None:
@@ -158,7 +158,9 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         "except InputError as error:\n print(error.nginx)"
     )
     import_first = f"import nginxopt.config.configuration, os\nif os.getuid() == 0: os.setuid(65534)\n{code}"
-    run = subprocess.run([sys.executable, "-c", import_first, str(path)], capture_output=True, check=True, timeout=60)
+    run = subprocess.run(
+        [sys.executable, "-c", import_first, str(path)], capture_output=True, check=True, timeout=PATIENCE
+    )
     assert run.stdout.decode() == f'open() "{path}" failed (13: Permission denied)\n'
 
 
@@ -235,7 +237,7 @@ def test_the_package_is_lazy() -> None:
         "nginxopt.load\n"
         "print([name in sys.modules for name in names])"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE)
     assert run.stdout.decode().split(os.linesep)[:2] == ["[False, False, False]", "[True, True, True]"]
     assert nginxopt.Config is Config
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -12,8 +12,7 @@ import pytest
 from nginxopt.bench.runner import engine as engines
 from nginxopt.bench.runner.engine import Engine
 from nginxopt.errors import MissingError
-
-_BASE_SECONDS = 600
+from tests.support import PATIENCE
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +31,7 @@ def base_image(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     tag = f"nginxopt-base:{release}"
     if not engine.has_image(tag):
         _make(engine, tag, release, tmp_path_factory.mktemp("base"))
-    tried = engine.run("run", "--rm", tag, "true", seconds=_BASE_SECONDS)
+    tried = engine.run("run", "--rm", tag, "true", seconds=PATIENCE)
     if tried.status:
         pytest.skip(f"no containers here: {tried.last()}")
     return tag
@@ -54,7 +53,7 @@ def _make(engine: Engine, tag: str, release: str, folder: Path) -> None:
     build = subprocess.run(
         ["debootstrap", "--variant=minbase", release, str(folder / "root")],
         capture_output=True,
-        timeout=_BASE_SECONDS,
+        timeout=PATIENCE,
         check=False,
     )
     if build.returncode:

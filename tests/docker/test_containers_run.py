@@ -21,12 +21,11 @@ from nginxopt.bench.runner.compose import Compose
 from nginxopt.bench.runner.engine import Engine
 from nginxopt.bench.scenario import Asks, ExpectedResponse, Experiment, Node, Target, Variant, VariantPair
 from nginxopt.errors import InputError, MissingError, RunError
-from tests.support import ended
+from tests.support import PATIENCE, ended
 
 pytestmark = pytest.mark.docker
 leaves_nothing = pytest.mark.usefixtures("project")
 
-RUN_SECONDS = 300
 CLI = [sys.executable, "-m", "nginxopt", "bench"]
 
 CONFIG = b"""
@@ -75,14 +74,14 @@ def left(engine: Engine, project: str) -> str:
 
 def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def project_in(engine: Engine, folder: Path) -> str:
     """The project whose compose.yaml lies in a folder, as soon as its load generator runs."""
     there = f"label=com.docker.compose.project.working_dir={folder}"
     form = '{{.Label "com.docker.compose.project"}}'
-    deadline = time.monotonic() + RUN_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         load = "label=com.docker.compose.service=load"
         projects = engine.ask("ps", "--filter", there, "--filter", load, "--format", form).split()
@@ -94,7 +93,7 @@ def project_in(engine: Engine, folder: Path) -> str:
 
 def wait_until_gone(engine: Engine, project: str) -> None:
     """Wait until nothing is left of a project."""
-    deadline = time.monotonic() + RUN_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while left(engine, project) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert left(engine, project) == ""
@@ -242,7 +241,7 @@ def test_an_interrupted_run_leaves_nothing(
     with ended(subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)) as running:
         project = project_in(engine, tmp_path / "r.run")
         running.send_signal(number)
-        running.communicate(timeout=RUN_SECONDS)
+        running.communicate(timeout=PATIENCE)
     if number == signal.SIGKILL:  # then a process that outlives it does it
         wait_until_gone(engine, project)
     assert left(engine, project) == ""
@@ -259,7 +258,7 @@ def test_an_interrupted_folder_leaves_nothing(base_image: str, engine: Engine, t
     ) as running:
         project = project_in(engine, tmp_path / "made")
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
-        output = running.communicate(timeout=RUN_SECONDS)[0].decode()
+        output = running.communicate(timeout=PATIENCE)[0].decode()
     assert running.returncode == 130, output
     assert left(engine, project) == ""
 

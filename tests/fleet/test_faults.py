@@ -30,11 +30,10 @@ from nginxopt.fleet.running import FleetRun
 from nginxopt.fleet.sources import find
 from nginxopt.system import cluster
 from tests.fleet.fleets import FOUND, in_threads, rows
-from tests.support import ended
+from tests.support import PATIENCE, ended
 
 pytestmark = [pytest.mark.slow, pytest.mark.extended, pytest.mark.no_cover]
 
-PATIENCE = 240  # seconds; a busy machine is no failure
 
 _RULE = '''"""This host is asked about
 

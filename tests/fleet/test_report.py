@@ -9,14 +9,13 @@ from typing import Any
 import html5lib
 import pytest
 from click.testing import CliRunner
-from jsonschema import Draft202012Validator
 
 from benchmarks import drifting
 from nginxopt.cli import nginxopt
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet.report.groups import OTHERS, grouped_by
 from tests.fleet.fleets import BROKEN, SITE, lint, tree
-from tests.support import ROOT
+from tests.schemas import validate
 
 pytestmark = pytest.mark.usefixtures("workers")
 
@@ -37,8 +36,7 @@ def _report(*args: str) -> str:
 
 def _json(*args: str) -> dict[str, Any]:
     report: dict[str, Any] = json.loads(_report("--format", "json", *args))
-    schema = json.loads((ROOT / "nginxopt" / "schemas" / "fleet-report.json").read_text())
-    Draft202012Validator(schema).validate(report)
+    validate(report, "fleet-report")
     return report
 
 

@@ -2,59 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nginxopt.errors import DefectError, InputError
 from nginxopt.format import IndentStyle, edits, formatted
 from nginxopt.format import formatting as module
 from nginxopt.text import Edit, Source, Span, apply
+from tests.cases import cases, expect
 
-CASES = {
-    "an indentation step for each block": (
-        b"http {\nserver {\nlisten 80;\n}\n}\n",
-        b"http {\n    server {\n        listen 80;\n    }\n}\n",
-    ),
-    "one directive a line": (b"a 1; b 2; c { d; e; } f;\n", b"a 1;\nb 2;\nc {\n    d;\n    e;\n}\nf;\n"),
-    "nothing is aligned": (
-        b"map $a $b {\n  default   0;\n  /long      1;  # c\n}\n",
-        b"map $a $b {\n    default 0;\n    /long 1; # c\n}\n",
-    ),
-    "a blank before a brace, none before an end": (b"a{b ;}\nc\n{\nd\n;\n}\n", b"a {\n    b;\n}\nc {\n    d;\n}\n"),
-    "an empty block": (b"a {}\nb { }\nc {\n\n}\n", b"a {}\nb {}\nc {}\n"),
-    "a block with a comment is not empty": (b"a { # c\n}\nb {\n# d\n}\n", b"a { # c\n}\nb {\n    # d\n}\n"),
-    "one empty line at most": (b"\n\na;\n\n\n\nb;\n \t\nc {\n\n\nd;\n\n}\n\n\n", b"a;\n\nb;\n\nc {\n    d;\n}\n"),
-    "a comment at the end of a line": (
-        b"a;# 1\nb {# 2\nc;   # 3\n}   # 4\n",
-        b"a; # 1\nb { # 2\n    c; # 3\n} # 4\n",
-    ),
-    "a comment on its line": (
-        b"# 1\n  # 2\na {\n# 3\nb;\n     # 4\n}\n",
-        b"# 1\n# 2\na {\n    # 3\n    b;\n    # 4\n}\n",
-    ),
+ODD = {
     "blanks behind a comment": (b"# 1 \t\na; # 2  ", b"# 1\na; # 2\n"),
-    "words on lines of their own": (
-        b"log_format m '$a '\n                '$b'\n\n\n   \"$c\"\n;\n",
-        b"log_format m '$a '\n    '$b'\n\n    \"$c\";\n",
-    ),
-    "comments between words": (
-        b"server_name a # 1\n# 2\nb # 3\n;\nlocation / # 4\n{\nc;\n}\n",
-        b"server_name a # 1\n    # 2\n    b # 3\n;\nlocation / # 4\n{\n    c;\n}\n",
-    ),
-    "quoted text": (
-        b"a \"  x;\n  {  # }\t\"   '\n' ;\n",
-        b"a \"  x;\n  {  # }\t\" '\n';\n",
-    ),
-    "escapes and variables": (
-        b'a  \\;  ${b}   x\\ ;\nrewrite  ^/\\{2}$   "/a\\"b";',
-        b'a \\; ${b} x\\ ;\nrewrite ^/\\{2}$ "/a\\"b";\n',
-    ),
-    "a quote and a parenthesis": (b'if ($a = "b") {c;}', b'if ($a = "b") {\n    c;\n}\n'),
-    "a Lua block": (
-        b"a {content_by_lua_block{\n  x = '}'  -- }\n\n\n if y then { } end\n      }}\n",
-        b"a {\n    content_by_lua_block {\n  x = '}'  -- }\n\n\n if y then { } end\n      }\n}\n",
-    ),
     "no line end at the end": (b"a;", b"a;\n"),
-    "nothing at all": (b" \n\t\n", b""),
     "CRLF": (
         b"a {\r\nb;\n\r\n\r\n\r\n# c\r\nd; # e\r\n}",
         b"a {\r\n    b;\r\n\r\n    # c\r\n    d; # e\r\n}\r\n",
@@ -63,14 +23,6 @@ CASES = {
     "a carriage return alone is a blank": (b"a\rb;\rc;\r", b"a b;\nc;\n"),
     "any bytes": (b"a  \x00  \xff\xfe;\n#\xff\x00\n", b"a \x00 \xff\xfe;\n#\xff\x00\n"),
     "a byte order mark": (b"\xef\xbb\xbfuser   www;", b"\xef\xbb\xbfuser www;\n"),
-    "rows of maps and types": (
-        b"types{text/html html\n   htm;}\nsplit_clients $a $b{0.5%   .one;* '';}",
-        b"types {\n    text/html html\n        htm;\n}\nsplit_clients $a $b {\n    0.5% .one;\n    * '';\n}\n",
-    ),
-    "directives of which a suppression speaks": (
-        b"a; b; # nginxopt: ignore[x] c\nd;  e;\n# nginxopt: ignore[x] c\nf;  g {h;}\n",
-        b"a; b; # nginxopt: ignore[x] c\nd;\ne;\n# nginxopt: ignore[x] c\nf; g { h; }\n",
-    ),
     "a word as long as nginx's buffer": (b"y" * 4095 + b"{}", b"y" * 4095 + b"{}\n"),
     "a quoted word as long as nginx's buffer": (
         b"a  '" + b"y" * 4094 + b"'{b;}",
@@ -82,13 +34,31 @@ CASES = {
         b"a_by_lua_block {--" + b"y" * 5000 + b"\n}\n",
     ),
 }
+FOLDER = Path(__file__).parent / "cases"
+TEXTS = {path.stem: path.read_bytes() for path in FOLDER.glob("*.conf")} | {
+    name: before for name, (before, _) in ODD.items()
+}
+"""All texts that are laid out here."""
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_layout(name: str) -> None:
-    """A text becomes the layout that is documented, and stays as it is from then on."""
-    before, after = CASES[name]
+@pytest.mark.parametrize("case", cases(FOLDER))
+def test_layout(case: Path) -> None:
+    """A text becomes the layout that is documented (`cases/`), and stays as it is from then on."""
+    after = formatted(case.read_bytes())
+    expect(case, after)
+    stays(after)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_layout_of_odd_bytes(name: str) -> None:
+    """So does a text that an editor would not keep as it is."""
+    before, after = ODD[name]
     assert formatted(before) == after
+    stays(after)
+
+
+def stays(after: bytes) -> None:
+    """Check that a text has its layout already."""
     assert formatted(after) == after
     assert edits(Source("f", after)) == ()
 

@@ -16,6 +16,7 @@ from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.lint.probe import Effort, probe
 from nginxopt.system.upstream import UpstreamTarget
 from tests import origins
+from tests.support import PATIENCE
 
 QUICK = Effort(held=3, idle=0.3, wait=1.0)
 
@@ -52,7 +53,7 @@ def test_it_asks_a_handful() -> None:
 def run(*args: str) -> subprocess.CompletedProcess[str]:
     """What the command does."""
     command = [sys.executable, "-m", "nginxopt", "probe", "--idle", "0.2", "--wait", "2", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Rules about TLS, beyond the examples of their pages."""
+"""Rules about TLS, beyond the examples of their pages and `cases/`."""
 
 from __future__ import annotations
 
@@ -11,92 +11,6 @@ from tests.lintcheck import diagnose, fixed
 
 SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
 OFF = "ssl_session_tickets off;\n"
-
-FOUND = {
-    "a default server without a cache, for all servers of its address": (
-        "ssl-session-cache",
-        "server { listen 443 ssl; } server { listen 443 ssl; ssl_session_tickets off; ssl_session_cache shared:A:1m; }",
-        1,
-    ),
-    "builtin with one worker": (
-        "ssl-session-cache",
-        f"{OFF}ssl_session_cache builtin; server {{ listen 443 ssl; }}",
-        0,
-    ),
-    "a cache inherited": ("ssl-session-cache", f"{OFF}ssl_session_cache shared:A:1m; server {{ listen 443 ssl; }}", 0),
-    "no TLS": ("ssl-session-cache", f"{OFF}server {{ listen 80; }}", 0),
-    "the old `ssl on`, which newer versions refuse": ("ssl-session-cache", f"{OFF}server {{ listen 443; ssl on; }}", 0),
-    "an include that is not there may state a cache": (
-        "ssl-session-cache",
-        f"{OFF}include not-there.conf; server {{ listen 443 ssl; }}",
-        0,
-    ),
-    "an address of the machine itself": ("http2-missing", "server { listen 127.0.0.1:443 ssl; }", 0),
-    "a socket": ("http2-missing", "server { listen unix:a.sock ssl; }", 0),
-    "http2 for all servers": ("http2-missing", "http2 on; server { listen 443 ssl; }", 0),
-    "http2 off is meant": ("http2-missing", "server { listen 443 ssl; http2 off; }", 0),
-    "another server's listen": ("http2-missing", "server { listen 443 ssl; } server { listen 443 ssl http2; }", 0),
-    "another address": ("http2-missing", "server { listen 443 ssl; } server { listen 444 ssl http2; }", 1),
-    "no TLS, no HTTP/2": ("http2-missing", "server { listen 80; }", 0),
-    "ssl of another server": ("http2-missing", "server { listen 443 ssl http2; } server { listen 443; }", 0),
-    "a redirect by a rewrite": (
-        "http2-missing",
-        "server { listen 443 ssl; rewrite ^(.*)$ https://a.example$1 permanent; }",
-        0,
-    ),
-    "a redirect in the only location": (
-        "http2-missing",
-        "server { listen 443 ssl; location / { return 301 https://a.example; } }",
-        0,
-    ),
-    "a redirect of one location only": (
-        "http2-missing",
-        "server { listen 443 ssl; location /old { return 301 /new; } location / { } }",
-        1,
-    ),
-    "a redirect under a condition": (
-        "http2-missing",
-        "server { listen 443 ssl; if ($host = a) { return 301 https://b; } }",
-        1,
-    ),
-    "behind a proxy": ("http2-missing", "set_real_ip_from 10.0.0.1; server { listen 443 ssl; }", 0),
-    "machines with certificates": ("http2-missing", "server { listen 443 ssl; ssl_verify_client on; }", 0),
-    "a handshake that is rejected": ("http2-missing", "server { listen 443 ssl; ssl_reject_handshake on; }", 0),
-    "a cache of certificates": (
-        "ssl-cert-variable",
-        "ssl_certificate_cache max=9; server { ssl_certificate $a; ssl_certificate_key $a; }",
-        0,
-    ),
-    "no cache, and it is meant": (
-        "ssl-cert-variable",
-        "server { ssl_certificate $a; ssl_certificate_key $a; ssl_certificate_cache off; }",
-        0,
-    ),
-    "inherited by two servers, found once": (
-        "ssl-cert-variable",
-        "ssl_certificate $a; ssl_certificate_key $a; server { } server { listen 81; }",
-        1,
-    ),
-    "a cache that holds the keys": (
-        "ssl-session-tickets",
-        "ssl_session_cache shared:A:1m; server { listen 443 ssl; }",
-        0,
-    ),
-    "no tickets": ("ssl-session-tickets", f"{OFF}server {{ listen 443 ssl; }}", 0),
-    "a cache only in another server": (
-        "ssl-session-tickets",
-        "server { listen 443 ssl; } server { listen 443 ssl; ssl_session_cache shared:A:1m; }",
-        1,
-    ),
-    "16k as it is written": ("ssl-buffer-size", "ssl_buffer_size 16k; server { listen 443 ssl; }", 1),
-}
-
-
-@pytest.mark.parametrize("case", FOUND)
-def test_findings(case: str) -> None:
-    """The rule reports as often as expected."""
-    rule, http, number = FOUND[case]
-    assert len(diagnose(rule, SSL + http, context="http")) == number
 
 
 def test_a_builtin_cache_is_each_workers_own() -> None:

@@ -54,7 +54,7 @@ def test_the_settings_for_neovim_start_the_server(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=3 * PATIENCE,
+        timeout=PATIENCE,
     )
     assert "diagnostics" in done.stdout + done.stderr
 

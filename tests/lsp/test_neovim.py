@@ -107,7 +107,7 @@ def _neovim(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=4 * PATIENCE,
+        timeout=PATIENCE,
     )
 
 

@@ -25,10 +25,10 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from tests.nginx.sides import LIMIT, limited
+from tests.support import PATIENCE
 
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
-SECONDS = 120.0
 PHASES: tuple[Phase, ...] = ("server", "location")
 
 
@@ -72,7 +72,7 @@ def check(
         keys=[*uris, *keys(emission)],
         binary=binary,
         limit=REQUESTS,
-        seconds=SECONDS,
+        seconds=PATIENCE,
     )
     assert [str(mismatch) for mismatch in comparison.mismatches] == []
     assert comparison.warnings == ()

@@ -17,6 +17,7 @@ from nginxopt.system import nginx
 from nginxopt.system.nginx import Binary, Verdict
 from nginxopt.system.nginx.writes import defaults
 from nginxopt.text import Edit, Span, apply, encode
+from tests.support import PATIENCE
 
 _CERTIFICATES = {"ssl_certificate", "ssl_trusted_certificate", "ssl_client_certificate", "proxy_ssl_certificate",
                  "proxy_ssl_trusted_certificate", "grpc_ssl_certificate", "grpc_ssl_trusted_certificate"}  # fmt: skip
@@ -36,7 +37,7 @@ def certificate() -> dict[str, bytes]:
         command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
         command += ["-subj", "/CN=a.test", "-keyout", "key.pem", "-out", "cert.pem"]
         try:
-            subprocess.run(command, cwd=prefix, capture_output=True, timeout=60, check=True)
+            subprocess.run(command, cwd=prefix, capture_output=True, timeout=PATIENCE, check=True)
         except FileNotFoundError:
             pytest.skip("no openssl: install it to run these tests")
         return {name: (prefix / name).read_bytes() for name in ("cert.pem", "key.pem")}

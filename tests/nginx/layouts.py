@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.system import nginx
+from tests.support import PATIENCE
 
 LONG = "x" * 60
 """Longer than a key of nginx's own buckets may be."""
@@ -39,7 +40,7 @@ def output_of(binary: nginx.Binary, main: Path, *options: str) -> str:
     command = [binary.path, "-t", "-c", str(main.absolute()), "-g", f"pid {main.absolute()}.pid;", *options]
     if binary.version >= (1, 19, 5):
         command += ["-e", str(main.absolute()) + ".log"]
-    ended = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    ended = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
     text = (ended.stderr + ended.stdout).decode(errors="replace")
     assert ended.returncode == 0, text
     assert "warn" not in text, text

@@ -19,7 +19,7 @@ from nginxopt.bench.site import Generator
 from nginxopt.config import load_text
 from nginxopt.errors import RunError
 from tests.nginx.benching import GENERATORS, SECONDS, needs_valgrind, needs_vegeta, run, simple
-from tests.support import the_nginx
+from tests.support import PATIENCE, the_nginx
 
 pytestmark = pytest.mark.nginx
 
@@ -179,7 +179,7 @@ def test_a_folder_runs_after_moving(tmp_path: Path) -> None:
     experiment = made("keepalive", Vegeta())
     run_folder.write(tmp_path / "made here", run_folder.files(experiment, Vegeta(), 1))
     folder = (tmp_path / "made here").rename(tmp_path / "run there")
-    done = subprocess.run([folder / "run"], capture_output=True, timeout=60, check=False)
+    done = subprocess.run([folder / "run"], capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(b"Status Codes") == 2
     assert b"100.00%" in done.stdout

@@ -23,7 +23,7 @@ from nginxopt.errors import RunError
 from nginxopt.system import exchange
 from nginxopt.text import Source
 from tests.nginx.benching import GENERATORS, SECONDS, needs_valgrind, needs_vegeta, run
-from tests.support import the_nginx
+from tests.support import PATIENCE, the_nginx
 
 pytestmark = [
     pytest.mark.nginx,
@@ -144,7 +144,7 @@ def test_a_folder_over_tls(own: Certificate, tmp_path: Path) -> None:
     """The script of a folder sends the same load, with the certificate that lies there."""
     experiment = made(own, "/\nhttp://shop.test/", REDIRECT + REJECTS + SHOP)
     run_folder.write(tmp_path, run_folder.files(experiment, Vegeta(), 1))
-    done = subprocess.run([tmp_path / "run"], capture_output=True, timeout=60, check=False)
+    done = subprocess.run([tmp_path / "run"], capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(b"100.00%") == 4
     assert b"https://shop.test at *:443" in (tmp_path / "README.md").read_bytes()
@@ -161,7 +161,7 @@ def test_the_result_names_what_was_measured(tmp_path: Path) -> None:
     command = [*bench, "compare", "a.conf", "a.conf", *options, "--rate", "50", "--nginx", the_nginx().path]
 
     def ran(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
     done = ran(*command, "--format", "json", "--output", "r.json")
     assert done.returncode == 0, done.stderr

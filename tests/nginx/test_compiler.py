@@ -21,8 +21,9 @@ from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
 from tests import rulegen
 from tests.config.test_corpus import CORPUS, is_plain, rows
-from tests.nginx.compiling import PHASES, REQUESTS, SECONDS, SEEDS, answers, check, compiled, different, keys
+from tests.nginx.compiling import PHASES, REQUESTS, SEEDS, answers, check, compiled, different, keys
 from tests.nginx.sides import limited
+from tests.support import PATIENCE
 
 pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
 
@@ -254,7 +255,7 @@ def test_random_damage(binary: nginx.Binary, seed: int, tally: Counter[str]) -> 
                 keys=[*rules.uris, *keys(right)],
                 binary=binary,
                 limit=REQUESTS // 2,
-                seconds=SECONDS,
+                seconds=PATIENCE,
             )
             assert [str(mismatch) for mismatch in comparison.mismatches] == []
             assert comparison.warnings == ()

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from nginxopt import cli
@@ -16,6 +14,7 @@ from nginxopt.request import judgement, real
 from nginxopt.request.judgement import Answer
 from nginxopt.system import nginx
 from tests.cli.test_expectations import CONF
+from tests.schemas import validate
 
 pytestmark = pytest.mark.nginx
 
@@ -159,7 +158,7 @@ def test_a_sample_is_compared(each_binary: nginx.Binary, run: Callable[..., Ran]
     status, out, _ = run(*args)
     assert (status, out.splitlines()[-1]) == (0, f"{each_binary}, asked about 6 requests: the same answers")
     report = json.loads(run(*args, "--format", "json")[1])
-    jsonschema.validate(report, json.loads(files("nginxopt").joinpath("schemas/usage-report.json").read_bytes()))
+    validate(report, "usage-report")
     assert report["comparison"] == {"nginx": str(each_binary), "compared": 6, "differences": []}
 
 

@@ -12,7 +12,7 @@ from nginxopt.errors import InputError
 from nginxopt.format import IndentStyle, formatted
 from nginxopt.system.nginx import Binary
 from tests.config.test_corpus import CORPUS, rows
-from tests.format.test_format import CASES
+from tests.format.test_format import TEXTS
 from tests.format.test_laws import contents
 from tests.support import run_nginx
 
@@ -59,10 +59,10 @@ def test_corpus(each_binary: Binary, tmp_path: Path, tally: Counter[str]) -> Non
     assert counts["accepted"] >= 30
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sorted(TEXTS))
 def test_cases(each_binary: Binary, tmp_path: Path, name: str) -> None:
     """nginx says the same of each case of the layout."""
-    check(each_binary, tmp_path, CASES[name][0])
+    check(each_binary, tmp_path, TEXTS[name])
 
 
 VALUES = b"""events{}

@@ -19,6 +19,7 @@ from nginxopt.lint.examples import Example, examples
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
+from tests.support import PATIENCE
 
 pytestmark = [pytest.mark.nginx, pytest.mark.no_cover]
 
@@ -167,7 +168,7 @@ def test_a_location_of_streams_loses_its_cache(binary: nginx.Binary, origin: Ori
 
 def test_temporary_files_in_the_cache(binary: nginx.Binary, origin: Origin) -> None:
     """An answer is renamed out of `proxy_temp_path`, after the fix within the cache, and is the same from the cache."""
-    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=60)
+    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=PATIENCE)
     if b"--with-debug" not in version.stderr:
         pytest.skip("this nginx writes no debug log")
     before = http(origin, extra="error_log file.log debug;\n")

@@ -11,6 +11,7 @@ import pytest
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import fixed
+from tests.support import PATIENCE
 
 pytestmark = pytest.mark.nginx
 
@@ -27,7 +28,7 @@ def bodies(instance: nginx.Instance, count: int = 1) -> list[bytes]:
 @pytest.mark.parametrize(("level", "least", "most"), [("debug", 1000, 10_000), ("info", 0, 20), ("warn", 0, 0)])
 def test_lines_of_the_error_log(binary: nginx.Binary, level: str, least: int, most: int) -> None:
     """20 requests write thousands of lines at `debug`, at most 20 at `info`, and none at `warn`."""
-    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=60)
+    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=PATIENCE)
     if b"--with-debug" not in version.stderr:
         pytest.skip("this nginx writes no debug log")
     with nginx.Instance(binary, servers=[f"error_log file.log {level};".encode()], files=FILES) as instance:

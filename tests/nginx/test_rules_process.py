@@ -103,7 +103,7 @@ def test_a_proxied_request_takes_two_connections(binary: nginx.Binary) -> None:
 
 def test_the_mutex_is_there_and_gone(binary: nginx.Binary) -> None:
     """Two workers take the mutex by turns; after the fix there is none."""
-    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=60)
+    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=PATIENCE)
     if b"--with-debug" not in version.stderr:
         pytest.skip("this nginx writes no debug log")
     text = "worker_processes 2;\nerror_log error.log debug;\nevents {\n    accept_mutex on;\n}\n" + HTTP

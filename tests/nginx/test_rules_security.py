@@ -17,6 +17,7 @@ from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import diagnose, fixed
 from tests.nginx.example import certificate
+from tests.support import PATIENCE
 
 pytestmark = pytest.mark.nginx
 
@@ -319,7 +320,7 @@ def test_old_protocols_are_spoken(each_binary: nginx.Binary, version: str) -> No
 @pytest.mark.parametrize("version", ["TLSv1", "TLSv1.1"])
 def test_openssl_3_speaks_old_protocols_at_level_0_only(each_binary: nginx.Binary, version: str) -> None:
     """At its default security level, OpenSSL 3.0 and later refuses what `ssl_protocols` enables."""
-    built = subprocess.run([each_binary.path, "-V"], capture_output=True, check=True, timeout=60).stderr
+    built = subprocess.run([each_binary.path, "-V"], capture_output=True, check=True, timeout=PATIENCE).stderr
     if b"OpenSSL 3." not in built:
         pytest.skip("this nginx has another TLS library")
     spoken = [_speaks(each_binary, f"ssl_protocols {version} TLSv1.2;\n", version, ciphers) for ciphers in _LEVELS]

@@ -27,7 +27,7 @@ ASKED_FOR = re.compile(r"sendfile: @\d+ (\d+)")
 @pytest.fixture(scope="module")
 def debugging(binary: nginx.Binary) -> nginx.Binary:
     """An nginx that writes a debug log."""
-    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=60)
+    version = subprocess.run([binary.path, "-V"], capture_output=True, check=True, timeout=PATIENCE)
     if b"--with-debug" not in version.stderr:
         pytest.skip("this nginx writes no debug log")
     return binary

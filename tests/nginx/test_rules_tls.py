@@ -41,7 +41,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]
     folder = tmp_path_factory.mktemp("certificate")
     key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout cert.key"
     command = f"openssl req -x509 {key} -days 2 -subj /CN=a.example -out cert.pem"
-    subprocess.run(command.split(), cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run(command.split(), cwd=folder, check=True, capture_output=True, timeout=PATIENCE)
     return {name: (folder / name).read_bytes() for name in ("cert.pem", "cert.key")}
 
 

@@ -67,7 +67,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
         "ca -config ca.cnf -revoke client.pem",
         "ca -config ca.cnf -gencrl -out revoked.crl",
     ):
-        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True, timeout=60)
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True, timeout=PATIENCE)
     names = ("ca.pem", "cert.pem", "cert.key", "list.crl")
     files = {name: (folder / name).read_bytes() for name in names}
     return Authority(folder, files, (folder / "revoked.crl").read_bytes())

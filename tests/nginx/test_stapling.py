@@ -54,7 +54,7 @@ def test_a_response_is_stapled_without_a_resolver(each_binary: nginx.Binary, tmp
 def stapled(instance: nginx.Instance) -> bytes:
     """What a client says about the OCSP response of nginx."""
     command = ["openssl", "s_client", "-status", "-unix", str(instance.prefix / "tls")]
-    return subprocess.run(command, input=b"", capture_output=True, timeout=60, check=False).stdout
+    return subprocess.run(command, input=b"", capture_output=True, timeout=PATIENCE, check=False).stdout
 
 
 @contextlib.contextmanager
@@ -95,4 +95,4 @@ def handler(folder: Path) -> type[BaseHTTPRequestHandler]:
 
 def openssl(folder: Path, *arguments: str) -> None:
     """Run openssl in a folder."""
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=PATIENCE)

@@ -21,6 +21,7 @@ from nginxopt.verify import RequestWitness, Verification, confirming, verify
 from nginxopt.version import Version
 from tests.nginx.layouts import Ran
 from tests.nginx.running import running
+from tests.support import PATIENCE
 from tests.verify.pairs import (
     FILES,
     HARMLESS,
@@ -52,7 +53,7 @@ def ask(request: RequestForm, port: int) -> bytes:
     """The response to a request, without what changes with time."""
     lines = [f"{request['method']} {request['target']} HTTP/1.{request['version'][1]}"]
     lines += [f"{name}: {value}" for name, value in request["headers"]]
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
         pieces = iter(lambda: connection.recv(65_536), b"")
         return _CHANGING.sub(b"", b"".join(pieces))

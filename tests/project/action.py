@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}
@@ -37,6 +37,6 @@ def step(name: str, folder: Path, environment: Mapping[str, str]) -> subprocess.
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )

@@ -15,13 +15,12 @@ from typing import Any
 
 import pytest
 import yaml
-from check_jsonschema import main as check_jsonschema
 from click.testing import CliRunner
 
 from nginxopt.lint.report import FORMATS
-from tests.lint.report.test_report_sarif import OFFICIAL
+from tests.lint.report.test_report_sarif import official
 from tests.project.action import ACTION, STEPS, expanded, step
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -97,7 +96,7 @@ def test_the_action_reports_and_fails(act: Any) -> None:
     assert (ran.status, ran.uploads) == (1, True)
     assert re.search(r"^::warning file=nginx\.conf,line=3,", ran.out, re.MULTILINE)
     report = json.loads(ran.sarif.read_text())
-    OFFICIAL.validate(report)
+    official().validate(report)
     (result,) = report["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "nginx.conf"
 
@@ -140,7 +139,7 @@ def gitlab(folder: Path, text: str, **variables: str) -> subprocess.CompletedPro
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -178,6 +177,8 @@ def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
 )
 def test_the_schema_holds(schema: str, name: str) -> None:
     """The files are what the published schemas of GitHub and GitLab ask for."""
+    from check_jsonschema import main as check_jsonschema  # imports jsonschema, see `tests.schemas`
+
     done = CliRunner().invoke(check_jsonschema, ["--builtin-schema", schema, str(ROOT / name)])
     assert done.exit_code == 0, done.output
 
@@ -209,7 +210,7 @@ def test_shellcheck_finds_nothing(name: str, shell: str, text: str) -> None:
         *filter(None, [SPLIT.get(name)]),
         "-",
     ]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -226,7 +227,7 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
     workflow.parent.mkdir(parents=True)
     workflow.write_text(yaml.safe_dump({"name": "CI", "on": "pull_request", "jobs": {"nginx": job}}))
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
-    done = subprocess.run(["actionlint"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["actionlint"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -234,7 +235,7 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
 def test_actionlint_finds_nothing_in_the_release() -> None:
     """The workflow that publishes is sound."""
     workflow = str(ROOT / ".github" / "workflows" / "release.yml")
-    done = subprocess.run(["actionlint", workflow], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["actionlint", workflow], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -272,7 +273,7 @@ def test_others_get_a_file(tmp_path: Path) -> None:
     (tmp_path / "nginx").mkdir()
     (tmp_path / "nginx" / "nginx.conf").write_text(SLOW)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     assert "<testsuites" in (tmp_path / "nginxopt.xml").read_text()
     assert set(command.partition("# or ")[2].replace(",", "").split()) <= set(FORMATS)
@@ -291,10 +292,10 @@ def test_a_comment_has_what_is_new(tmp_path: Path) -> None:
         ["commit", "--quiet", "-m", "a"],
         ["update-ref", "refs/remotes/origin/main", "HEAD"],
     ):
-        subprocess.run([*git, *words], cwd=tmp_path, check=True, timeout=60)
+        subprocess.run([*git, *words], cwd=tmp_path, check=True, timeout=PATIENCE)
     config.write_text(SLOW.replace("http {", "http {\n    gzip maybe;", 1))
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     comment = (tmp_path / "comment.md").read_text()
     assert comment.startswith("### nginxopt: 1 error\n")
@@ -314,7 +315,7 @@ def test_redirects_are_a_gate(tmp_path: Path) -> None:
 
     def status(command: str) -> int:
         return subprocess.run(
-            ["sh", "-c", command], cwd=tmp_path, env=environment, timeout=60, check=False, capture_output=True
+            ["sh", "-c", command], cwd=tmp_path, env=environment, timeout=PATIENCE, check=False, capture_output=True
         ).returncode
 
     assert [status(command) for command in (record, github, junit)] == [0, 0, 0]

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from tests.project.action import STEPS, expanded, step
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -36,7 +36,9 @@ def git(folder: Path, *words: str) -> str:
     """Run git in a folder and return what it prints."""
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
     command = ["git", *identity, "-c", "protocol.file.allow=always", *words]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return subprocess.run(
+        command, cwd=folder, check=True, capture_output=True, text=True, timeout=PATIENCE
+    ).stdout.strip()
 
 
 class Project:
@@ -168,7 +170,7 @@ def test_a_baseline_is_the_base_s(project: Project, act: Act) -> None:
         cwd=clone,
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert len(json.loads((clone / "known.json").read_text())["findings"]) == 1
     assert act(clone, "push")[0] == 0
@@ -279,7 +281,7 @@ def gitlab(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

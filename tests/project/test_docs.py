@@ -22,7 +22,7 @@ from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.premises import PREMISES
 from nginxopt.rewrite.tables import premises
 from tests import origins
-from tests.support import the_nginx
+from tests.support import PATIENCE, the_nginx
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -107,7 +107,13 @@ def test_a_command_says_what_is_shown(checkout: Path, command: str, output: str)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
     with with_its_server(command) as line:
         run = subprocess.run(
-            ["sh", "-c", line], cwd=checkout, capture_output=True, text=True, timeout=600, check=False, env=environment
+            ["sh", "-c", line],
+            cwd=checkout,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            env=environment,
         )
     pattern = as_pattern(output, of_any_figures if command.startswith("nginxopt bench") else re.escape)
     assert re.fullmatch(pattern, run.stdout + run.stderr), run.stdout + run.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.extended, pytest.mark.no_cover]
 
@@ -26,7 +26,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "fixtures" / "acme-nginx-rules", copy)
     options = ["--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(copy)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -36,7 +36,9 @@ def run(installed: Path, folder: Path, *args: str) -> subprocess.CompletedProces
     (folder / "nginx.conf").write_text(SITE)
     environment = {**os.environ, "PYTHONPATH": str(installed), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "nginxopt", *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment
+    )
 
 
 def test_lint_runs_them(installed: Path, tmp_path: Path) -> None:

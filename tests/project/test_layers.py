@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import PATIENCE
+
 pytestmark = pytest.mark.no_cover  # reads the code, and runs none of it
 
 ROOT = Path(__file__).parents[2]
@@ -163,7 +165,9 @@ def test_the_contracts_hold() -> None:
     """The packages import each other as pyproject.toml says."""
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
 

@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 pytestmark = pytest.mark.no_cover
 
@@ -28,7 +28,9 @@ def dry_run(*target: str) -> str:
     command = ["make", "--dry-run", "--always-make", "--no-print-directory", *target]
     # `make test EXTENDED=1` hands its variables down, also to tests.
     environment = {name: value for name, value in os.environ.items() if name not in {"EXTENDED", "MAKEFLAGS"}}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -73,7 +75,7 @@ def test_make_check_asks_neither_nginx_nor_containers() -> None:
     [selection] = re.findall(r'-m "(.*?)"', dry_run("check"))
     command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "--no-cov", "-p", "no:cacheprovider"]
     command += ["-m", selection, "tests/nginx", "tests/docker", "tests/project"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False).stdout
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
     assert set(re.findall(r"^tests/(\S+?)::", listed, re.MULTILINE)) == {
         f"project/test_{name}.py"
         for name in ("docs", "fixtures", "layers", "make", "native", "security", "starting_nginx", "supply")

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from nginxopt.cli import nginxopt
 from tests.cli.test_options import commands
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -49,7 +49,7 @@ def test_man_reads_every_page() -> None:
         ["groff", "-man", "-ww", "-Tutf8", "-z", *map(str, PAGES)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     assert done.stderr == ""
@@ -60,7 +60,7 @@ def test_a_page_shows_what_help_shows() -> None:
     """The examples and the text of --help are on the page, with backslashes and dashes as they are."""
     done = subprocess.run(
         ["groff", "-man", "-Tascii", "-rLL=200n", str(MAN / "nginxopt-rewrite-to-map.1")],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     shown = re.sub(r"\x1b\[[\d;]*m|.\x08", "", done.stdout)
     assert "nginxopt rewrite-to-map rows.map --context 'map $uri $new'" in shown
@@ -113,7 +113,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", source], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True,
+        ["bash", "-c", source], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True,
         env={**os.environ, "PATH": path},
     )  # fmt: skip
     assert "--target-version" in done.stdout.splitlines()
@@ -125,4 +125,4 @@ def test_other_shells_read_their_script(name: str, shell: str) -> None:
     """zsh and fish parse their scripts, where they are installed."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell}")
-    subprocess.run([shell, "-n", str(COMPLETIONS / name)], timeout=60, check=True)
+    subprocess.run([shell, "-n", str(COMPLETIONS / name)], timeout=PATIENCE, check=True)

@@ -21,7 +21,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from nginxopt.bench.runner.engine import Engine
 from release import complete, crates
 from release import wheel as wheels
-from tests.support import BUILD_FAST, tracked
+from tests.support import BUILD_FAST, PATIENCE, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -38,7 +38,7 @@ def build(what: str, source: Path) -> Path:
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "build", "--no-isolation", f"--{what}", "--outdir", str(out), str(source)]
     environment = os.environ | BUILD_FAST
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Warning" not in done.stdout + done.stderr, done.stdout + done.stderr
     (built,) = out.iterdir()

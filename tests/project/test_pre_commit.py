@@ -15,12 +15,11 @@ import pytest
 import yaml
 
 from release import complete, wheel
-from tests.support import BUILD_FAST, IN_CI, ROOT, tracked
+from tests.support import BUILD_FAST, IN_CI, PATIENCE, ROOT, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-SECONDS = 900  # to install once; a minute or two, unless the machine is busy
 
 SLOW = "events {}\nhttp {\n    gzip on;\n    gzip_types text/css;\n    gzip_comp_level 9; # as fast as can be\n}\n"
 FAST = SLOW.replace("level 9", "level 6")
@@ -45,7 +44,7 @@ def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=SECONDS,
+        timeout=PATIENCE,
         check=False,
         env=environment,
     )

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "docs/mega-linter-plugin-nginxopt/nginxopt.megalinter-descriptor.yml"
 DESCRIPTOR: dict[str, Any] = yaml.safe_load(PLUGIN.read_text())
@@ -37,7 +39,7 @@ def run(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
     settings = [LINTER["cli_config_arg_name"], str(site / LINTER["config_file_name"])]
     command = [str(Path(sys.executable).parent / LINTER["linter_name"]), *LINTER["cli_lint_extra_args"], *settings]
     return subprocess.run(
-        [*command, *words, "nginx.conf"], cwd=site, capture_output=True, text=True, check=False, timeout=60
+        [*command, *words, "nginx.conf"], cwd=site, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
 
 

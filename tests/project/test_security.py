@@ -18,7 +18,7 @@ import pytest
 
 from nginxopt.cli import nginxopt
 from tests.project import observer
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 pytestmark = pytest.mark.no_cover
 
@@ -187,7 +187,7 @@ class Stranger:
     def git(self, *words: str) -> None:
         """Run git in the folder."""
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", *identity, *words], cwd=self.folder, check=True, capture_output=True, timeout=60)
+        subprocess.run(["git", *identity, *words], cwd=self.folder, check=True, capture_output=True, timeout=PATIENCE)
 
     def run(self, *words: str) -> Observed:
         """Run a command of nginxopt and return what it did."""
@@ -209,7 +209,7 @@ class Stranger:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             check=False,
         )
         seen: dict[str, set[str]] = {kind: set() for kind in ("run", "write", "read", "connect", "listen")}
@@ -323,7 +323,9 @@ def test_the_observer_sees(stranger: Stranger, tmp_path: Path) -> None:
     code += "subprocess.run(['env', 'A=b', 'true'])\n"
     code += "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('127.0.0.1', 9))\n"
     environment = {**os.environ, "OBSERVED": str(tmp_path / "log"), "PYTHONPATH": str(stranger.home / "hook")}
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, env=environment, check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, env=environment, check=True, timeout=PATIENCE
+    )
     lines = (tmp_path / "log").read_text()
     for name in ("w", "d", "x"):
         assert f"write\t'{tmp_path}/{name}'\n" in lines

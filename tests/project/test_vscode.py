@@ -124,5 +124,5 @@ _OF_NETWORK = re.compile(r"ENOTFOUND|EAI_AGAIN|E\w*TIMEDOUT|SOCKET_TIMEOUT|ECONN
 
 def _npm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["npm", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=5 * PATIENCE
+        ["npm", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
     )

@@ -16,7 +16,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.request.redirects import RedirectChain
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET, read
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 pytestmark = pytest.mark.no_cover
 
@@ -75,7 +75,7 @@ def test_the_model_is_asked_only_where_redirects_may_follow_each_other(text: str
         "assert not loaded\n"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-
-import jsonschema
 import pytest
 
 from nginxopt.config import load_text
@@ -14,6 +10,7 @@ from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.report import report
 from nginxopt.rewrite.summary import lines
+from tests.schemas import validate
 
 GROUPED = Options(name="m", groups=True)
 
@@ -60,7 +57,7 @@ def test_what_is_said() -> None:
     assert "  stay                5  conditions of `if`: it returns a capture" in said[3]
     assert "  proved              9  conditions: no response changes" in said
     written = report(emission.plan, proof)
-    jsonschema.validate(written, json.loads((files("nginxopt.schemas") / "rewrite-report.json").read_text()))
+    validate(written, "rewrite-report")
     assert [(each["conditions"], each["reason"]) for each in written["chains"]] == [
         (9, None),
         *[(1, "captures-returned")] * 5,

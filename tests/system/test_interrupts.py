@@ -18,7 +18,7 @@ import pytest
 from nginxopt.system.files import write_all
 from nginxopt.system.interrupts import LeftError, interruptible, uninterrupted
 from nginxopt.system.writing import copies
-from tests.support import ended
+from tests.support import PATIENCE, ended
 
 duckdb = pytest.importorskip("duckdb", reason="the extra fleet is not installed")
 
@@ -166,6 +166,6 @@ def test_a_process_ends_once_nothing_must_end_in_order() -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.5)
         assert folder.is_dir()
-        process.communicate("\n", timeout=60)
+        process.communicate("\n", timeout=PATIENCE)
         assert process.returncode == 128 + signal.SIGTERM
         assert not folder.exists()

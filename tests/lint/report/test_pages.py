@@ -16,6 +16,7 @@ from nginxopt.lint.report import pages
 from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.version import Version
 from tests.diagnostics import SAFETIES, rule
+from tests.support import PATIENCE
 
 pytestmark = pytest.mark.no_cover
 
@@ -134,7 +135,7 @@ def run(*args: str) -> subprocess.CompletedProcess[str]:
     """What a command does."""
     command = [sys.executable, "-m", "nginxopt", *args]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
 
 
 def any_rule() -> Rule:

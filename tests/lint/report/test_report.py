@@ -14,6 +14,7 @@ from nginxopt.lint.report import COUNTED, FORMATS, render
 from nginxopt.lint.report.model import LintReport, RuleCount, by_rule
 from nginxopt.text import Source
 from tests.diagnostics import SAFETIES, diagnostic, fix, report, reports, rule, span
+from tests.support import PATIENCE
 
 SOURCE = Source("nginx.conf", b"gzip_comp_level 9;")
 
@@ -100,5 +101,5 @@ def test_importing_costs_nothing() -> None:
         "import sys; before = {*sys.modules}; import nginxopt.lint.report;"
         f" print({heavy} & ({{*sys.modules}} - before))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert run.stdout == "set()\n"

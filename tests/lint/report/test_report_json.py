@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 
@@ -19,9 +17,9 @@ from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.text import Edit, Source, Span, apply
 from nginxopt.text.escape import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, rule, span
+from tests.schemas import is_valid, schema, validate
 
-SCHEMA = json.loads(files("nginxopt").joinpath("schemas/lint-report.json").read_bytes())
-VALID = jsonschema.Draft202012Validator(SCHEMA)
+SCHEMA = schema("lint-report")
 SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")
 AT = span(SOURCE, b"9")
 
@@ -43,15 +41,10 @@ def full() -> LintReport:
     return report(finding, rules=(rule(),), errors=(error,), notes=(Note("n", SOURCE, AT),), fixed=1)
 
 
-def test_the_schema_is_one() -> None:
-    """The schema is valid JSON Schema."""
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
-
 def a_report_is_valid(report_: LintReport) -> None:
     """Reports and statistics follow the schema."""
-    VALID.validate(read(report_))
-    VALID.validate(json.loads("".join(reports_json.statistics(report_))))
+    validate(read(report_), "lint-report")
+    validate(json.loads("".join(reports_json.statistics(report_))), "lint-report")
 
 
 def objects(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
@@ -79,7 +72,7 @@ def test_the_schema_refuses_what_is_unknown_or_missing(way: tuple[str | int, ...
             target["more"] = 1
         else:
             del target[key]
-        assert not VALID.is_valid(value), key
+        assert not is_valid(value, "lint-report"), key
 
 
 def test_the_schema_describes_every_property() -> None:

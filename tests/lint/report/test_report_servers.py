@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-import jsonschema
 from hypothesis import given
 
 from nginxopt.errors import InputError
@@ -16,6 +15,7 @@ from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.text import Source, Span
 from nginxopt.text.escape import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, span
+from tests.schemas import validator
 
 SOURCE = Source("a.conf", b"gzip_comp_level 9;\ngzip on;\n")
 AT = span(SOURCE, b"9")
@@ -108,7 +108,7 @@ def test_github_escapes() -> None:
 def issues(report_: LintReport) -> list[dict[str, Any]]:
     """The report as GitLab reads it, which holds to its documentation."""
     codequality: list[dict[str, Any]] = json.loads("".join(gitlab.render(report_)))
-    jsonschema.Draft202012Validator(GITLAB).validate(codequality)
+    validator(GITLAB).validate(codequality)
     return codequality
 
 
