@@ -11,7 +11,7 @@ from nginxopt.rewrite.kinds.maps.differential import sender
 from nginxopt.rewrite.kinds.maps.subjects import example
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
-from tests.rewrite.maps.maplists import maps
+from tests.rewrite.kinds.maps.maplists import maps
 
 ROWS = "".join(f'"~^/archive/{number}-.*$" /news/{number};\n"~^/Docs/n{number}/(.*)$" "/d/$1";' for number in range(30))
 UNANCHORED = "".join(f'"~topic{number}[0-9]+" /topic/{number};\n' for number in range(8))
