@@ -11,7 +11,7 @@ from nginxopt.rewrite.kinds.maps.differential import sender
 from nginxopt.rewrite.kinds.maps.subjects import example
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
-from tests.rewrite.maps.maplists import maps
+from tests.rewrite.kinds.maps.maplists import maps
 
 pytestmark = [pytest.mark.nginx, pytest.mark.extended]
 

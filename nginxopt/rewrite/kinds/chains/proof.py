@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File, layout, load_text
 from nginxopt.records import record
 from nginxopt.rewrite import captures, names
-from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, PlannedChain
 from nginxopt.rewrite.kinds.chains.reading import Answer, Condition, answer_of, condition
 from nginxopt.rewrite.kinds.difference import (
     Lengths,
@@ -47,6 +47,9 @@ from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.maps.reading import MapBlock
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
 from nginxopt.text import encode
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, PlannedChain
 
 _CLEAR = ("rewrite", "^a(?!)", "/")
 _GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")

@@ -16,6 +16,7 @@ directive.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from nginxopt import _native
 from nginxopt.config import Config, File
@@ -29,8 +30,10 @@ from nginxopt.rewrite.kinds.difference import (
     nodes_of,
 )
 from nginxopt.rewrite.kinds.kind import Refutation
-from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import RegexLocation, holds_locations, is_known, regex_location
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
 
 _REFUTATIONS = {
     _native.UnionFault.SETS_A_NAME: "the pattern of a group sets a variable",

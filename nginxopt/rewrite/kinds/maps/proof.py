@@ -6,18 +6,21 @@ The texts are parsed again. Nothing else in the files may differ, except what th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from nginxopt import _native
 from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.maps import reading
-from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import MapBlock, http_maps, inlined
 from nginxopt.rewrite.sizes import DEFAULTS
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.emission import Emission
+    from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
 
 _CHANGED = ("default",)
 

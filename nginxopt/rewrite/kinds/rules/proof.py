@@ -8,16 +8,19 @@ it also finds that nothing else changes in them.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from nginxopt import _native
 from nginxopt.config import Config, File, may_read_more
 from nginxopt.records import record
 from nginxopt.rewrite import captures, surroundings, unread
-from nginxopt.rewrite.compilation import Plan
-from nginxopt.rewrite.emission import Emission, FileChange
 from nginxopt.rewrite.kinds.kind import TOO_MUCH, Proved, Refutation
 from nginxopt.rewrite.kinds.rules import sections
 from nginxopt.text import encode
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.compilation import Plan
+    from nginxopt.rewrite.emission import Emission, FileChange
 
 _TOO_MUCH = "the proof takes more work than for lists of this size it may"
 

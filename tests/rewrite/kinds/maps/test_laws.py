@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nginxopt.config import load_text, reread
 from nginxopt.rewrite import emit, plan, prove
 from nginxopt.rewrite.proving import proved
-from tests.rewrite.maps.maplists import maps
+from tests.rewrite.kinds.maps.maplists import maps
 
 NUMBERS = range(40)
 LISTS = {

@@ -1,0 +1,1 @@
+"""Chains of `if`s that become lookups."""

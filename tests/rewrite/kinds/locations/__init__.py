@@ -1,0 +1,1 @@
+"""Regex locations that are put into groups."""
