@@ -51,11 +51,13 @@ def _run(call: Call, compile_options: Options) -> int:
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
     from nginxopt.rewrite.proof import proved
+    from nginxopt.timelimit import limited
 
-    config, subject, around, head = load(call)
+    config, subject, around, head = limited(lambda: load(call), path=call.file)
     overwriting.refuse("--report", call.report, [call.file, *(file.path for file in config.files)])
     in_place = call.mode in ("write", "diff")
-    compiled = plan(config, replace(compile_options, around=head, in_place=in_place), subject)
+    in_force = replace(compile_options, around=head, in_place=in_place)
+    compiled = limited(lambda: plan(config, in_force, subject), path=call.file)
     if call.mode == "plan":
         results.tell(call, compiled, None)
         results.report(call, compiled, None, None)
@@ -66,7 +68,7 @@ def _run(call: Call, compile_options: Options) -> int:
             moved = f"only {compiled.moving:,} of {compiled.rules + compiled.maps.rows:,} rules would move"
             stdout.say(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})")
         return 0
-    emission, proof = proved(compiled)
+    emission, proof = limited(lambda: proved(compiled), path=call.file)
     compiled = emission.plan
     results.refuse_outside(emission)
     if not proof.holds:

@@ -62,6 +62,7 @@ def command(
     not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
     from nginxopt.request.verify import confirm, report, verify
+    from nginxopt.timelimit import limited
 
     if nginx and new is None:  # which `--nginx OLD NEW` took for the path
         old, new, nginx = nginx, old, ""
@@ -70,7 +71,8 @@ def command(
     (config, before), (new_config, after) = (
         _model(path, stated or target_version, context) for path, stated in ((old, old_version), (new, new_version))
     )
-    result = verify(before, after, only=None if only is None else _part(only, before, after))
+    part = None if only is None else _part(only, before, after)
+    result = limited(lambda: verify(before, after, only=part), path=new)
     if nginx is not None and result.witness is not None:
         confirmation = confirm(result.witness, (config, before), (new_config, after), site.binary(nginx))
         result = result.confirmed(confirmation)
@@ -108,6 +110,7 @@ def _model(path: str, stated: Version | None, context: str | None) -> tuple[Conf
     from nginxopt.lint.target import choose
     from nginxopt.request.model import Model
     from nginxopt.semantics.site import Build
+    from nginxopt.timelimit import limited
 
     config, _ = site.read_config(path, context, None, None)
-    return config, Model(config, Build(choose(stated, None).version))
+    return config, limited(lambda: Model(config, Build(choose(stated, None).version)), path=path)
