@@ -17,7 +17,7 @@ Exit status 0 (done and clean) and 1 (findings, would change, gate not met) are 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +45,10 @@ class NginxoptError(Exception):
         self.below = tuple(below)
         self.hint = hint
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle what the error has become, whatever its constructor takes."""
+        return _bare, (type(self), self.args), self.__dict__
+
     def render(self) -> str:
         """Return the error for display: the message, then advice. No text in it moves the cursor or ends a line."""
         from nginxopt.text.escape import line
@@ -57,6 +61,11 @@ class NginxoptError(Exception):
 
     def _details(self) -> list[str]:
         return [f"  hint: {self.hint}"] if self.hint else []
+
+
+def _bare(kind: type[NginxoptError], args: tuple[object, ...]) -> NginxoptError:
+    """Return an error of a class with these `args`, and nothing else yet."""
+    return kind.__new__(kind, *args)
 
 
 class UsageError(NginxoptError):

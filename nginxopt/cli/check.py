@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from nginxopt.cli import options, stdout
+from nginxopt.errors import InputError, status_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from nginxopt.config import Config, Directive, Token
     from nginxopt.semantics.refusals import Refusal
@@ -50,27 +52,38 @@ def command(
     """
     from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
-    from nginxopt.errors import status_of
     from nginxopt.settings.target import ASSUMED
 
     options.refuse_stdin_filename(stdin_filename, paths)
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)
     read = inputs.read(paths, how)
-    found = [refusal for config in read.configs for refusal in _refusals(config, target_version or ASSUMED)]
+    errors = list(read.errors)
+    found = [*_found(read.configs, target_version or ASSUMED, errors)]
     if not quiet:
         stdout.write_lines([f"{_line(refusal.directive, refusal.word, refusal.message)}\n" for refusal in found])
         for note in (note for config in read.configs for note in _notes(config)):
             click.echo(note, err=True)
-    for error in read.errors:
+    for error in errors:
         click.echo(error.render(), err=True)
-    return status_of(read.errors) if read.errors else int(bool(found))
+    return status_of(errors) if errors else int(bool(found))
 
 
-def _refusals(config: Config, target: Version) -> Iterator[Refusal]:
+def _found(configs: Iterable[Config], target: Version, errors: list[InputError]) -> Iterator[Refusal]:
+    """Yield what is refused; add to `errors` what takes too much time or memory."""
+    from nginxopt.timelimit import limited
+
+    for config in configs:
+        try:
+            yield from limited(partial(_refusals, config, target), path=config.main.path)
+        except InputError as error:
+            errors.append(error)
+
+
+def _refusals(config: Config, target: Version) -> list[Refusal]:
     from nginxopt.semantics import levels
     from nginxopt.semantics.refusals import refusals
 
-    yield from refusals(levels(config, target), target)
+    return [*refusals(levels(config, target), target)]
 
 
 def _notes(config: Config) -> Iterator[str]:

@@ -30,11 +30,13 @@ def _run(call: Call, compile_options: Options) -> int:
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
     from nginxopt.rewrite.proving import proved
+    from nginxopt.timelimit import limited
 
-    config, subject, around, head = load(call)
+    config, subject, around, head = limited(lambda: load(call), path=call.file)
     overwriting.refuse("--report", call.report, [call.file, *(file.path for file in config.files)])
     in_place = call.mode in ("write", "diff")
-    planned = plan(config, replace(compile_options, around=head, in_place=in_place), subject)
+    in_force = replace(compile_options, around=head, in_place=in_place)
+    planned = limited(lambda: plan(config, in_force, subject), path=call.file)
     if call.mode == "plan":
         results.tell(call, planned, None)
         results.report(call, planned, None, None)
@@ -45,7 +47,7 @@ def _run(call: Call, compile_options: Options) -> int:
             moved = f"only {planned.moving:,} of {planned.rules.total + planned.maps.total:,} rules would move"
             stdout.say(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})")
         return 0
-    emission, proof = proved(planned)
+    emission, proof = limited(lambda: proved(planned), path=call.file)
     planned = emission.plan
     results.refuse_outside(emission)
     if not proof.holds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -110,7 +111,7 @@ def _format_all(paths: Sequence[str], settings: Settings, style: IndentStyle, st
     from nginxopt.config.paths import named
     from nginxopt.faults import FAULTS, internal, is_bug
     from nginxopt.format import edits
-    from nginxopt.timelimit import out_of_memory
+    from nginxopt.timelimit import limited
 
     names, errors = named(paths or settings.paths or (".",), settings.excludes)
     files = _Formatted(errors=errors)
@@ -120,12 +121,9 @@ def _format_all(paths: Sequence[str], settings: Settings, style: IndentStyle, st
             if name not in paths and _is_foreign(source.data):
                 files.foreign.append(name)
                 continue
-            changes = edits(source, style)
+            changes = limited(partial(edits, source, style), path=name)
         except InputError as error:
             files.errors.append(error)
-            continue
-        except MemoryError:
-            files.errors.append(out_of_memory(name))
             continue
         except FAULTS as error:
             if not is_bug(error):

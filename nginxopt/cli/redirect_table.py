@@ -45,10 +45,11 @@ def table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
 def run(call: Call, source: Source, kind: TableKind, options: Options, *, skips_rows: bool) -> int:
     """Run the pipeline for one table."""
     from nginxopt.rewrite.tables import RejectedError, check, emit, oldest, prove, read
+    from nginxopt.timelimit import limited
 
     _refuse_options(call, options)
     overwriting.refuse("--report", call.report, [call.file])
-    checked = check(read(source, kind))
+    checked = limited(lambda: check(read(source, kind)), path=call.file)
     if checked.rejected and not skips_rows:
         raise RejectedError(source, checked.faulty)
     if call.mode == "plan":
@@ -57,11 +58,11 @@ def run(call: Call, source: Source, kind: TableKind, options: Options, *, skips_
         return 0
     if options.target is not None and options.target < oldest(checked):
         raise UsageError(f"nginx {options.target} has no redirects with status 308", hint="use nginx 1.13.0 or later")
-    emission = emit(checked, options.name)
+    emission = limited(lambda: emit(checked, options.name), path=call.file)
     if call.folder is not None:
         outputs = [str(Path(call.folder, name)) for name in _texts(emission)]
         overwriting.refuse_shared("--report", call.report, "-o", outputs)
-    proof = prove(emission)
+    proof = limited(lambda: prove(emission), path=call.file)
     if not proof.holds:
         _report(call, checked, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}; nothing was written")

@@ -100,13 +100,15 @@ def load(
     from nginxopt.request.model import SiteModel
     from nginxopt.request.world import World
     from nginxopt.settings.target import choose
+    from nginxopt.timelimit import limited
 
     to, site, world = _address(connect), base_url(base), World.assume(assume, root)
     if binary is not None and (target_version or fixes):
         raise UsageError("--nginx is the target, so --target-version and --build-fix do not apply")
     target = choose(target_version, None, None if binary is None else binary.path)
     config, notes = read_config(path, context, prefix, main)
-    model = SiteModel(config, _build(target.version, frozenset(fixes), prefix, binary))
+    build = _build(target.version, frozenset(fixes), prefix, binary)
+    model = limited(lambda: SiteModel(config, build), path=path)
     return AskedSite(config, model, model.gate(to), world, target, site, notes)
 
 
@@ -149,6 +151,7 @@ def read_config(path: str, context: str | None, prefix: str | None, main: str | 
     from nginxopt.config import surroundings
     from nginxopt.config.inputs import InputOptions, read
     from nginxopt.config.surroundings import Surroundings
+    from nginxopt.timelimit import limited
 
     inputs = read([path], InputOptions(prefix, lambda _: context))
     if inputs.errors:
@@ -158,7 +161,7 @@ def read_config(path: str, context: str | None, prefix: str | None, main: str | 
     (config,) = inputs.configs
     if config.http is not None or context is not None or path == "-":
         return config, ()
-    around = surroundings.find(path, prefix=prefix, main=main)
+    around = limited(lambda: surroundings.find(path, prefix=prefix, main=main), path=path)
     if isinstance(around, Surroundings):
         return around.config, ()
     return config, (f"nothing is around {path}: {around.because}",)

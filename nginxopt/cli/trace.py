@@ -75,6 +75,7 @@ def command(
     """
     from nginxopt.request import trace_json, trace_text
     from nginxopt.request.trace import Circumstances, trace
+    from nginxopt.timelimit import limited
 
     if requests is not None:
         _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
@@ -89,7 +90,7 @@ def command(
     sent = _request(request, headers, client, asked.base or asked.gate.base)
     notes = (*asked.notes, *_not_asked(sent, binary))
     known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, notes)
-    result = trace(asked.model, sent, known)
+    result = limited(lambda: trace(asked.model, sent, known), path=config)
     if binary is not None:
         result = _compared(result, asked, binary)
     if format_ == "json":

@@ -61,6 +61,7 @@ def command(
     shows it, or "unknown" with what may change an answer. Compares the responses of http and the requests to upstreams,
     not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
+    from nginxopt.timelimit import limited
     from nginxopt.verify import confirm, report, verify
 
     if nginx and new is None:  # which `--nginx OLD NEW` took for the path
@@ -70,7 +71,8 @@ def command(
     (config, before), (new_config, after) = (
         _model(path, stated or target_version, context) for path, stated in ((old, old_version), (new, new_version))
     )
-    result = verify(before, after, only=None if only is None else _part(only, before, after))
+    part = None if only is None else _part(only, before, after)
+    result = limited(lambda: verify(before, after, only=part), path=new)
     if nginx is not None and result.witness is not None:
         confirmation = confirm(result.witness, (config, before), (new_config, after), site.binary(nginx))
         result = result.confirmed(confirmation)
@@ -108,6 +110,7 @@ def _model(path: str, stated: Version | None, context: str | None) -> tuple[Conf
     from nginxopt.request.model import SiteModel
     from nginxopt.semantics.site import Build
     from nginxopt.settings.target import choose
+    from nginxopt.timelimit import limited
 
     config, _ = site.read_config(path, context, None, None)
-    return config, SiteModel(config, Build(choose(stated, None).version))
+    return config, limited(lambda: SiteModel(config, Build(choose(stated, None).version)), path=path)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nginxopt.budget import ExceededError
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
 from nginxopt.config.roots import words_outside
@@ -213,12 +212,12 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 
 
 def _isolated(judge: Judge, config: Config) -> Linted:
-    """Return the findings in a configuration; after a bug, or beyond the limit of time, its error alone."""
+    """Return the findings in a configuration; after a bug, or beyond the limits of time and memory, its error alone."""
     linted = Linted(())
     with collecting() as faults, isolated("the configuration", path=config.main.path):
         try:
             linted = limited(lambda: judge(config), path=config.main.path)
-        except ExceededError as error:
+        except InputError as error:
             linted = Linted((), (error,))
     return replace(linted, errors=(*linted.errors, *faults)) if faults else linted
 
@@ -240,7 +239,7 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
             with isolated("the fixes", path=config.main.path):
                 try:
                     fixed = limited(partial(fixes, config, judge, unsafe=unsafe), path=config.main.path)
-                except ExceededError:
+                except InputError:
                     continue  # the check says so, too
                 drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
                 fix_counts += fixed.made

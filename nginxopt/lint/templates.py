@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from nginxopt.config import Config
 from nginxopt.config.templates import Reread, Templates
+from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.located import Key, Located, View
@@ -24,9 +25,10 @@ Judge = Callable[[Config, frozenset[str] | None], Linted]
 def lint_templates(templates: Templates, judge: Judge) -> Linted:
     """Return the findings that hold in every reading of the templates of a configuration."""
     survey = _Survey(templates)
-    for reread in templates.readings:
-        survey.add(reread, judge)
-    return survey.linted()
+    with collector_paused():
+        for reread in templates.readings:
+            survey.add(reread, judge)
+        return survey.linted()
 
 
 class _Survey:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nginxopt.faults import apart
 from nginxopt.request.client import Request
@@ -19,14 +19,17 @@ from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.traffic import TargetGroup, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
+from nginxopt.timelimit import limited
 
 if TYPE_CHECKING:
     from nginxopt._native import RequestTally
 
 _Targets = Sequence[tuple[bytes, int]]
+_Result = TypeVar("_Result")
+_Request = TypeVar("_Request")
 _OF_FILE = re.compile(r"whether .* (exists|is executable)\Z", re.DOTALL)
 _BUG = "nginxopt has a bug that this request shows"
-_TARGETS = 50_000
+_MOST = 50_000
 """Requests that the model is asked about at once."""
 
 
@@ -91,9 +94,17 @@ class Batch:
 
     def _asked(self, forms: Sequence[str]) -> Iterator[list[Answer]]:
         """Yield the answers of the model, part by part; a request that shows a bug has an unknown one."""
-        for _, outcomes in apart(forms, lambda part: self.model.native.answers(part, self._world), "a request"):
-            unknown = Answer("unknown", None, unknown=_BUG)
-            yield [unknown] if outcomes is None else [self._answer(json.loads(outcome)) for outcome in outcomes]
+        unknown = Answer("unknown", None, unknown=_BUG)
+        for some in _parts(forms):
+            for _, outcomes in apart(some, self._outcomes, "a request"):
+                yield [unknown] if outcomes is None else [self._answer(json.loads(outcome)) for outcome in outcomes]
+
+    def _outcomes(self, forms: Sequence[str]) -> list[str]:
+        return self._limited(lambda: self.model.native.answers(forms, self._world))
+
+    def _limited(self, ask: Callable[[], _Result]) -> _Result:
+        """Return what the model says. Raises `budget.ExceededError` after the time that a configuration has."""
+        return limited(ask, path=self.model.config.main.path)
 
     def tally(self, groups: Iterable[TargetGroup], progress: Callable[[int], None] = lambda _: None) -> DirectiveTally:
         """Count what becomes of requests. `progress` is told the number of different ones that are done."""
@@ -114,7 +125,7 @@ class Batch:
         """Count what becomes of the requests to some targets of a group; what becomes of one is unknown after a bug."""
 
         def ask(part: _Targets) -> RequestTally:
-            return self.model.native.tally(form, part, self._world)
+            return self._limited(lambda: self.model.native.tally(form, part, self._world))
 
         for part, counted in apart(targets, ask, "a request"):
             if counted is None:
@@ -149,5 +160,5 @@ class Batch:
         return self.model.site.site["levels"][level]["node"]
 
 
-def _parts(targets: _Targets) -> Iterator[_Targets]:
-    return (targets[start : start + _TARGETS] for start in range(0, len(targets), _TARGETS))
+def _parts(requests: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
+    return (requests[start : start + _MOST] for start in range(0, len(requests), _MOST))

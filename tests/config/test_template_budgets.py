@@ -52,6 +52,36 @@ def test_loops_in_loops_end() -> None:
     assert caught.value.path == "f"
 
 
+def choices(count: int) -> bytes:
+    """Return a template with so many choices."""
+    lines = b"".join(b"{%% if a%d %%}\nadd_header X y;\n{%% endif %%}\n" % number for number in range(count))
+    return b"events {}\nhttp {\nserver {\n" + lines + b"}\n}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        choices(150),
+        b"events {}\nhttp {\n" + b"server { {% if a %}{% endif %} }\n" * 200 + b"}\n",
+        b"".join(b"set $a%d x{{ a }}%d;\nset $b%d x%d%d;\n" % (5 * (n,)) for n in range(300)),
+        b"a;" * 4_000 + b"{% if a %}{% endif %}" * 3,
+    ],
+    ids=["choices", "empty choices", "values", "directives"],
+)
+def test_choices_are_bounded(text: bytes) -> None:
+    """Directives of all readings, and values with the words that they may be, count: these are what takes memory."""
+    with budget.using({"template-work": 1_000_000}), pytest.raises(budget.ExceededError) as caught:
+        read(text)
+    assert caught.value.budget == "template-work"
+    assert caught.value.path == "f"
+
+
+def test_some_choices_are_read() -> None:
+    """A hundredth of the default suffices for a small template, whose readings few directives have."""
+    with budget.using({"template-work": budget.LIMITS["template-work"].default // 100}):
+        read(choices(20))
+
+
 def test_tags_have_a_number() -> None:
     """More tags than the budget allows are refused at the first one beyond it."""
     with budget.using({"template-tags": 3}), pytest.raises(budget.ExceededError) as caught:

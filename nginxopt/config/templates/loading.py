@@ -22,10 +22,14 @@ from nginxopt.config.templates.structure import Template, UnreadableTag, ValueTa
 from nginxopt.config.templates.tags import tags
 from nginxopt.config.templates.values import MIXED, candidates, value
 from nginxopt.config.templating import TemplateError, is_template, refusal
+from nginxopt.config.tree import collector_paused
 from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
 from nginxopt.facts.declarations import declarations
 from nginxopt.text import Source, Span, encode
+
+_EACH = 60
+"""What a directive of a reading counts for in the budget `template-work`: it takes as long as reading so many bytes."""
 
 Load = Callable[[Files, bytes], Config]
 """Reads a configuration from some files, the bytes being those of its main file."""
@@ -91,8 +95,8 @@ class Templates:
 
     @cached_property
     def readings(self) -> tuple[Reread, ...]:
-        """The configuration in each reading. Raises `InputError` if one of them does not parse."""
-        with budget.counting("matches", "template-work"):
+        """The configuration in each reading. Raises `InputError` if one of them is no configuration."""
+        with collector_paused(), budget.counting("matches", "template-work"):
             return self._readings()
 
     def _readings(self) -> tuple[Reread, ...]:
@@ -159,8 +163,19 @@ class Templates:
         except InputError as error:
             template = self._templates.get(error.source.path) if error.source else None
             raise error if template is None else _broken(template, error) from None
+        self._count(config)
         self.paths += [file.path for file in config.files if file.path not in self.paths]
         return Reread(reading, replace(config, origin=self._files), files.rendered)
+
+    def _count(self, config: Config) -> None:
+        """Count the directives of a reading, which stay in memory. Raises `budget.ExceededError`."""
+        work = budget.meter("template-work")
+        for file in config.files:
+            template = self._templates.get(file.path)
+            span = template.blocks[0].span if template and template.blocks else None
+            source = template.source if template and span else None
+            path = file.path
+            work.spend(_EACH * sum(1 for _ in file.block.walk()), path=path, source=source, span=span)
 
     def rendered(self, template: Template, reading: TemplateReading) -> Rendered:
         """Return what a template writes in a reading; add its directives with values to `headers`."""

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from nginxopt import budget
 from nginxopt.config.templates.lines import kind_of_file, passes
 from nginxopt.config.templates.rendering import Rendered, Writer, render
 from nginxopt.config.templates.structure import TagBlock, Template, UnreadableTag, ValueTag
 from nginxopt.config.tokens import Statement, statements
 from nginxopt.config.unread import unread
 from nginxopt.records import record
-from nginxopt.text import Source, Span, decode, encode
+from nginxopt.text import Source, Span, decode
 
 
 @record(eq=True)
@@ -97,6 +98,8 @@ class PlacedRendering(NamedTuple):
 
 
 _ROUNDS = 4
+_EACH = 40
+"""What a value counts for in the budget `template-work`: it takes as long as reading so many bytes."""
 
 
 def placed(template: Template, choose: Callable[[TagBlock], int], *, drops_newlines: bool = False) -> PlacedRendering:
@@ -165,7 +168,9 @@ class _Placing:
         self._rendered = rendered
         self._read = read
         self._pattern = re.compile(re.escape(mark).encode() + rb"(\d+)-")
-        self._known = _known_words(read, self._pattern)
+        self._known = _known_words(read, mark)
+        self._others: dict[tuple[str, int, tuple[str, str]], tuple[str, ...]] = {}
+        self._work = budget.meter("template-work")
         self._passes = passes((name, word) for (name, at), words in self._known.items() if at == 1 for word in words)
 
     def placed(self) -> PlacedRendering:
@@ -199,6 +204,7 @@ class _Placing:
             for mark in self._pattern.finditer(data, word.start, word.end):
                 before, after = data[word.start : mark.start()], data[mark.end() : word.end]
                 value = self._rendered.values[int(mark[1])].value
+                self._work.spend(_EACH, source=self._template.source, span=value.span)
                 around = decode(before[word.quoted :]), decode(after[: len(after) - word.quoted])
                 name = str(statement.words[0])
                 place = ValuePlace(
@@ -209,9 +215,19 @@ class _Placing:
                     word.quoted,
                     statement.kind == "{",
                     self._template.source.text(value.span),
-                    _others(self._known, name, index, around),
+                    self._others_of(name, index, around),
                 )
                 yield MarkedWord(mark.start(), mark.end(), value, place)
+
+    def _others_of(self, name: str, index: int, around: tuple[str, str]) -> tuple[str, ...]:
+        """Return `_others`, which many values of a template have in common."""
+        key = name, index, around
+        if key not in self._others:
+            known = self._known.get((name, index), ())
+            places = sum(len(self._known.get(kind, ())) for kind in (*_PATHS, _SERVERS))
+            self._work.spend(len(known) + places, path=self._template.source.path)
+            self._others[key] = _others(self._known, name, index, around)
+        return self._others[key]
 
     def _header(self, statement: Statement, words: tuple[MarkedWord, ...]) -> Header:
         ends = [end for word in statement.words for end in self._rendered.origins(word.end)]
@@ -255,7 +271,7 @@ _MOST_OTHERS = 8
 _Kind = tuple[str, int]
 
 
-def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Kind, dict[str, None]]:
+def _known_words(read: Iterable[Statement], mark: str) -> dict[_Kind, dict[str, None]]:
     """Return the words without values, by directive and place (1 for the first argument).
 
     The hosts of `*_pass` directives also count as names of upstreams.
@@ -266,7 +282,7 @@ def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Ki
             continue
         name = str(statement.words[0])
         for index, word in enumerate(statement.words[1:], 1):
-            if not mark.search(encode(word)):
+            if mark not in word:
                 known.setdefault((name, index), {})[str(word)] = None
                 if name.endswith("_pass"):
                     hosts = _HOST.findall(word) if "://" in word else [word.partition(":")[0]]

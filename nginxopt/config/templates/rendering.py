@@ -194,8 +194,11 @@ class _Rendering:
         if first < 0:
             self.writer.copy(data, start)
             return
-        missing = source.position(start).line - 1 - self._lines
+        missing = max(0, source.position(start).line - 1 - self._lines)
+        self._lines += missing + data.count(b"\n")
+        if not missing:
+            self.writer.copy(data, start)
+            return
         self.writer.copy(data[: first + 1], start)
-        self.writer.fill(b"\n" * max(0, missing))
+        self.writer.fill(b"\n" * missing)
         self.writer.copy(data[first + 1 :], start + first + 1)
-        self._lines += max(0, missing) + data.count(b"\n")
