@@ -154,8 +154,8 @@ class _Verifier:
         return self._ask(probes, hosts)
 
     def _probe_chains(self, hosts: Hosts) -> Witness | None:
-        """Return what `_probe` does, without a comparison, if long chains of maps differ: each of their maps divides the
-        requests again, and all that it is compared with.
+        """Return what `_probe` does, without a comparison, if long chains of maps differ: each of their maps divides
+        the requests again, and all that it is compared with.
         """
         return self._probe(hosts) if self._comparison.has_long_chains else None
 

@@ -31,6 +31,7 @@ use crate::prove::align::Known;
 use crate::prove::kinds::KindLookUp;
 use crate::prove::maps::LONGEST_GROUP;
 use crate::prove::node::Node;
+use crate::prove::places::{Item, Segments};
 use crate::prove::{Discharged, Facts, Refutation, filters, maps, names, surroundings};
 use crate::prove_map;
 use crate::quote::quote;
@@ -62,11 +63,11 @@ impl<'t> LookUp<'_, 't> {
     }
 }
 
-/// The rules that the statements after a lookup stand for, in order.
-pub struct Replaced<'t> {
-    pub rules: Vec<&'t Node<'t>>,
+/// The rules of the groups after a lookup, in order.
+struct Replaced<'t> {
+    rules: Vec<&'t Node<'t>>,
     /// The number of the statements.
-    pub length: usize,
+    length: usize,
 }
 
 /// The statements of a script, with each group replaced by its rules.
@@ -110,50 +111,56 @@ impl<'t> Trees<'t> {
         script: &[&'t Node<'t>],
         known: &Known,
         entering: Entering,
-        mut original: &[&'t Node<'t>],
+        original: &[&'t Node<'t>],
     ) -> Discharged<Flat<'t>> {
-        let filters: HashSet<&Node> =
-            original.iter().copied().filter(|node| filters::pattern(node).is_some()).collect();
-        let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
+        let mut segments = Segments::new(original, known.captures_matter);
+        let mut grouping = Vec::new();
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
             rest = behind;
-            let filter = filters::pattern(first).filter(|_| !filters.contains(first));
+            let filter = filters::pattern(first).filter(|_| !segments.is_end(first));
             if let (Some(pattern), Some(rules)) = (filter, &first.block) {
-                let leaves_empty = flat.statements.last().is_some_and(|before| before.is_rule());
-                let keeps_captures = known.captures_matter && !(leaves_empty && filters::has_no_groups(pattern));
-                filters::check(pattern, rules, entering, keeps_captures)?;
-                flat.statements.extend(rules);
-                flat.grouping.push(first);
+                let leaves_empty = segments.ends_with_rules() && filters::has_no_groups(pattern);
+                filters::check(pattern, rules, entering, known.captures_matter && !leaves_empty)?;
+                rules.iter().for_each(|rule| segments.push(Item::Statement(rule)));
+                grouping.push(*first);
                 continue;
             }
             let Some((look_up, node)) = rest.first().and_then(|next| Some((self.look_up(first, next)?, *next))) else {
                 if self.reads_a_map(first) {
                     return Err(Refutation::new("a lookup is read in another way than into an empty variable"));
                 }
-                flat.statements.push(first);
+                segments.push(Item::Statement(first));
                 continue;
             };
-            flat.grouping.extend([first, node]);
+            grouping.extend([first, node]);
             rest = &rest[1..];
             self.check_variables(&look_up, known)?;
-            let replaced = match look_up {
-                LookUp::Kind(kinds) => kinds.replaced((script, rest), known, entering, &mut original)?,
-                LookUp::Group { group, root } => self.groups((group, root), rest, known, entering)?,
+            let length = match look_up {
+                LookUp::Kind(kinds) => {
+                    let statements = kinds.statements(rest, entering)?;
+                    let length = statements.length();
+                    segments.push(Item::Kinds(statements));
+                    length
+                }
+                LookUp::Group { group, root } => {
+                    let Replaced { rules, length } = self.groups((group, root), rest, known, entering)?;
+                    rules.into_iter().for_each(|rule| segments.push(Item::Statement(rule)));
+                    length
+                }
             };
-            flat.statements.extend(replaced.rules);
-            flat.grouping.extend(&rest[..replaced.length]);
-            rest = &rest[replaced.length..];
+            grouping.extend(&rest[..length]);
+            rest = &rest[length..];
             if known.captures_matter {
                 let clear = rest.first().filter(|node| node.is_clear());
                 let clear = clear.ok_or_else(|| {
                     Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear")
                 })?;
-                flat.grouping.push(clear);
+                grouping.push(*clear);
                 rest = &rest[1..];
             }
         }
-        Ok(flat)
+        Ok(Flat { statements: segments.flat(known)?, grouping })
     }
 
     /// Reads the rules of the groups after a lookup.

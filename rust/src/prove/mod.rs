@@ -40,6 +40,7 @@ pub mod names;
 pub mod needs;
 pub mod node;
 pub mod oracle;
+pub mod places;
 pub mod residual;
 pub mod run;
 pub mod strings;
