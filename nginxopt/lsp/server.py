@@ -22,6 +22,7 @@ from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.watching import Watching
 from nginxopt.lsp.workspace import Workspace, path_of
+from nginxopt.system.interrupts import end_at_once
 
 _REQUEST_FAILED = types.LSPErrorCodes.RequestFailed.value
 _Answer = TypeVar("_Answer")
@@ -202,7 +203,9 @@ def _rename(server: Server) -> None:
 def start(preferences: Preferences) -> None:
     """Serve an editor on standard input and output until it ends the session.
 
-    pygls closes the stream that it writes to, so it gets a duplicate of standard output.
+    pygls closes the stream that it writes to, so it gets a duplicate of standard output. After a signal, pygls would
+    wait for the thread that reads standard input, and Python for the checks.
     """
+    end_at_once()
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         make(preferences).start_io(stdout=output)

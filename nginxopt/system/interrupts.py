@@ -8,6 +8,7 @@ runs code of a library. It waits for blocks that would leave something behind (`
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,9 @@ from types import FrameType
 from nginxopt._native import count_orderly, watch_signals
 
 _Handler = Callable[[int, FrameType | None], object]
+_ORDERLY: list[None] = []
+"""An item for each block of `orderly` that is not left."""
+
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -28,10 +32,32 @@ def watch() -> None:
 def orderly() -> Iterator[None]:
     """Have a signal end the process only through the ends of this block, which remove files or stop programs."""
     count_orderly(1)
+    _ORDERLY.append(None)
     try:
         yield
     finally:
+        _ORDERLY.pop()
         count_orderly(-1)
+
+
+def end_at_once() -> None:
+    """Have SIGINT and SIGTERM end this process without a word, whatever threads or libraries still work or wait.
+
+    Only a block of `orderly` is waited for. For what serves another program, and has nothing to say or to finish.
+    """
+
+    def handling(handler: _Handler) -> _Handler:
+        def handle(number: int, frame: FrameType | None) -> object:
+            if not _ORDERLY:
+                os._exit(128 + number)
+            return handler(number, frame)
+
+        return handle
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        handler = signal.getsignal(number)
+        if callable(handler):
+            signal.signal(number, handling(handler))
 
 
 @contextlib.contextmanager

@@ -32,6 +32,8 @@ _BEFORE = {
 }  # fmt: skip
 """The settings of a server that nginx checks before it runs the script."""
 
+_LONG = 20  # maps in a chain, from which on the requests that may tell two chains apart are asked first
+
 
 @dataclass(frozen=True, slots=True)
 class ServersCompared:
@@ -77,6 +79,12 @@ class ServerComparison:
         for name in sorted(self._sides[0].definitions.keys() & self._sides[1].definitions.keys()):
             if definitions[0].number(name) != definitions[1].number(name):
                 yield name
+
+    @cached_property
+    def has_long_chains(self) -> bool:
+        """Whether a map is another one now that many others are evaluated for."""
+        definitions = self._compilers[0].definitions
+        return any(len(definitions.inner(name)) > _LONG for name in self.unlike_definitions())
 
     def unlike_captures(self, hosts: Hosts) -> Iterator[tuple[str, int, int]]:
         """Yield what is in doubt where the names by which two servers are chosen set captures that are read."""

@@ -17,6 +17,8 @@ from nginxopt.verify.tables import MapTable, Tables, key_pattern
 _EMPTY = equal_to(b"")
 _WALKED = 4  # parts of values that take as long to look at as an operation
 _COMPARED = 12  # patterns outside of a region that take as long to compare with another
+_FEW = 16  # values of a request, whose replacement is part of the operation that it belongs to
+_PUT = 20  # what it takes to put a value into another one, in operations
 _MOST_ASKED = 1000
 """The most parts that requests are divided into before a question about a map is asked."""
 
@@ -70,7 +72,7 @@ class Unfolding:
             return _with_only_values(pair)
         put = Substitution(symbol)
         parts = [_in(region, pair, symbol, put) for region in self._parts(symbol, pair.region, put)]
-        self._tried += put.work
+        self._tried += put.work + _PUT * len(parts) * max(0, _values_of(pair) - _FEW)
         return Division(symbol, parts, is_complete=not self._is_kept(symbol))
 
     def asked(self, atom: Atom, region: PathCondition) -> list[PathCondition] | None:
@@ -215,6 +217,12 @@ def _in(region: PathCondition, pair: Pair, symbol: Symbol, put: Substitution) ->
     """Return the part of a pair in a region where a value is known."""
     value = region.found[symbol]
     return Pair(_end(pair.old, value, put), _end(pair.new, value, put), region)
+
+
+def _values_of(pair: Pair) -> int:
+    """Return how many values each part of a pair is made of anew."""
+    states = pair.old.state, pair.new.state
+    return len(pair.region.found) + sum(len(state.values or {}) + len(state.cached or {}) for state in states)
 
 
 def _with_only_values(pair: Pair) -> Division | None:

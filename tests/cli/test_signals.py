@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -156,26 +157,67 @@ def test_temporary_folders_are_removed(site: Path, number: signal.Signals) -> No
     assert list((site / "temporary").iterdir()) == []
 
 
-@NUMBERS
-def test_a_language_server_ends_while_it_checks(site: Path, number: signal.Signals) -> None:
-    """Its checks run in another thread, which nobody waits for."""
+SERVER = """
+from nginxopt import cli
+from nginxopt.system import interrupts
+interrupts.watch = lambda: None
+cli.main()
+"""
+"""A command that no thread of the native core ends after a signal."""
+
+
+@contextmanager
+def serving(site: Path, text: str, *command: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a language server, and open a document."""
     pytest.importorskip("pygls", reason="the extra lsp is not installed")
-    endless(site, "native")
     uri = (site / "site/nginx.conf").as_uri()
-    document = {"uri": uri, "languageId": "nginx", "version": 1, "text": CONF.decode()}
+    document = {"uri": uri, "languageId": "nginx", "version": 1, "text": text}
     root: dict[str, object] = {"processId": None, "rootUri": site.as_uri(), "capabilities": {}}
     messages: list[dict[str, object]] = [
         {"id": 1, "method": "initialize", "params": root},
         {"method": "initialized", "params": {}},
         {"method": "textDocument/didOpen", "params": {"textDocument": document}},
     ]
-    with begun(site, "-m", "nginxopt", "lsp", "--rules", stdin=subprocess.PIPE) as process:
+    with begun(site, *command, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         for message in messages:
-            text = json.dumps({"jsonrpc": "2.0", **message})
-            process.stdin.write(f"Content-Length: {len(text)}\r\n\r\n{text}")
+            sent = json.dumps({"jsonrpc": "2.0", **message})
+            process.stdin.write(f"Content-Length: {len(sent)}\r\n\r\n{sent}")
             process.stdin.flush()
+        yield process
+
+
+def processor_time(process: subprocess.Popen[str]) -> float:
+    """Return the processor time that a running process has taken, in seconds."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@NUMBERS
+def test_a_language_server_ends_while_it_checks(site: Path, number: signal.Signals) -> None:
+    """Nobody waits for its checks, nor for the thread that reads what the editor writes."""
+    endless(site, "native")
+    (site / "nginxopt.toml").write_text('rules = ["own"]\nselect = ["acme-endless"]\n')
+    with serving(site, CONF.decode(), "-c", SERVER, "lsp", "--rules") as process:
         until(process, lambda: works(process))
         process.send_signal(number)
         process.wait(timeout=PATIENCE)
         assert process.returncode == 128 + number
+
+
+@NUMBERS
+def test_a_language_server_ends_while_it_plans(site: Path, number: signal.Signals) -> None:
+    """Of a large list, which it plans on all processors, it does no more than a second of work."""
+    (site / "nginxopt.toml").write_text('select = ["rewrite-literal-bulk"]\n')
+    rules = "".join(f"rewrite ^/{number}/(.*)/x{number}$ /to/{number}/$1 permanent;\n" for number in range(20_000))
+    text = CONF.decode().replace("include rules.conf;", rules)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with serving(site, text, "-m", "nginxopt", "lsp") as process:
+        until(process, lambda: works(process))
+        done = processor_time(process)
+        process.send_signal(number)
+        process.wait(timeout=PATIENCE)
+        assert process.returncode == 128 + number
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    all_done = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert all_done - done < 1

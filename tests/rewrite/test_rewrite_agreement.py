@@ -168,3 +168,44 @@ def test_no_rule_goes_behind_one_that_may_match(context: str, stays: bytes, lite
     assert gone in change.after
     damaged = replace(emission, changes=(replace(change, after=change.after.replace(gone, b"")),))
     assert not prove(damaged).holds
+
+
+SEPARATORS = (
+    b"if ($host = x) { return 403; }\n", b"if ($arg_z = 1) { rewrite ^/1/(.*)$ /to/1/$1 permanent; }\n",
+    b"set $z 1;\n", b"rewrite ^/zz/(.*) /yy/$1;\n", b'rewrite "^a(?!)" /;\n',
+)  # fmt: skip
+UNBOUNDED = b"rewrite ^/q/(a+)+$ /q permanent;\n"
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> bytes:
+    """A list of so many rules that they share rewrites behind a lookup, once more behind an `if`, nearly the same.
+
+    Some rules repeat an earlier one, or match only what an earlier one does; some cannot be in a lookup.
+    """
+    count = draw(st.integers(100, 104))
+    pool = [b"rewrite ^/%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(count)]
+    behind = b"rewrite ^/%d/z/(.*)$ /to/z permanent;\n"
+    extra = st.one_of(st.sampled_from(pool), st.integers(0, count - 1).map(behind.__mod__), st.just(UNBOUNDED))
+    places = st.one_of(st.just(0), st.just(count), st.integers(0, count))
+    text = b""
+    for _ in range(draw(st.integers(1, 2))):
+        rules = list(pool)
+        for place, rule in draw(st.lists(st.tuples(places, extra), max_size=4)):
+            rules.insert(place, rule)
+        text += b"".join(rules) + draw(st.sampled_from(SEPARATORS))
+    return text + draw(st.sampled_from([b"", b'add_header X "[$1]";\n']))
+
+
+@given(repeated())
+@settings(max_examples=25, deadline=None)
+def test_equal_rules_on_both_sides_of_an_if(text: bytes) -> None:
+    """What is planned for them comes true: each lookup stands for the rules at its place, not for others like them."""
+    compiled(text, "server", Options(groups=True))
+
+
+def test_a_rule_before_a_lookup_that_holds_it_too() -> None:
+    """The first of two equal rules stays alone, the second belongs to the lookup, which never finds it."""
+    rules = [b"rewrite ^/%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(105)]
+    text = b"".join([rules[0], UNBOUNDED, *rules[1:90], rules[0], *rules[90:]])
+    assert compiled(text, "server", Options(groups=True)).plan.rules.grouped > 100

@@ -24,10 +24,11 @@ use std::sync::Arc;
 use crate::first_match::ReadPatterns;
 use crate::map_block::MapBlock;
 use crate::phase::Entering;
-use crate::prove::kinds::{KindLookUp, Replaced};
+use crate::prove::kinds::KindLookUp;
 use crate::prove::known::Known;
 use crate::prove::maps::LONGEST_GROUP;
 use crate::prove::node::{Node, number};
+use crate::prove::places::{Item, Segments};
 use crate::prove::trees::Trees;
 use crate::prove::{Discharged, Refutation, filters, names, surroundings};
 
@@ -51,6 +52,13 @@ impl<'t> LookUp<'_, 't> {
     }
 }
 
+/// The rules of the groups after a lookup, in order.
+struct Replaced<'t> {
+    rules: Vec<&'t Node<'t>>,
+    /// The number of the statements.
+    length: usize,
+}
+
 /// The statements of a script, with each group replaced by its rules.
 pub struct Flat<'t> {
     pub statements: Vec<&'t Node<'t>>,
@@ -65,49 +73,56 @@ pub fn flatten<'t>(
     script: &[&'t Node<'t>],
     known: &Known<'t, '_>,
     entering: Entering,
-    mut original: &[&'t Node<'t>],
+    original: &[&'t Node<'t>],
 ) -> Discharged<Flat<'t>> {
-    let filters: HashSet<&Node> = original.iter().copied().filter(|node| filters::pattern(node).is_some()).collect();
-    let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
+    let mut segments = Segments::new(original, known.captures_matter);
+    let mut grouping = Vec::new();
     let (trees, mut rest) = (known.trees, script);
     while let Some((first, behind)) = rest.split_first() {
         rest = behind;
-        let filter = filters::pattern(first).filter(|_| !filters.contains(first));
+        let filter = filters::pattern(first).filter(|_| !segments.is_end(first));
         if let (Some(pattern), Some(rules)) = (filter, &first.block) {
-            let leaves_empty = flat.statements.last().is_some_and(|before| before.is_rule());
-            let keeps_captures = known.captures_matter && !(leaves_empty && filters::has_no_groups(pattern));
-            filters::check(pattern, rules, entering, keeps_captures)?;
-            flat.statements.extend(rules);
-            flat.grouping.push(first);
+            let leaves_empty = segments.ends_with_rules() && filters::has_no_groups(pattern);
+            filters::check(pattern, rules, entering, known.captures_matter && !leaves_empty)?;
+            rules.iter().for_each(|rule| segments.push(Item::Statement(rule)));
+            grouping.push(*first);
             continue;
         }
         let Some((look_up, node)) = rest.first().and_then(|next| Some((look_up(trees, first, next)?, *next))) else {
             if reads_a_map(trees, first) {
                 return Err(Refutation::new("a lookup is read in another way than into an empty variable"));
             }
-            flat.statements.push(first);
+            segments.push(Item::Statement(first));
             continue;
         };
-        flat.grouping.extend([first, node]);
+        grouping.extend([first, node]);
         rest = &rest[1..];
         check_variables(&look_up, known)?;
-        let replaced = match look_up {
-            LookUp::Kind(kinds) => kinds.replaced((script, rest), known, entering, &mut original)?,
-            LookUp::Group { group, root } => groups((group, root), rest, known, entering)?,
+        let length = match look_up {
+            LookUp::Kind(kinds) => {
+                let statements = kinds.statements(rest, entering)?;
+                let length = statements.length();
+                segments.push(Item::Kinds(statements));
+                length
+            }
+            LookUp::Group { group, root } => {
+                let Replaced { rules, length } = groups((group, root), rest, known, entering)?;
+                rules.into_iter().for_each(|rule| segments.push(Item::Statement(rule)));
+                length
+            }
         };
-        flat.statements.extend(replaced.rules);
-        flat.grouping.extend(&rest[..replaced.length]);
-        rest = &rest[replaced.length..];
+        grouping.extend(&rest[..length]);
+        rest = &rest[length..];
         if known.captures_matter {
             let clear = rest.first().filter(|node| node.is_clear());
             let clear = clear.ok_or_else(|| {
                 Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear")
             })?;
-            flat.grouping.push(clear);
+            grouping.push(*clear);
             rest = &rest[1..];
         }
     }
-    Ok(flat)
+    Ok(Flat { statements: segments.flat(known)?, grouping })
 }
 
 /// Reads the rules of the groups after a lookup.

@@ -31,6 +31,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::first_match::{ReadPattern, ReadPatterns};
@@ -54,13 +55,6 @@ pub struct KindLookUp<'l, 't> {
     pub target: &'t [u8],
 }
 
-/// The rules that the statements after a lookup stand for, in order.
-pub struct Replaced<'t> {
-    pub rules: Vec<&'t Node<'t>>,
-    /// The number of the statements.
-    pub length: usize,
-}
-
 /// What a lookup finds for a rule.
 #[derive(Clone, Copy)]
 struct Told<'l> {
@@ -78,40 +72,25 @@ struct ToldRule<'l, 't> {
     target: &'l [u8],
 }
 
+/// The statements after a lookup of kinds, and what it finds.
+pub struct KindStatements<'l, 't> {
+    look_up: KindLookUp<'l, 't>,
+    /// What the lookup finds, by the numbers of rules.
+    told: BTreeMap<usize, Told<'l>>,
+    /// The number of each kind, and its statements.
+    blocks: Vec<(&'t [u8], &'t Node<'t>)>,
+}
+
 impl<'l, 't> KindLookUp<'l, 't> {
-    /// Returns the rules that `rest` stands for, the statements of a script after the lookup. They are from the first
-    /// sequence in `original` that fits; `original` then begins with that sequence.
-    pub fn replaced(
-        &self,
-        (script, rest): (&[&'t Node<'t>], &[&'t Node<'t>]),
-        known: &Known,
-        entering: Entering,
-        original: &mut &[&'t Node<'t>],
-    ) -> Discharged<Replaced<'t>> {
+    /// Reads the statements after the lookup, with which `rest` begins.
+    pub fn statements(self, rest: &[&'t Node<'t>], entering: Entering) -> Discharged<KindStatements<'l, 't>> {
         let blocks: Vec<_> = rest.iter().map_while(|node| Some((number(node, self.kind)?, *node))).collect();
         let mut statements = blocks.iter().flat_map(|(_, block)| block.block.iter().flatten());
         statements.try_for_each(|statement| surroundings::check(entering, statement))?;
         if self.kind.eq_ignore_ascii_case(self.target) {
             return Err(Refutation::new("the kind of a rule and its target have one variable"));
         }
-        let told = self.told()?;
-        let blocks_of = by_kind(&blocks)?;
-        let (facts, captures_matter) = (known.facts, known.captures_matter);
-        let around = around(script, script.len() - rest.len(), original);
-        let statements = around.iter().flat_map(|node| std::iter::once(*node).chain(node.block.iter().flatten()));
-        let (statements, kinds) = (statements.collect(), kinds_of(&blocks));
-        let check = Check { look_up: self, facts, captures_matter, told, blocks: blocks_of, statements, kinds };
-        let mut refuted = None;
-        while let Some(start) = original.iter().position(|node| node.is_rule()) {
-            *original = &original[start..];
-            let length = original.iter().take_while(|node| node.is_rule()).count();
-            match check.sequence(&original[..length]) {
-                Ok(rules) => return Ok(Replaced { rules, length: blocks.len() }),
-                Err(refutation) => refuted.get_or_insert(refutation),
-            };
-            *original = &original[length..];
-        }
-        Err(refuted.unwrap_or_else(no_such_rule))
+        Ok(KindStatements { told: self.told()?, blocks, look_up: self })
     }
 
     /// Collects all values of the maps, by the numbers of rules. Another check shows that URIs get the right values.
@@ -139,6 +118,44 @@ impl<'l, 't> KindLookUp<'l, 't> {
     }
 }
 
+impl<'t> KindStatements<'_, 't> {
+    /// The number of the statements.
+    pub fn length(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The places of the rules that the lookup finds.
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        self.told.keys().map(|number| number - 1)
+    }
+
+    /// From the first to the last of these places. `None` if there is none.
+    pub fn told_places(&self) -> Option<Range<usize>> {
+        Some(self.places().next()?..*self.told.last_key_value()?.0)
+    }
+
+    /// Returns the rules of a sequence of the original that the statements stand for. They are those among `places` that
+    /// nothing else replaced; `staying` are the places of the rules that other statements or lookups stand for.
+    pub fn rules(
+        &self,
+        sequence: &[&'t Node<'t>],
+        places: Range<usize>,
+        staying: &HashSet<usize>,
+        known: &Known,
+    ) -> Discharged<Vec<&'t Node<'t>>> {
+        // A rule that stands elsewhere is none of the lookup's.
+        let last = places.end.min(sequence.len());
+        if self.told_places().is_none_or(|told| told.start < places.start || told.end > last) {
+            return Err(Refutation::new("a lookup of a kind tells the number of no rule"));
+        }
+        let (facts, captures_matter) = (known.facts, known.captures_matter);
+        let (blocks, kinds) = (by_kind(&self.blocks)?, kinds_of(&self.blocks));
+        let told = &self.told;
+        Check { look_up: &self.look_up, facts, captures_matter, told, blocks, kinds, places, staying }
+            .sequence(sequence)
+    }
+}
+
 impl<'l> Told<'l> {
     /// Splits a value into the number of a rule and the rest.
     fn read(value: &'l [u8]) -> Option<(usize, Told<'l>)> {
@@ -161,15 +178,6 @@ fn is_placeholder(value: &[u8]) -> bool {
     behind_number(value).strip_suffix(b" ").is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
-/// The statements of a script around the place `at`, up to those of the original that end a sequence of rules.
-fn around<'s, 't>(script: &'s [&'t Node<'t>], at: usize, original: &[&'t Node<'t>]) -> &'s [&'t Node<'t>] {
-    let ends: HashSet<&Node> = original.iter().filter(|node| !node.is_rule()).copied().collect();
-    let is_end = |node: &&Node| ends.contains(*node);
-    let start = script[..at].iter().rposition(is_end).map_or(0, |end| end + 1);
-    let length = script[at..].iter().position(is_end).unwrap_or(script.len() - at);
-    &script[start..at + length]
-}
-
 /// The statements of each kind.
 fn by_kind<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> Discharged<HashMap<&'t [u8], &'t [Node<'t>]>> {
     let mut by_kind = HashMap::new();
@@ -190,10 +198,6 @@ fn kinds_of<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> HashMap<&'t Node<'t>, Ve
     kinds
 }
 
-fn no_such_rule() -> Refutation {
-    Refutation::new("a lookup of a kind tells the number of no rule")
-}
-
 /// A number from 1.
 fn read_number(text: &[u8]) -> Option<usize> {
     let is_plain = text.iter().all(u8::is_ascii_digit);
@@ -207,47 +211,49 @@ struct Check<'c, 'l, 't> {
     /// Whether `$1` to `$9` may be read after rules.
     captures_matter: bool,
     /// What the lookup finds, by the numbers of rules.
-    told: BTreeMap<usize, Told<'l>>,
+    told: &'c BTreeMap<usize, Told<'l>>,
     /// The statements of each kind.
     blocks: HashMap<&'t [u8], &'t [Node<'t>]>,
-    /// The statements of the script that may be in the sequence.
-    statements: HashSet<&'t Node<'t>>,
     /// The kinds of the statements that belong to one; of equal statements in order.
     kinds: HashMap<&'t Node<'t>, VecDeque<&'t [u8]>>,
+    /// The places in the sequence that the lookup may stand for.
+    places: Range<usize>,
+    /// The places of the rules for which a statement or any lookup stands.
+    staying: &'c HashSet<usize>,
 }
 
 impl<'l, 't> Check<'_, 'l, 't> {
     /// The rules of a sequence that the lookup replaces.
-    fn told_of(&self, sequence: &[&'t Node<'t>]) -> Discharged<Vec<ToldRule<'l, 't>>> {
-        if self.told.last_key_value().is_some_and(|(last, _)| *last > sequence.len()) {
-            return Err(no_such_rule());
-        }
+    fn told_of(&self, sequence: &[&'t Node<'t>]) -> Vec<ToldRule<'l, 't>> {
         // The number in a placeholder is as long as the others.
         let length = |told: &Told| told.text.iter().position(|byte| *byte == b' ').unwrap_or(0);
         let digits = self.told.first_key_value().map_or(0, |(_, told)| length(told));
-        let stays = |number: &usize, node: &Node| self.told.contains_key(number) || self.statements.contains(node);
-        let staying = (1..).zip(sequence).filter(|(number, node)| stays(number, node));
-        let staying = Residual::new(staying.map(|(number, node)| (number, node.word(1))));
         let mut untold = self.kinds_of_untold(sequence);
-        let rule = |(number, node): (usize, &&'t Node<'t>)| {
+        let stays = |place: usize| {
+            self.staying.contains(&place) || self.places.contains(&place) && untold.contains_key(sequence[place])
+        };
+        let staying = (0..sequence.len()).filter(|place| stays(*place));
+        let staying =
+            Residual::new(staying.map(|place| (place, sequence[place].word(1))).collect::<Vec<_>>().into_iter());
+        let rule = |place: usize| {
+            let (number, node) = (place + 1, sequence[place]);
             if let Some(told) = self.told.get(&number) {
                 let text = Cow::Borrowed(told.text);
                 return Some(ToldRule { node, text, kind: Some(told.kind), target: told.target });
             }
-            let kind = untold.get_mut(*node).and_then(VecDeque::pop_front);
-            let may_be_key = || gone::may_be_replaced(node.word(1), &self.facts.readings, number, &staying);
-            let is_one = kind.is_some() || !(self.statements.contains(*node) || may_be_key());
+            let kind = untold.get_mut(node).and_then(VecDeque::pop_front);
+            let is_one = kind.is_some() || !gone::may_be_replaced(node.word(1), &self.facts.readings, place, &staying);
             let text = Cow::Owned([format!("{number:0digits$}").as_bytes(), b" "].concat());
             is_one.then_some(ToldRule { node, text, kind, target: b"" })
         };
-        Ok((1..).zip(sequence).filter_map(rule).collect())
+        self.places.clone().filter_map(rule).collect()
     }
 
     /// The kinds of the statements of the sequence's rules that the lookup never finds, in order. Equal rules may be of
     /// several kinds.
     fn kinds_of_untold(&self, sequence: &[&'t Node<'t>]) -> HashMap<&'t Node<'t>, VecDeque<&'t [u8]>> {
         let mut kinds = self.kinds.clone();
-        for (number, told) in &self.told {
+        for (number, told) in self.told {
             if let Some(of_equal) = number.checked_sub(1).and_then(|at| kinds.get_mut(sequence.get(at)?))
                 && let Some(own) = of_equal.iter().position(|kind| *kind == told.kind)
             {
@@ -259,7 +265,7 @@ impl<'l, 't> Check<'_, 'l, 't> {
 
     /// The rules of a sequence that the statements stand for.
     fn sequence(&self, sequence: &[&'t Node<'t>]) -> Discharged<Vec<&'t Node<'t>>> {
-        let rules = self.told_of(sequence)?;
+        let rules = self.told_of(sequence);
         let texts: Vec<&[u8]> = rules.iter().map(|rule| rule.node.word(1)).collect();
         let mut own = None;
         let patterns = ReadPatterns::known_or(self.facts.patterns.iter().map(Arc::as_ref), &texts, &mut own);

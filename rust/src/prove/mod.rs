@@ -47,6 +47,7 @@ pub mod names;
 pub mod needs;
 pub mod node;
 pub mod oracle;
+pub mod places;
 pub mod refutation;
 pub mod residual;
 pub mod run;
