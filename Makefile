@@ -22,7 +22,7 @@ VENV := .venv
 BIN := $(abspath $(VENV)/bin)
 CRATE := --manifest-path rust/Cargo.toml --locked
 OLDEST_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' rust/Cargo.toml)
-RUST_SOURCES := $(shell find rust/src) rust/Cargo.toml rust/Cargo.lock .cargo/config.toml
+RUST_SOURCES := $(shell find rust/src) $(wildcard nginxopt/facts/*.tsv) rust/build.rs rust/Cargo.toml rust/Cargo.lock .cargo/config.toml
 
 is_python = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
 # Looked for once, and only if it is needed.

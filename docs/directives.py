@@ -1,11 +1,13 @@
 """Derives nginxopt/facts/directives.tsv from nginx's sources: what each release declares of its directives.
 
     python docs/directives.py CHECKOUT > nginxopt/facts/directives.tsv
+    python docs/directives.py --angie CHECKOUT > nginxopt/facts/vendors/angie.tsv
 
-CHECKOUT is a git repository of nginx with its release tags; what it has checked out counts as the next release. Each
-`ngx_command_t` of src/ gives the places and the arguments of a directive; the function that sets it, its values and
-whether it may be repeated; the `ngx_conf_merge_*` and `ngx_conf_init_*` of its field, its default. What cannot be read
-is left empty.
+CHECKOUT is a git repository of nginx with its release tags; what it has checked out counts as the next release. With
+`--angie`, it is one of Angie: the table has the directives that the nginx of that time has not, with Angie's releases.
+Each `ngx_command_t` of src/ gives the places and the arguments of a directive; the function that sets it, its values
+and whether it may be repeated; the `ngx_conf_merge_*` and `ngx_conf_init_*` of its field, its default. What cannot be
+read is left empty.
 """
 
 from __future__ import annotations
@@ -19,14 +21,13 @@ from dataclasses import astuple, dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from nginxopt.facts.declarations import declarations
 from nginxopt.version import Version
 
 OLDEST = Version(1, 10, 0)
 """The first release that is looked at; the table says nothing of what was before."""
 COLUMNS = ("name", "module", "places", "arguments", "setter", "values", "default", "repeated", "since", "until")
 
-_VERSION = re.compile(r'#define NGINX_VERSION\s+"([\d.]+)"')
-_TAG = re.compile(r"release-(\d+\.\d+\.\d+)")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"\bngx_command_t\s+\w+\[\]\s*=\s*\{(.*?)\n\};", re.DOTALL)
 _OPERAND = r"((?:[^(),{}]|\([^()]*\))+)"
@@ -150,6 +151,10 @@ class Row:
 class Sources:
     """The sources of all releases, each version of a file being read once."""
 
+    tag = re.compile(r"release-(\d+\.\d+\.\d+)")
+    version = "src/core/nginx.h", re.compile(r'#define NGINX_VERSION\s+"([\d.]+)"')
+    oldest = OLDEST
+
     def __init__(self, checkout: Path) -> None:
         """Take the path of a git repository."""
         self._checkout = checkout
@@ -157,12 +162,17 @@ class Sources:
 
     def releases(self) -> dict[Version, str]:
         """Return the revisions to look at by their releases, oldest first."""
-        tags = (_TAG.fullmatch(tag) for tag in self._git("tag").split())
+        tags = (self.tag.fullmatch(tag) for tag in self._git("tag").split())
         revisions = {Version.parse(tag[1]): tag[0] for tag in tags if tag}
-        next_release = _VERSION.search(self._git("show", "HEAD:src/core/nginx.h"))
+        file, pattern = self.version
+        next_release = pattern.search(self._git("show", f"HEAD:{file}"))
         if next_release:
             revisions.setdefault(Version.parse(next_release[1]), "HEAD")
-        return {release: revisions[release] for release in sorted(revisions) if release >= OLDEST}
+        return {release: revisions[release] for release in sorted(revisions) if release >= self.oldest}
+
+    def is_own(self, _: tuple[str, ...]) -> bool:
+        """Return whether a line of the table belongs into it: all of nginx's do."""
+        return True
 
     def units(self, revision: str) -> Iterator[tuple[str, Unit]]:
         """Yield the name of each module of a revision with what its file says."""
@@ -177,6 +187,22 @@ class Sources:
     def _git(self, *words: str) -> str:
         done = subprocess.run(["git", "-C", str(self._checkout), *words], capture_output=True, check=True)
         return done.stdout.decode("latin-1")
+
+
+class OfAngie(Sources):
+    """The sources of all releases of Angie."""
+
+    tag = re.compile(r"Angie-(\d+\.\d+\.\d+)")
+    version = "src/core/angie.h", re.compile(r'#define ANGIE_VERSION\s+"([\d.]+)"')
+    oldest = Version(1, 0, 0)
+
+    def is_own(self, line: tuple[str, ...]) -> bool:
+        """Return whether the nginx that the first release with a declaration is based on has no such directive."""
+        revision = f"Angie-{line[COLUMNS.index('since')] or self.oldest}"
+        found = Sources.version[1].search(self._git("show", f"{revision}:{Sources.version[0]}"))
+        assert found is not None, revision
+        base = Version.parse(found[1])
+        return not any(row.is_in(base) for row in declarations(line[0]))
 
 
 def parse(text: str) -> Unit:
@@ -345,5 +371,6 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
 
 
 if __name__ == "__main__":
-    for line in (COLUMNS, *table(Sources(Path(sys.argv[1])))):
+    sources = OfAngie(Path(sys.argv[2])) if sys.argv[1] == "--angie" else Sources(Path(sys.argv[1]))
+    for line in (COLUMNS, *filter(sources.is_own, table(sources))):
         print(*line, sep="\t")

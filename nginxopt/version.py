@@ -10,13 +10,21 @@ from typing import Self
 from nginxopt.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Version:
-    """A release of nginx: `1.22.1`."""
+    """A release of nginx: `1.22.1`. Releases are older or newer by their numbers alone.
+
+    Attributes:
+        major: The first number.
+        minor: The second number.
+        patch: The third number.
+        build: The release of a vendor that is based on it, such as `angie-1.10.3`; empty for nginx itself.
+    """
 
     major: int
     minor: int
     patch: int
+    build: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -48,8 +56,25 @@ class Version:
         """Return the release after this one."""
         return type(self)(self.major, self.minor, self.patch + 1)
 
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """Its three numbers."""
+        return self.major, self.minor, self.patch
+
+    def __lt__(self, other: Version) -> bool:
+        return self.numbers < other.numbers
+
+    def __le__(self, other: Version) -> bool:
+        return self.numbers <= other.numbers
+
+    def __gt__(self, other: Version) -> bool:
+        return self.numbers > other.numbers
+
+    def __ge__(self, other: Version) -> bool:
+        return self.numbers >= other.numbers
+
     def __str__(self) -> str:
-        return dotted((self.major, self.minor, self.patch))
+        return dotted(self.numbers)
 
 
 def dotted(numbers: Iterable[int]) -> str:

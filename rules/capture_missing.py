@@ -61,11 +61,12 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
+from nginxopt.facts import group
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import FRAGMENT, Level, locations, subjects
 
 _CAPTURE = re.compile(r"\$(?:\{([1-9])\}|([1-9]))")
-_READERS = {"return", "set", "proxy_pass", "add_header", "proxy_set_header", "try_files", "alias", "root"}
+_READERS = group("captures")
 
 
 @rule(severity=Severity.WARNING, category="correctness")

@@ -85,12 +85,13 @@ from collections.abc import Iterator
 from itertools import chain
 
 from nginxopt.config import Directive
+from nginxopt.facts import script
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.lint.queries import reaching
 from nginxopt.semantics import PROTOCOLS, Level, locations
 
 _HANDLERS = {f"{protocol}_pass" for protocol in PROTOCOLS} | {"try_files"}
-_STATEMENTS = {"rewrite", "set", "if", "return"}
+_STATEMENTS = script() - {"break"}
 
 
 @rule(severity=Severity.WARNING, category="correctness")

@@ -62,11 +62,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
+from nginxopt.facts import group
 from nginxopt.lint import Finding, Model, ModelAnswer, Related, Severity, rule
 from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Level
 
-_HANDLING = {"return", "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"}
+_HANDLING = group("pass") | {"return"}
 
 
 _TAKE_VARIABLES = {"add_header", "add_trailer", "expires"}

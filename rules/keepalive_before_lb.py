@@ -74,11 +74,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
+from nginxopt.facts import group
 from nginxopt.lint import Finding, Fix, Model, Severity, rule
 from nginxopt.lint.queries import capacity, pooling, sharing
 from nginxopt.semantics import Upstream
 
-METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time")
+METHODS = group("balancing") - {"ntlm"}
 
 
 @rule(severity=Severity.ERROR, category="proxy", fix=pooling.POOLED, until="1.29.6", scenario="keepalive")

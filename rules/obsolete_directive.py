@@ -32,17 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.facts import declarations
+from nginxopt.facts import declarations, fact
 from nginxopt.lint import Finding, Model, Severity, rule
-
-_INSTEAD = {
-    "http2_idle_timeout": "keepalive_timeout",
-    "http2_max_field_size": "large_client_header_buffers",
-    "http2_max_header_size": "large_client_header_buffers",
-    "http2_max_requests": "keepalive_requests",
-    "http2_recv_timeout": "client_header_timeout",
-}
-"""The directives that nginx names instead (`ngx_http_v2_obsolete`)."""
 
 
 @rule(severity=Severity.INFO, category="correctness", by_release=True)
@@ -54,7 +45,8 @@ def check(model: Model) -> Iterator[Finding]:
         if obsolete is None:
             continue
         since = f" since nginx {obsolete.since}" if obsolete.since else ""
-        instead = _INSTEAD.get(str(directive.name))
+        known = fact(str(directive.name))
+        instead = known.instead if known else ""
         yield Finding(
             directive.source,
             directive.name.span,

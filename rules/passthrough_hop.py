@@ -69,23 +69,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nginxopt.facts import group
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.lint.queries import pools
 from nginxopt.semantics import Level, Pass, Upstream
 
 # The directives that give a hop a purpose, at any level.
-JOBS = frozenset({
-    "ssl", "ssl_certificate", "http2", "http3", "proxy_cache", "proxy_store", "gzip", "brotli", "zstd", "gunzip",
-    "limit_req", "limit_conn", "limit_rate", "limit_except", "client_max_body_size", "auth_basic", "auth_request",
-    "auth_jwt", "allow", "deny", "satisfy", "secure_link", "valid_referers", "real_ip_header", "set_real_ip_from",
-    "rewrite", "return", "set", "if", "try_files", "root", "alias", "mirror", "slice", "error_page", "expires",
-    "add_header", "add_trailer", "more_set_headers", "more_clear_headers", "sub_filter", "addition_types",
-    "add_before_body", "add_after_body", "image_filter", "xslt_stylesheet", "proxy_hide_header", "proxy_redirect",
-    "proxy_cookie_path", "proxy_cookie_domain", "proxy_cookie_flags", "proxy_intercept_errors", "proxy_method",
-    "proxy_set_body", "proxy_bind", "modsecurity", "access_by_lua_block", "access_by_lua_file", "content_by_lua_block",
-    "content_by_lua_file", "rewrite_by_lua_block", "rewrite_by_lua_file", "header_filter_by_lua_block", "js_content",
-    "js_access", "perl", "dav_methods",
-})  # fmt: skip
+JOBS = group("job")
 _USUAL_HEADERS = re.compile(r"host|connection|upgrade|forwarded|x-real-ip|x-forwarded-.*|accept-encoding")
 _OFF = {"off", "none"}
 _LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")

@@ -2,7 +2,8 @@
 
 Flags unknown directives whose names differ from one of nginx's in one or two letters, and keywords of other languages
 such as `else`. Does not flag other unknown names, which may belong to a module that the text does not show, names
-inside `map`, `types`, `geo` and other blocks of values, or names inside blocks of modules.
+inside `map`, `types`, `geo` and other blocks of values, or names inside blocks of modules. With a target version of a
+vendor, such as `angie-1.12`, its directives are known.
 
 ## Why it matters
 nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then,
@@ -64,8 +65,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
+from nginxopt.facts import vendors
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import commands, directives
+
+_OF_ANGIE = "state the target version as that of Angie, such as angie-1.12, or delete it"
 
 
 @rule(severity=Severity.ERROR, category="refused", fix=Safety.UNSAFE)
@@ -77,8 +81,14 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if rows and directive.source is model.config.main.source and not scope.context:
             continue
-        similar = directives.nearest(str(directive.name))
-        if similar:
+        name = str(directive.name)
+        if vendors.may_have(model.target, name) or name in vendors.names(vendors.FURTHER):
+            continue
+        similar = directives.nearest(name)
+        if similar and name in vendors.names(vendors.ANGIE):
+            message = f'unknown directive "{name}": Angie has it, nginx does not'
+            yield Finding(directive.source, directive.name.span, message, help=_OF_ANGIE)
+        elif similar:
             yield _finding(directive, similar)
         elif directive.name in directives.FOREIGN:
             message = f'unknown directive "{directive.name}": nginx has no such keyword'

@@ -16,6 +16,7 @@ from pathlib import Path
 from nginxopt.bench.scenario import Node
 from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
+from nginxopt.facts import group
 from nginxopt.semantics import Address, read_addresses
 from nginxopt.semantics.addresses import PORT
 from nginxopt.system.nginx.writes import SERVED
@@ -25,14 +26,7 @@ _GONE = frozenset({"daemon", "master_process", "pid", "user", "lock_file"})
 _CACHES = frozenset(f"{module}_cache_path" for module in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _TEMPORARY = frozenset(f"{module}_temp_path" for module in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 # Directives whose relative paths start from the directory of nginx.conf (ngx_conf_full_name with conf_prefix).
-_BESIDE = frozenset(
-    [
-        *(f"{part}ssl_{name}" for part in ("", "proxy_") for name in ("certificate", "certificate_key")),
-        *(f"{part}ssl_{name}" for part in ("", "proxy_") for name in ("trusted_certificate", "crl", "password_file")),
-        *("ssl_client_certificate", "ssl_dhparam", "ssl_session_ticket_key", "ssl_stapling_file"),
-        *("auth_basic_user_file", "geoip_country", "geoip_city"),
-    ]
-)
+_BESIDE = group("beside")
 CERTIFICATE, KEY = "certificate.pem", "certificate.key"
 """The names of the own certificate and its key in the prefix."""
 

@@ -35,9 +35,9 @@ class Seconds(click.FloatRange):
 
 def version(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Version | None:
     """Return the version that an option names."""
-    from nginxopt.version import Version
+    from nginxopt.facts.vendors import target
 
-    return None if text is None else Version.target(text)
+    return None if text is None else target(text)
 
 
 class _Unnamed(str):
@@ -81,7 +81,8 @@ TARGET_VERSION = click.option(
     "--target-version",
     metavar="VERSION",
     callback=version,
-    help="Target nginx version (1.x), such as 1.22.1. Releases after the newest known one count as that one.",
+    help="Target nginx version (1.x), such as 1.22.1, or the release of a vendor: plus-R34, angie-1.10, "
+    "openresty-1.27. Releases of nginx after the newest known one count as that one.",
 )
 RESULT = click.option(
     "--result",

@@ -23,6 +23,7 @@ from nginxopt.config import placeholders
 from nginxopt.config.tokens import Token
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
+from nginxopt.facts import group
 from nginxopt.text import Source, Span
 
 _PHP = rb"<\?(?:php\b|=)"
@@ -62,7 +63,7 @@ _KINDS = tuple(
 
 _LIKELY = re.compile(b"|".join(placeholders.LIKELY))
 
-_TEXT = {"return", "sub_filter", "add_header", "add_trailer", "log_format", "set", "echo"}
+_TEXT = group("text")
 
 
 class TemplateError(InputError):

@@ -12,11 +12,12 @@ stands for `proxy_bind`, `fastcgi_bind` and so on, unless a directive has a line
 - `effect`: what it does to a request: `script` (a statement of the rewrite module, or what runs there), `access`,
   `content` (chooses or sets up what answers), `header` or `body` (changes a response), `upstream` (how a request is
   passed on), `connection`, `log`, or `none`.
-- `model`: how the model of requests takes it. `read` (a setting) and `structure` (a block or a definition) are
-  simulated. With these a directive changes no outcome: `log`, `size`, `connection`, `encoding`, `parameter` (of another
-  directive), `header` (one that is no part of an outcome), `variable` (of its module), `state`, `upstream`. With these
-  it does, and is not simulated: `first` (before the script), `in order` (at its place in the script), `after` the
-  script, `content` (it answers), `body`, `headers`, `response`. Empty if nobody has looked.
+- `model`: how the model of requests takes it. `read` (a setting) and `structure` (a block or a statement) are
+  simulated, `opaque` defines variables whose values are not known. With these a directive changes no outcome: `log`,
+  `size`, `connection`, `encoding`, `parameter` (of another directive), `header` (one that is no part of an outcome),
+  `variable` (of its module), `state`, `upstream`. With these it does, and is not simulated: `first` (before the
+  script), `in order` (at its place in the script), `after` the script, `content` (it answers), `body`, `headers`,
+  `response`. Empty if nobody has looked.
 - `inherited`: `no`, or as a `handler` (by an `if`, not by a location), or as a `list` (a level may have several, and
   inherits none if it has one). Empty: a level without it inherits it.
 - `variables`: the arguments that nginx evaluates: `all`, the `first`, those `later`, the later ones where a server
@@ -25,10 +26,11 @@ stands for `proxy_bind`, `fastcgi_bind` and so on, unless a directive has a line
 - `off`: the first arguments with which it has no effect, for directives that the model does not simulate.
 - `groups`: sets of directives that belong together, such as those that are given together (`GROUPS`).
 - `default`: what nginx does without it, if a rule asks; `declared` for that of `directives.tsv`.
+- `instead`: what to use, for a directive that has no effect any more.
 - `description`: a sentence. If it is empty, that of `@_` counts.
 """
 
-from nginxopt.facts import declarations
+from nginxopt.facts import declarations, vendors
 from nginxopt.facts.table import GROUPS, Fact, fact, group, having, known, script
 
-__all__ = ["GROUPS", "Fact", "declarations", "fact", "group", "having", "known", "script"]
+__all__ = ["GROUPS", "Fact", "declarations", "fact", "group", "having", "known", "script", "vendors"]

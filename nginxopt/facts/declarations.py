@@ -10,6 +10,7 @@ import pkgutil
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from typing import Literal
 
 from nginxopt.records import record
 from nginxopt.version import Version
@@ -22,6 +23,24 @@ _PLACES = (
 PLACES: Mapping[str, int] = {place: 1 << number for number, place in enumerate(_PLACES)}
 """The bit of each place. Locations at any depth are one place."""
 _ANYWHERE = (1 << len(_PLACES)) - 1
+
+
+Compared = Literal["flag", "name", "set", "size", "offset", "milliseconds", "seconds", "number", "text"]
+"""How values compare: a `flag` or a `name` without regard to case, a `set` in any order as well, sizes and times by
+what they amount to (an `offset` is a size that may be in gigabytes), and a `text` word by word.
+"""
+
+_COMPARED: Mapping[str, Compared] = {
+    "ngx_conf_set_flag_slot": "flag",
+    "ngx_conf_set_enum_slot": "name",
+    "ngx_conf_set_bitmask_slot": "set",
+    "ngx_conf_set_size_slot": "size",
+    "ngx_conf_set_off_slot": "offset",
+    "ngx_conf_set_msec_slot": "milliseconds",
+    "ngx_conf_set_sec_slot": "seconds",
+    "ngx_conf_set_num_slot": "number",
+}
+"""How the setters of nginx's core read values (ngx_conf_file.c); others may keep the words."""
 
 
 @record(eq=True)
@@ -55,6 +74,11 @@ class Declaration:
     is_once: bool
     since: Version | None
     until: Version | None
+
+    @property
+    def compared(self) -> Compared:
+        """How nginx reads the arguments: whether different words may say the same."""
+        return _COMPARED.get(self.setter.partition(" ")[0], "text")
 
     def is_in(self, release: Version) -> bool:
         """Return whether a release has this declaration."""

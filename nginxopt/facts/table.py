@@ -18,26 +18,39 @@ Column = Literal["effect", "model", "inherited", "variables", "hidden"]
 GROUPS: Mapping[str, str] = {
     "allow": "one list of rules of access (ngx_http_access_merge_loc_conf)",
     "answer": "what the answer of a `return` depends on",
+    "asking": "makes nginx ask other servers than those of upstreams",
     "balancing": "methods that choose a server of an upstream",
+    "beside": "relative files start from the folder of nginx.conf (`ngx_conf_full_name` with `conf_prefix`)",
     "block": "blocks with directives of nginx inside",
     "browser": "what decides the variables of ngx_http_browser_module",
+    "cache": "names the cache of responses",
+    "captures": "where configurations use `$1`",
     "client_body": "how the body of a request is kept, which variables show",
+    "defines": "defines a variable",
     "early": "what nginx looks at before the script of a server",
+    "elsewhere": "answers with something else than the file of the URI",
     "error_log": "what decides the lines of the error log",
     "job": "what gives a server that only passes requests on a purpose",
     "keepalive": "how long connections of clients stay open",
-    "pass": "passes requests on; a location `/a/` with one of them is asked for `/a`, too",
+    "kept": "defines a variable whose value is kept for the request",
+    "late": "may fail after nginx has discarded the body of a request",
+    "of_server": "what tells the content of a server, where a file may be that of several blocks",
+    "pass": "passes requests on to an upstream",
     "pattern": "has patterns whose named groups are variables",
+    "pool": "may stand in an upstream beside a pool of connections",
     "real_ip": "what decides the address of a client",
     "root": "one field (ngx_http_core_root)",
     "rows": "blocks whose statements are no directives, but rows of data",
     "secure_link": "what decides the variables of ngx_http_secure_link_module",
+    "stateful": "responses depend on the requests before",
     "subrequest": "makes a subrequest",
+    "text": "takes any text, words of a template as well",
     "tls_choice": "what a server and a client agree on",
     "tls_client": "how certificates of clients are checked",
     "tls_session": "how sessions are resumed",
     "untried": "was not tested for inheritance by an `if`: directives of NGINX Plus, and those that run code",
     "userid": "what decides the variables of ngx_http_userid_filter_module",
+    "written": "names a file or folder that nginx writes to",
 }
 """The groups of directives that belong together, with what they have in common."""
 
@@ -54,6 +67,7 @@ class Fact(NamedTuple):
     off: str
     groups: str
     default: str
+    instead: str
     description: str
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from lsprotocol import types
 
 from nginxopt.config.context import Context
+from nginxopt.facts import group
 from nginxopt.facts.declarations import PLACES, Declaration, declarations, names
+from nginxopt.facts.parameters import PARAMETERS
 from nginxopt.lsp.cursor import Cursor, cursor
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.facts import Facts, description
-from nginxopt.lsp.parameters import PARAMETERS
 from nginxopt.lsp.symbols import Occurrence, SymbolKind, occurrences
 from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.semantics import commands
@@ -21,11 +22,11 @@ from nginxopt.version import Version
 TRIGGERS = ["$", "/", "=", "@", ":", "{"]
 
 _PASSES = {
+    **dict.fromkeys(group("pass"), ("",)),
     "proxy_pass": ("http://", "https://"),
     "grpc_pass": ("grpc://", "grpcs://"),
-    **dict.fromkeys(("fastcgi_pass", "uwsgi_pass", "scgi_pass", "memcached_pass"), ("",)),
 }
-_CACHES = {f"{name}_cache": f"{name}_cache_path" for name in ("proxy", "fastcgi", "uwsgi", "scgi")}
+_CACHES = {name: f"{name}_path" for name in group("cache")}
 _NAMED = frozenset(["try_files", "error_page", "post_action"])
 
 _Item = types.CompletionItem

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from nginxopt.config import Directive, Source, Span, Token
+from nginxopt.facts import group
 from nginxopt.lint.report import pages
 from nginxopt.lsp.diagnostics import Judges
 from nginxopt.lsp.facts import Facts
@@ -55,7 +56,7 @@ def _about(
         return
     target = workspace.preferences.target(reading.document.path)
     level = _level_of(directive, levels(reading.config, target))
-    if level is None or level.kind in ("map", "geo", "split_clients", "types"):
+    if level is None or level.kind in group("rows"):
         return
     facts = Facts.of(str(word), level, target)
     lines = [*(facts.lines() if facts else ()), *_in_force(workspace, directive, level)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, Token
+from nginxopt.facts import group
 from nginxopt.semantics.directives import BLOCKS
 from nginxopt.text import decode
 
@@ -55,8 +56,8 @@ _ZONE = re.compile(rb"""(?:\A['"]?|:)(?:keys_)?zone=([^:\s'"]+)""")
 _SHARED = re.compile(rb"shared:([^:\s'\"]+)")
 _WHOLE = re.compile(rb"""\A['"]?([^\s'"]+)""")
 
-_PASSES = frozenset(["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"])
-_CACHES = frozenset(["proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_cache"])
+_PASSES = group("pass")
+_CACHES = group("cache")
 _CACHE_PATHS = frozenset(f"{name}_path" for name in _CACHES)
 _ZONES = frozenset(["limit_req_zone", "limit_conn_zone", "keyval_zone", *_CACHE_PATHS])
 _TO_NAMED = frozenset(["try_files", "error_page", "post_action"])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from nginxopt.config import Config
 from nginxopt.errors import NginxoptError
+from nginxopt.facts import group
 from nginxopt.request.private import PrivateNginx, http_servers
 from nginxopt.request.world import World
 from nginxopt.rewrite.comparison import AskedServer, Differential, Limits, Mismatch, Tally, compare
@@ -30,7 +31,7 @@ from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
 from nginxopt.version import Version
 
-_LEFT_OUT = frozenset(["limit_req", "limit_conn", "limit_rate", "limit_rate_after", "auth_delay"])
+_LEFT_OUT = group("stateful")
 """Directives by which responses depend on the requests before."""
 _NAME = re.compile(r"(?:\*?\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)", re.IGNORECASE)
 _OTHER = b"host.invalid"

@@ -12,6 +12,7 @@ from enum import Enum
 from functools import lru_cache
 
 from nginxopt.config import Config, Directive, Scope
+from nginxopt.facts import vendors
 from nginxopt.facts.declarations import PLACES, Declaration, declarations
 from nginxopt.semantics import directives
 from nginxopt.version import Version
@@ -154,6 +155,8 @@ def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fa
     if place not in PLACES or name in _NOT_OURS or not declarations(name):
         return None
     known = _known(name, target, extra)
+    if not known and vendors.may_have(target, name):
+        return None
     if not known:
         return Fault(FaultKind.UNKNOWN, f'unknown directive "{name}"', declarations(name)[-1])
     return Fault(FaultKind.PLACE, f'"{name}" directive is not allowed here', known[0])
@@ -203,7 +206,7 @@ def allowed(name: str, target: Version) -> tuple[str, ...]:
 def came_after(name: str, target: Version) -> Version | None:
     """Return the first release after `target` that has a directive which `target` does not have; None for any other."""
     rows = declarations(name)
-    if any(row.is_in(target) for row in rows):
+    if any(row.is_in(target) for row in rows) or vendors.may_have(target, name):
         return None
     return min((row.since for row in rows if row.since and row.since > target), default=None)
 
@@ -229,6 +232,7 @@ def _known(name: str, target: Version, extra: frozenset[str]) -> tuple[Declarati
     """Return what a build declares of a directive. One that it has besides those of its version is declared as it first
     came."""
     known = tuple(declaration for declaration in declarations(name) if declaration.is_in(target))
+    known = known or vendors.declared(target, name)
     return known or (declarations(name)[:1] if name in extra else ())
 
 

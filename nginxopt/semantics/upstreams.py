@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 
 from nginxopt.config import Directive
+from nginxopt.facts import group
 from nginxopt.semantics.inherit import Level, Setting
 
 PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """The modules that pass requests to upstreams; their directives are `proxy_pass` and so on."""
 
-METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
+METHODS = group("balancing")
 """The directives that select a balancing method; the default is round robin."""
 
 _LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)

@@ -16,6 +16,7 @@ from nginxopt import budget
 from nginxopt.config import Context, roots
 from nginxopt.config import context as contexts
 from nginxopt.errors import InputError, UsageError
+from nginxopt.facts.vendors import target as stated_target
 from nginxopt.format import IndentStyle
 from nginxopt.format.style import WIDTHS
 from nginxopt.settings import patterns, premises
@@ -295,7 +296,7 @@ def _versions(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -
 
 def _version(value: TomlValue) -> Version:
     try:
-        return Version.target(value.text())
+        return stated_target(value.text())
     except UsageError as error:
         raise value.error(error.message, hint=error.hint) from None
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
+from nginxopt.facts import group
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.verify.code import Reads, reads
 from nginxopt.verify.definitions import SideDefinitions
@@ -56,10 +57,7 @@ class Operation:
 
 Program = tuple[Operation, ...]
 
-_ANSWERING = {
-    "absolute_redirect", "add_header", "add_header_inherit", "default_type", "error_page", "expires",
-    "msie_refresh", "port_in_redirect", "recursive_error_pages", "server_name_in_redirect", "types",
-}  # fmt: skip
+_ANSWERING = group("answer")
 """The settings that the answer of a `return` depends on."""
 
 _OF_SERVER = {"server_name", "host"}

@@ -10,6 +10,7 @@ from functools import cached_property, reduce
 from operator import or_
 
 from nginxopt.budget import limit
+from nginxopt.facts import group
 from nginxopt.verify.code import Reads
 from nginxopt.verify.definitions import groups_of
 from nginxopt.verify.executor import SymbolicExecutor
@@ -26,10 +27,7 @@ from nginxopt.verify.tables import Tables
 from nginxopt.verify.unfold import Unfolding
 from nginxopt.verify.values import Values
 
-_BEFORE = {
-    "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",
-    "set_real_ip_from", "real_ip_header", "client_max_body_size",
-}  # fmt: skip
+_BEFORE = group("early")
 """The settings of a server that nginx checks before it runs the script."""
 
 _LONG = 20  # maps in a chain, from which on the requests that may tell two chains apart are asked first

@@ -11,8 +11,8 @@ from itertools import chain
 from operator import or_
 from typing import TYPE_CHECKING, TypeVar
 
-from nginxopt._native import request_settings
 from nginxopt.config import statements
+from nginxopt.facts import having, script
 from nginxopt.semantics.headers import MERGED_SINCE
 from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site.effects import effect
@@ -48,16 +48,11 @@ if TYPE_CHECKING:
     from nginxopt.semantics import Level
     from nginxopt.semantics.site import LoweredSite
 
-_HANDLERS = (
-    "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "stub_status", "empty_gif",
-    "flv", "mp4",
-)  # fmt: skip
+_HANDLERS = tuple(sorted(having("inherited", "handler") - {"perl"}))
 _ORDERED = (("allow", "deny"), _HANDLERS)
 """Settings whose order counts: the first access rule that fits decides, and the last handler."""
 
-_STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
-_DEFINED = {"map", "geo", "split_clients"}
-_SCRIPT = {"set", "rewrite", "return", "break"}
+_SCRIPT = script() - {"if"}
 
 _UNCOUNTED_OF_LISTEN = {
     "accept_filter", "backlog", "bind", "deferred", "fastopen", "http2", "multipath", "rcvbuf", "reuseport", "setfib",
@@ -420,7 +415,7 @@ class VerifiedSide:
 
     @cached_property
     def _read(self) -> frozenset[str]:
-        return frozenset(request_settings()) | _STRUCTURE | _DEFINED | _SCRIPT
+        return having("model", "read", "structure")
 
     def code(self, number: int) -> dict[str, Reads]:
         """Return the directives in force at a block with code that may read more than their words name, by name."""

@@ -10,10 +10,12 @@
 //! - [`prove`] and [`prove_map`] prove that the original and the compiled text do the same. They read nothing else.
 //! - [`work`] counts what all of these do, and ends it where it takes too long.
 //! - [`request`] is a model of how nginx answers a request.
+//! - [`facts`] has lists of directives, which `build.rs` takes from the tables of the Python package.
 
 mod bytes;
 pub mod collisions;
 pub mod compile_error;
+pub mod facts;
 pub mod first_match;
 pub mod hash;
 pub mod language;

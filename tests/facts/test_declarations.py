@@ -167,6 +167,26 @@ def test_known_directives(name: str, release: str, place: str, arguments: str, d
     assert (declaration.arguments, declaration.default, declaration.is_once) == (arguments, default, is_once)
 
 
+@pytest.mark.parametrize(
+    ("name", "compared"),
+    [
+        ("gzip", "flag"),
+        ("ssl_verify_client", "name"),
+        ("ssl_protocols", "set"),
+        ("client_body_buffer_size", "size"),
+        ("client_max_body_size", "offset"),
+        ("send_timeout", "milliseconds"),
+        ("ssl_session_timeout", "seconds"),
+        ("gzip_comp_level", "number"),
+        ("auth_basic", "text"),
+        ("try_files", "text"),
+    ],
+)
+def test_how_values_compare(name: str, compared: str) -> None:
+    """By the setter: `1024k` is `1m` of a size, `OFF` is `off` of a flag, and a realm of `auth_basic`."""
+    assert {row.compared for row in declarations(name)} == {compared}
+
+
 def test_a_name_of_nobody() -> None:
     """Nothing is known of a directive of another program."""
     assert declarations("no_such_directive") == ()

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from nginxopt.facts.declarations import names
+from nginxopt.facts.parameters import PARAMETERS
 from nginxopt.lsp.completion import complete
 from nginxopt.lsp.cursor import cursor
-from nginxopt.lsp.parameters import PARAMETERS
 from nginxopt.semantics.variables import HTTP, STREAM
 from tests.lsp.editing import Editor, edited
 from tests.lsp.foreign import FOREIGN

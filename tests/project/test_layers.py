@@ -92,6 +92,7 @@ CRATE_USES: dict[str, set[str]] = {
     "compile_error": {"syntax", "pcre"},
     "parallel": {"work"},
     "phase": set(),
+    "facts": set(),
     "pattern_text": {"quote"},
     "variables": set(),
     "map_machine": {"map_block", "pcre"},
@@ -103,13 +104,13 @@ CRATE_USES: dict[str, set[str]] = {
     },
     "prove": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match"),
-        *("map_block", "phase", "prove_map"),
+        *("map_block", "phase", "prove_map", "facts"),
     },
     "maps": {
         *("map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
         *("pattern_text", "collisions", "compile_error", "work"),
     },
-    "request": {"lexer", "syntax", "pcre", "parallel", "variables", "first_match", "work"},
+    "request": {"facts", "lexer", "syntax", "pcre", "parallel", "variables", "first_match", "work"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language", "work"},
     "border": {
         *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match", "language"),

@@ -97,7 +97,7 @@ def house(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_sdist_holds_all_sources(sdist: Path) -> None:
     """Every file that a build needs, and what is to be read first, is in the source distribution."""
-    wanted = tracked("nginxopt", "rules", "rust/src", "rust/Cargo.toml", "rust/Cargo.lock", ".cargo")
+    wanted = tracked("nginxopt", "rules", "rust/src", "rust/build.rs", "rust/Cargo.toml", "rust/Cargo.lock", ".cargo")
     wanted |= {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml"}
     assert {name for name in wanted if not (sdist / name).exists()} == set()
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache
 
 from nginxopt.config.templates.placing import ValuePlace
+from nginxopt.facts import group
 from nginxopt.facts.declarations import declarations
 
 MARK = "nginxopt-tag"
@@ -163,7 +164,7 @@ def _of_patterns(place: ValuePlace) -> Iterator[str]:
     is_start = place.directive == "server_name" or (place.directive == "location" and place.count == 1)
     if is_start and not place.before:
         yield "~^(www)\\."
-    if place.directive in ("location", "rewrite", "if", "server_name"):
+    if place.directive in group("pattern"):
         opened = place.before.count("(") - place.before.count(")")
         closed = place.after.count(")") - place.after.count("(")
         if opened > 0 or closed > 0:

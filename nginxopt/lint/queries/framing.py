@@ -28,6 +28,7 @@ from functools import cached_property
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import written
+from nginxopt.facts import group
 from nginxopt.lint.queries.landing import Landing
 from nginxopt.lint.queries.lengths import CODING, LENGTH, Body, body
 from nginxopt.lint.queries.model import Model, once
@@ -61,7 +62,7 @@ _EARLY = (
 # Status codes of nginx itself after it discarded a body, or did not read it because the request is invalid.
 _LATE = {"400", "408", "411", "412", "413", "414", "415", "416", "421", "431", "494", "495", "496", "497", "499"}
 _REDIRECTS = {"301", "302", "303", "307", "308"}  # the codes with which `return` can be turned by error_page
-_FAILING = ("memcached_pass", "mp4", "flv", "image_filter", "xslt_stylesheet")  # may fail after the body was discarded
+_FAILING = group("late")  # may fail after the body was discarded
 _LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(?:_block|_file)?")
 _DROPS = re.compile(r"discard_body|capture|require|dofile|load")
 
@@ -188,8 +189,7 @@ class Subrequest:
 
 def subrequests(model: Model) -> Iterator[Subrequest]:
     """Yield the subrequests that directives make."""
-    names = ("auth_request", "mirror", "add_before_body", "add_after_body", "post_action")
-    for directive, level in model.each(*names):
+    for directive, level in model.each(*sorted(group("subrequest"))):
         if directive.args and directive.args[0] not in ("off", ""):
             has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
             yield Subrequest(directive, level, str(directive.args[0]), has_body)

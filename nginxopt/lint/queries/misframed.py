@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from nginxopt.facts import script
 from nginxopt.lint.queries import access
 from nginxopt.lint.queries.framing import Subrequest, subrequests
 from nginxopt.lint.queries.lengths import LengthFault, LengthMismatch, mismatch
@@ -19,7 +20,7 @@ from nginxopt.text import encode
 _ECHO = Sign(unasked="an echo stands for its upstream")
 _CERTAIN = ("auth_request", "mirror")
 """The directives whose subrequests depend on no response."""
-_LEAVING = {"return", "rewrite", "try_files", "if"}
+_LEAVING = (script() - {"break", "set"}) | {"try_files"}
 """The directives by which a request may leave a location before it is passed on."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nginxopt.config.layout import after, append
+from nginxopt.facts import group
 from nginxopt.lint.diagnostic import Fix, Safety
 from nginxopt.lint.queries.capacity import overflow, size
 from nginxopt.lint.queries.headers import (
@@ -45,10 +46,7 @@ KEPT = Safety.under(HTTP11_BACKENDS) & POOLED
 """The premises of a pool if the fix also adds HTTP/1.1, or removes `Connection: close`."""
 
 # The directives that may accompany a pool in an upstream; others may keep or share connections in their own way.
-_UNDERSTOOD = {
-    "server", "zone", "state", "include", "resolver", "resolver_timeout", "hash", "ip_hash", "least_conn", "least_time",
-    "random", "sticky", "keepalive", "keepalive_requests", "keepalive_time", "keepalive_timeout",
-}  # fmt: skip
+_UNDERSTOOD = group("pool")
 
 _LINES = f"a pool needs `keepalive` in the upstream, and `{HTTP11}` and `{CLEARED}` in its locations"
 _UNCERTAIN = f"no request to it is certain to keep its connection open: {_LINES}"

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from nginxopt.facts import group
 from nginxopt.semantics import Level
 
 if TYPE_CHECKING:
     from nginxopt.lint.queries.model import Model
 
 _TARGET = re.compile(r"((?:\w+://)?)\$(?:\{(\w+)\}|(\w+))((?:[/?$].*)?)", re.DOTALL)
-_DEFINERS = ("map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set")
+_DEFINERS = sorted(group("defines") - {"keyval", "num_map", "set"})
 _CODE = re.compile(r".*_by_lua.*|perl|js_.*")
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 
+from nginxopt.facts import group
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.semantics import Level
 
-_ELSEWHERE = {
-    "return", "rewrite", "stub_status", "empty_gif", "perl", "js_content", "api", "internal_redirect", "dav_methods",
-    "mp4", "flv", "random_index",
-}  # fmt: skip
+_ELSEWHERE = group("elsewhere")
 _MEDIA = {
     "png", "apng", "jpg", "jpeg", "gif", "ico", "cur", "bmp", "webp", "avif", "avifs", "jxl", "tif", "tiff", "woff",
     "woff2", "ttf", "ttc", "otf", "eot", "mp3", "mp4", "m4a", "m4v", "ogg", "oga", "ogv", "webm", "wav", "flac", "mov",

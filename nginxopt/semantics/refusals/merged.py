@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nginxopt.config import Directive
+from nginxopt.facts import group
 from nginxopt.semantics import locations
 from nginxopt.semantics.addresses import PORT, Address
 from nginxopt.semantics.directives import ROWS
@@ -141,10 +142,8 @@ def _of_ports(outer: Level, names: set[str]) -> Found:
             yield directive, f'no port in upstream "{host}"'
 
 
-_PASSES = frozenset(
-    {*(f"{each}_pass" for each in ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "tunnel"))}
-)
-_WITHOUT_PORT = frozenset(["fastcgi_pass", "uwsgi_pass", "scgi_pass", "memcached_pass"])
+_PASSES = group("pass") | {"tunnel_pass"}
+_WITHOUT_PORT = group("pass") - {"proxy_pass", "grpc_pass"}
 """Passes that have no default port."""
 
 

@@ -48,10 +48,7 @@ _UNCLOSED = re.compile(r"\{(\w*)(?![\w}])", re.ASCII)
 _IN_BULK = re.compile(rb"\$[{a-zA-Z_]")
 _GROUP = re.compile(rb"\(\?P?[<'](\w+)", re.ASCII)
 
-_DEFINING = {
-    **dict.fromkeys(_TABLES, -1),
-    **dict.fromkeys(("set", "auth_request_set", "js_set", "js_var", "keyval", "num_map", "perl_set"), 0),
-}
+_DEFINING = {name: -1 if name in _TABLES else 0 for name in group("defines")}
 """The directives that define a variable, with the number of the argument that names it."""
 _OF_MODULES = (
     "acme_", "angie_", "ascii_", "brotli_", "echo_", "f4f_", "fancyindex_", "geoip_", "geoip2_", "grpc_", "jwt_",

@@ -6,15 +6,14 @@ from dataclasses import replace
 
 from nginxopt.config import Config, Context
 from nginxopt.errors import InputError
+from nginxopt.facts import group
 from nginxopt.semantics.inherit import Level, levels
 from nginxopt.version import Version
 
 _SERVER: Context = ("http", "server")
 _PLACES = (("http",), _SERVER, (*_SERVER, "location"))
 
-_OF_SERVERS = {
-    "location", "rewrite", "return", "set", "if", "break", "try_files", "error_page", "add_header", "root", "index",
-}  # fmt: skip
+_OF_SERVERS = group("of_server")
 """Directives by which a fragment that fits several contexts is taken for the content of a server."""
 
 

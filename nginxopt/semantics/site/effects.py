@@ -48,7 +48,7 @@ _WHEN: Mapping[str, When] = {
 }
 """When directives take effect, by the column `model` of their facts."""
 
-_SIMULATED = ("read", "structure")
+_SIMULATED = ("read", "structure", "opaque")
 
 _MODULES = {"_by_lua": "Lua", "js_": "JavaScript", "perl": "Perl"}
 

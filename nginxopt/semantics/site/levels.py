@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from nginxopt.config import Bulk, Config, Directive
+from nginxopt.facts import script
 from nginxopt.semantics.inherit import Level, origin
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import LevelForm, LevelKind, Node, OpaqueForm, ServerForm, StatedForm
@@ -16,7 +17,7 @@ from nginxopt.semantics.site.sockets import read_names
 from nginxopt.semantics.site.unread import Opaque, in_force, missing, state
 from nginxopt.semantics.site.variables import row_form
 
-_STATEMENTS = ("rewrite", "set", "return", "break")
+_STATEMENTS = script() - {"if"}
 
 _BLOCKS = ("server", "location", "if", "limit_except")
 

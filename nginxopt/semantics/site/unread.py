@@ -6,19 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.config import Directive
+from nginxopt.facts import having
 from nginxopt.semantics.directives import NAMES
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.site.effects import Effect, When, effect
 from nginxopt.semantics.site.form import Changes, LevelForm, Node, OpaqueForm, OpaqueStatementForm
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.settings import names
-from nginxopt.semantics.site.variables import DEFINING
 from nginxopt.text.escape import unicode
 
-STRUCTURE = DEFINING | {
-    "server", "location", "if", "limit_except", "include", "listen", "server_name", "upstream", "rewrite", "set",
-    "return", "break",
-}  # fmt: skip
+STRUCTURE = having("model", "structure", "opaque")
 """The directives that other modules of this package convert."""
 
 _FILTERS: dict[When, Changes] = {"body": "body", "headers": "headers", "response": "response", "first": "response"}

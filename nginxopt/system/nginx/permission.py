@@ -24,6 +24,7 @@ from pathlib import Path
 from nginxopt.config import Config, Directive, Token, load
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
+from nginxopt.facts import group
 from nginxopt.facts.declarations import names
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.text import Edit, apply, encode
@@ -44,8 +45,8 @@ _HARMLESS = re.compile(
     r"more_(set|clear)_(input_)?headers|brotli(_\w+)?|zstd(_\w+)?|geoip2(_proxy(_recursive)?)?|fancyindex(_\w+)?"
     r"|substitutions_\w+|subs_filter(_\w+)?"
 )
-OF_ROWS = frozenset(["map", "geo", "types", "split_clients", "charset_map", "geoip2", "num_map"])
-"""Blocks whose content is no directives."""
+OF_ROWS = group("rows") - {"match"}
+"""Blocks whose content is no directives, and none of NGINX Plus that sends something."""
 _SHOWN = 10
 
 
@@ -176,7 +177,7 @@ def is_range(word: str) -> bool:
     return word == "unix:" or _IS_RANGE.fullmatch(word) is not None
 
 
-_ASKING = frozenset(["resolver", "ssl_stapling", "ssl_ocsp", "ssl_ocsp_responder", "tunnel_pass"])
+_ASKING = group("asking")
 _PASSES = re.compile(r"(?!tunnel_)\w+_pass|pass|auth_http")
 _HOST = re.compile(r"(?:[a-z]+://)?(\[[0-9a-f:.]+\]|\$?[\w.-]+)(?![\w.-])(?!:/)")
 _LOOPBACK = re.compile(r"127(\.\d{1,3}){3}|localhost|\[::1\]")

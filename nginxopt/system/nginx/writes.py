@@ -10,20 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
+from nginxopt.facts import group
 
 _UNIX = "unix:"
 _PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
 TEMPORARY = tuple(f"{name}_temp_path" for name in ("client_body", *_PROTOCOLS))
 """The directives of folders for temporary files. nginx has a default for each, which it makes."""
 
-_WRITTEN = frozenset(
-    [
-        *TEMPORARY,
-        *(f"{name}_cache_path" for name in _PROTOCOLS),
-        *("pid", "lock_file", "google_perftools_profiles", "state", "working_directory"),
-        *("ssl_key_log", "proxy_ssl_key_log", "grpc_ssl_key_log", "uwsgi_ssl_key_log"),
-    ]
-)
+_WRITTEN = group("written")
 SERVED = frozenset(["dav_methods", "create_full_put_path", *(f"{name}_store" for name in _PROTOCOLS)])
 """Directives by which nginx changes the files that it serves."""
 

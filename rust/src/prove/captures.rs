@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use crate::facts::ROWS;
 use crate::prove::node::Node;
 
 /// A file of the configuration.
@@ -48,7 +49,7 @@ impl<'n> CaptureSearch<'_, 'n> {
 }
 
 fn has_rows(block: &Node) -> bool {
-    matches!(block.word(0), b"map" | b"geo" | b"split_clients" | b"types" | b"charset_map" | b"match")
+    ROWS.contains(&block.word(0))
 }
 
 /// A row with a regex sets the captures before it reads them.

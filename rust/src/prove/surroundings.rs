@@ -7,13 +7,11 @@
 //! - headers where `add_header_inherit` or `add_trailer_inherit` is `off` (`ngx_http_headers_merge`, nginx 1.29.3);
 //! - what an earlier true `if` says, because each `if` is merged from the location alone.
 
+use crate::facts::SCRIPT;
 use crate::phase::Entering;
 use crate::prove::node::Node;
 use crate::prove::target::End;
 use crate::prove::{Discharged, Facts, Refutation};
-
-/// The directives of the rewrite module. An `if` with no others has the configuration of the location.
-const SCRIPT: [&[u8]; 5] = [b"break", b"if", b"return", b"rewrite", b"set"];
 
 /// Which rules may stand in an `if` of a location with these statements. `headers_inherited`: `add_header_inherit` is
 /// certainly never `off`.
@@ -39,6 +37,7 @@ pub fn check(entering: Entering, rule: &Node) -> Discharged<()> {
 /// Whether a statement of a location has the same effect once an emitted `if` has been entered.
 fn keeps(node: &Node, facts: &Facts, headers_inherited: bool) -> bool {
     match node.word(0) {
+        // An `if` with nothing else has the configuration of the location.
         b"if" => node.block.iter().flatten().all(|inner| SCRIPT.contains(&inner.word(0))),
         b"add_header" | b"add_trailer" => headers_inherited,
         b"try_files" => true,

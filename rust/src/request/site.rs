@@ -6,6 +6,7 @@
 use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
+pub use crate::facts::SETTINGS;
 use crate::request::bytes::Bytes;
 
 /// A directive, by its number in the lowering's list, which has the file, the line and the text.
@@ -251,68 +252,3 @@ pub struct Upstream {
     /// The addresses of its servers, as written.
     pub servers: Vec<Bytes>,
 }
-
-/// The directives that the model reads from [`Level::settings`]. The lowering passes exactly these.
-pub const SETTINGS: &[&str] = &[
-    "absolute_redirect",
-    "add_header",
-    "add_header_inherit",
-    "alias",
-    "allow",
-    "auth_basic",
-    "auth_request",
-    "autoindex",
-    "client_header_buffer_size",
-    "client_max_body_size",
-    "dav_methods",
-    "default_type",
-    "deny",
-    "empty_gif",
-    "error_page",
-    "expires",
-    "fastcgi_index",
-    "fastcgi_intercept_errors",
-    "fastcgi_param",
-    "fastcgi_pass",
-    "fastcgi_split_path_info",
-    "flv",
-    "grpc_intercept_errors",
-    "grpc_pass",
-    "gzip_static",
-    "ignore_invalid_headers",
-    "index",
-    "internal",
-    "large_client_header_buffers",
-    "limit_conn",
-    "limit_req",
-    "max_headers",
-    "memcached_pass",
-    "merge_slashes",
-    "mirror",
-    "mp4",
-    "msie_refresh",
-    "port_in_redirect",
-    "proxy_cache",
-    "proxy_cache_convert_head",
-    "proxy_intercept_errors",
-    "proxy_method",
-    "proxy_pass",
-    "proxy_redirect",
-    "proxy_set_header",
-    "random_index",
-    "recursive_error_pages",
-    "root",
-    "satisfy",
-    "scgi_intercept_errors",
-    "scgi_pass",
-    "server_name_in_redirect",
-    "set_real_ip_from",
-    "real_ip_header",
-    "ssl_verify_client",
-    "stub_status",
-    "try_files",
-    "types",
-    "underscores_in_headers",
-    "uwsgi_intercept_errors",
-    "uwsgi_pass",
-];

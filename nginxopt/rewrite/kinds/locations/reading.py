@@ -11,6 +11,7 @@ from functools import cache
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
 from nginxopt.config.tokens import Token
+from nginxopt.facts import script
 from nginxopt.records import record
 from nginxopt.rewrite.surroundings import inherited
 from nginxopt.semantics.headers import INHERITANCE
@@ -20,7 +21,7 @@ FEWEST = 3
 """Fewer locations are not faster in a group."""
 
 _ENDING = frozenset(["return", "rewrite"])
-_SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
+_SCRIPT = script()
 _PLACES = frozenset(["server", "location"])
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from nginxopt.config import Block, Comment, Config, Directive, Scope
+from nginxopt.facts import group, script
 from nginxopt.records import record
 from nginxopt.rewrite.captures import harmless
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, variables
@@ -20,14 +21,13 @@ from nginxopt.semantics.directives import ROWS
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 _VALUES = frozenset(["map", "split_clients"])
 """Blocks whose values are evaluated when their variable is."""
-_SCRIPT = frozenset(["if", "set", "return", "rewrite", "break"])
+_SCRIPT = script()
 """The directives of the rewrite module that nginx runs in order."""
 _AT_LOG = frozenset(["log_format", "access_log"])
 _AFTER_LOG = frozenset(["post_action", "log_subrequest"])
 """Directives with which the processing of a request continues after it was logged."""
 EVALUATED_BY = {
-    "root": ("document_root", "realpath_root", "request_filename"),
-    "alias": ("document_root", "realpath_root", "request_filename"),
+    **dict.fromkeys(group("root"), ("document_root", "realpath_root", "request_filename")),
     "secure_link": ("secure_link", "secure_link_expires"),
     "secure_link_md5": ("secure_link", "secure_link_expires"),
 }

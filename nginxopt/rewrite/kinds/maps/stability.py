@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nginxopt.config import Config, Directive, Scope
+from nginxopt.facts import group
 from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.kinds.maps.reading import groups, http_maps, variables
 from nginxopt.rewrite.unread import is_known
@@ -135,9 +136,9 @@ def definitions(config: Config) -> Definitions:
     return Definitions(maps, *names, is_complete=is_known(config))
 
 
-_SETTERS = {"geo": -1, "split_clients": -1, "set": 0, "auth_request_set": 0}
+_SETTERS = {name: -1 if name in group("rows") else 0 for name in group("kept")}
 """The directives that define a variable whose value nginx keeps for the request, and the index of its name."""
-_MATCHING = frozenset(["server_name", "location", "rewrite", "if"])
+_MATCHING = group("pattern")
 """The directives with patterns whose groups are variables."""
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Literal
 
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
+from nginxopt.facts import script
 from nginxopt.records import record
 from nginxopt.rewrite import captures, surroundings
 from nginxopt.rewrite.surroundings import Entering
@@ -39,7 +40,7 @@ class RulesPlace:
 _NEVER = "^a(?!)"
 """A pattern that never matches; an emitted rule with it clears `$1` to `$9`."""
 
-_SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
+_SCRIPT = script() | {"include"}
 _GUARD = re.compile(r"\$(\w+)_key(?:_\d+)?")
 
 

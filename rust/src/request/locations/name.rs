@@ -1,12 +1,10 @@
 //! The name of a location: its modifier, and the path or pattern that follows (`ngx_http_core_location`).
 
 use super::location::Location;
+use crate::facts::PASSES;
 use crate::request::bytes::Bytes;
 use crate::request::refused::Refused;
 use crate::request::site::{Level, LevelId, Node};
-
-/// The directives of handlers for which nginx redirects `/a` to `/a/` if `location /a/` has one of them.
-const PASSES: [&str; 6] = ["fastcgi_pass", "grpc_pass", "memcached_pass", "proxy_pass", "scgi_pass", "uwsgi_pass"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modifier {
@@ -97,7 +95,7 @@ impl Name {
     }
 }
 
-/// Whether a directive directly in a location passes its requests on.
+/// Whether a directive directly in a location passes its requests on: then nginx redirects `/a` to `/a/`.
 fn passes(level: &Level) -> bool {
     let is_stated = |name: &&str| matches!(level.settings.get(*name), Some(Some(stated)) if !stated.is_empty());
     PASSES.iter().any(is_stated)
