@@ -52,10 +52,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Measure no coverage of laws: a line that only a random example reaches is not covered."""
+    """Measure no coverage of laws, and of tests that ask nginx only the first case: the others ask the same again.
+
+    A line that only a random example reaches is not covered.
+    """
+    measured: set[str] = set()
     for item in items:
-        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+        function = item.nodeid.partition("[")[0]
+        is_law = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
+        if is_law or (item.get_closest_marker("nginx") and function in measured):
             item.add_marker(pytest.mark.no_cover)
+        measured.add(function)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
