@@ -72,14 +72,14 @@ def proved(config: Config) -> Emission:
             path=config.main.path,
             hint="for other main configurations, use `nginxopt bench compare`",
         )
-    compiled = plan(config, Options(groups=True))
-    if not compiled.rules.moved:
+    planned = plan(config, Options(groups=True))
+    if not planned.rules.moved:
         raise InputError(
-            f"none of its {compiled.rules:,} rewrites moves into a map, so there is nothing to compare",
+            f"none of its {planned.rules.total:,} rewrites moves into a map, so there is nothing to compare",
             path=config.main.path,
             hint="for the reasons, run `nginxopt rewrite-to-map FILE --plan-only -v`",
         )
-    emission, proof = proof_of(compiled)
+    emission, proof = proof_of(planned)
     if not proof.holds:
         raise DefectError(f"the proof does not hold: {proof.refutation}")
     return emission

@@ -1,8 +1,8 @@
 """Compiles rewrites to maps, which nginx looks up instead of trying rules in sequence, and proves the result.
 
     config = nginxopt.load("rules.conf")
-    compiled = plan(config)          which rules a map can replace, and why the others stay
-    emission = emit(compiled)        the text of the maps, and the files without the replaced rules
+    planned = plan(config)           which rules a map can replace, and why the others stay
+    emission = emit(planned)         the text of the maps, and the files without the replaced rules
     proof = prove(emission)          whether every request is answered as before
 
 Nothing here writes a file. `prove` does not trust `plan` and `emit`: it parses the emitted text again. `kinds` has the

@@ -81,7 +81,7 @@ def check(
         {
             f"requests ({phase})": comparison.requests,
             "mismatches": comparison.mismatched,
-            "rules": emission.plan.rules,
+            "rules": emission.plan.rules.total,
             "rules moved": emission.plan.rules.moved,
         }
     )
