@@ -21,6 +21,8 @@ from nginxopt.text import Source, Span
 FAULTS = (Exception, PanicException)
 """What a bug raises. `PanicException` is no `Exception`."""
 
+_NO_OBJECT = "PyObject pointer is null"
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -77,9 +79,14 @@ def apart(
     yield items, result
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether an exception shows a lack of memory: PyO3 panics where Python can make no object."""
+    return isinstance(error, MemoryError) or (isinstance(error, PanicException) and str(error) == _NO_OBJECT)
+
+
 def is_bug(error: BaseException) -> bool:
     """Return whether an exception shows a bug of nginxopt, and neither an error of a user nor a lack of memory."""
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         return False
     return isinstance(error, FAULTS) and (isinstance(error, DefectError) or not isinstance(error, NginxoptError))
 

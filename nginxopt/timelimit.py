@@ -16,6 +16,7 @@ from typing import TypeVar
 from nginxopt import budget
 from nginxopt._native import interrupt
 from nginxopt.errors import InputError
+from nginxopt.faults import FAULTS, lacks_memory
 
 _FEW = 8
 _AGAIN = 1.0  # seconds, as Python drops what is raised while it frees an object
@@ -49,7 +50,9 @@ def limited(work: Callable[[], _Result], *, path: str | None = None) -> _Result:
     except _TimeUpError:
         _stop(watch)
         raise budget.ExceededError("seconds", seconds, path=path) from None
-    except MemoryError:
+    except FAULTS as error:
+        if not lacks_memory(error):
+            raise
         raise out_of_memory(path) from None
     finally:
         _is_limited.reset(token)

@@ -1,7 +1,8 @@
-"""Hostile configurations through every command, a few of each kind; `python -m tests.fuzz.hostile` runs more."""
+"""Hostile configurations through every command, a few of each kind; `NGINXOPT_HOSTILE` names another number."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,9 @@ from tests.fuzz.hostile.generate import KINDS
 from tests.fuzz.hostile.play import COMMANDS
 from tests.support import ROOT
 
+RUNS = int(os.environ.get("NGINXOPT_HOSTILE", "2"))
+"""Configurations of each kind that every command gets; 834 are 10,000 in all."""
+
 pytestmark = [pytest.mark.extended, pytest.mark.no_cover]  # each command runs in a fork
 
 
@@ -18,7 +22,7 @@ pytestmark = [pytest.mark.extended, pytest.mark.no_cover]  # each command runs i
 def test_every_command_ends_with_a_result_or_a_message(kind: str) -> None:
     """In 512 MB and 10 s of the processor: no traceback, no panic, no file outside, and a message for status 3."""
     command = [sys.executable, "-m", "tests.fuzz.hostile", "--kinds", kind, "--seed", "7"]
-    options = ["--runs", str(2 * len(COMMANDS))]
+    options = ["--runs", str(RUNS * len(COMMANDS))]
     done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-1_000:]
-    assert f"{2 * len(COMMANDS)} runs" in done.stdout
+    assert f"{RUNS * len(COMMANDS)} runs" in done.stdout

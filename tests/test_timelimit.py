@@ -10,8 +10,9 @@ from collections.abc import Callable
 import pytest
 
 from nginxopt import budget
-from nginxopt._native import work_forever
+from nginxopt._native import PanicException, work_forever
 from nginxopt.errors import InputError
+from nginxopt.faults import is_bug
 from nginxopt.timelimit import limited
 
 
@@ -61,11 +62,14 @@ def test_work_in_time_is_left_alone() -> None:
     time.sleep(0)
 
 
-def test_what_takes_too_much_memory_is_an_error() -> None:
-    """A lack of memory is an error of the file, not a bug."""
+@pytest.mark.parametrize("error", [MemoryError(), PanicException("PyObject pointer is null")])
+def test_what_takes_too_much_memory_is_an_error(error: BaseException) -> None:
+    """A lack of memory is an error of the file, not a bug, also where PyO3 panics for want of an object."""
 
     def work() -> None:
-        raise MemoryError
+        raise error
 
+    assert not is_bug(error)
+    assert is_bug(PanicException("index out of bounds"))
     with pytest.raises(InputError, match="more memory"):
         limited(work, path="a.conf")

@@ -136,7 +136,9 @@ def _ended_by(error: BaseException) -> int:
         if isinstance(error, DefectError):
             _say(_report_bug())
         return error.exit_code
-    if isinstance(error, MemoryError):
+    from nginxopt.faults import lacks_memory
+
+    if lacks_memory(error):
         from nginxopt.timelimit import out_of_memory
 
         return _ended_by(out_of_memory())

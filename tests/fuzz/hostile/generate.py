@@ -155,6 +155,74 @@ def _template(rng: random.Random) -> Texts:
     return {"nginx.conf": _SITE % body if rng.random() < 0.8 else body}
 
 
+def _choices(rng: random.Random) -> Texts:
+    """A template with many choices, of which each has a reading."""
+    count = _size(rng, rng.choice((3, 20)), rng.choice((150, 400)), rng.choice((1_000, 5_000)))
+    opening, closing = rng.choice(_TAGS)
+    inside = rng.choice(
+        (
+            b"add_header X y;",
+            b"location /%d { return 200 x{{ a }}; }",
+            b"server_name {{ a }}%d b%d;",
+            b"",
+            b"{% elif b%d %}add_header X y;",
+            b"set $a%d {{ b }};",
+        )
+    )
+    lines = (opening + inside.replace(b"%d", b"%d" % number) + closing for number in range(count))
+    return {"nginx.conf": _SITE % rng.choice((b"", b"\n")).join(lines)}
+
+
+def _conflicting(rng: random.Random) -> Texts:
+    """Servers on the same addresses with parameters that exclude each other, and numbers beyond any type."""
+    numbers = (
+        b"0",
+        b"-1",
+        b"65536",
+        b"4294967296",
+        b"9" * 30,
+        b"9" * 5_000,
+        b"1e9",
+        b"0x10",
+        b"1k",
+        b"9223372036854775807g",
+    )
+    addresses = (b"80", b"*:80", b"0.0.0.0:80", b"[::]:80", b"127.0.0.1:80", b"unix:/a", b"1.2.3.4", b"a.test", b"[::1")
+    parameters = (
+        b"default_server",
+        b"ssl",
+        b"http2",
+        b"quic",
+        b"reuseport",
+        b"backlog=%s",
+        b"rcvbuf=%s",
+        b"ipv6only=on",
+    )
+    sized = (
+        b"client_max_body_size %s;",
+        b"keepalive_timeout %s;",
+        b"limit_rate %s;",
+        b"expires %s;",
+        b"error_page %s /a;",
+        b"return %s /a;",
+        b"types_hash_max_size %s;",
+        b"map_hash_bucket_size %s;",
+        b"if ($a ~ a{%s}) { return 200; }",
+    )
+    servers = []
+    for _ in range(_size(rng, 3, 60, 1_000)):
+        listens = b"".join(
+            b"listen %s %s;" % (rng.choice(addresses), b" ".join(rng.sample(parameters, rng.randint(0, 3))))
+            for _ in range(rng.randint(0, 4))
+        )
+        names = b"server_name " + rng.choice((b"a.test", b"*.test", b"~(", b"~^(?<a>.)", b"a.test a.test", b"")) + b";"
+        servers.append(b"server {" + listens + names + b"".join(rng.sample(sized, rng.randint(0, 4))) + b"}")
+    text = b"events {}\nhttp {\n" + b"\n".join(servers) + b"\n}\n"
+    while b"%s" in text:
+        text = text.replace(b"%s", rng.choice(numbers), 1)
+    return {"nginx.conf": text}
+
+
 def _long(rng: random.Random) -> Texts:
     size = _size(rng, rng.choice((50, 4_095, 4_096, 4_097)), 100_000, 3_000_000)
     word = rng.choice((b"a", b"$a", b"(a", b"[a", b"a|", b"\\", b"a*", b"(?:", b"\xff", b"{1,9}"))
@@ -189,6 +257,8 @@ KINDS: dict[str, Callable[[random.Random], Texts]] = {
     "including": _including,
     "reading": _reading,
     "template": _template,
+    "choices": _choices,
+    "conflicting": _conflicting,
     "long": _long,
     "lua": _lua,
     "patterns": _patterns,

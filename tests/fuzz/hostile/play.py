@@ -24,8 +24,8 @@ MEMORY = 512 * 1024**2
 SECONDS = 10
 """Seconds of the processor that a command may take."""
 
-_PATIENCE = 120.0
-"""Seconds after which a command that waits for something is killed: that is a fault, too."""
+_PATIENCE = 600.0
+"""Seconds after which a command that waits for something is killed: that is a fault, too. A busy machine waits long."""
 
 _ALLOWED = {0, 1, 2, 3, 5}
 _TRACES = re.compile(rb"Traceback|panicked|internal-error|RecursionError|This is a bug|memory allocation of")
@@ -35,11 +35,15 @@ COMMANDS: dict[str, list[str]] = {
     "fix": ["lint", "--isolated", "--fix", "--unsafe-fixes", "nginx.conf"],
     "diff": ["lint", "--isolated", "--diff", "."],
     "sarif": ["lint", "--isolated", "--format", "sarif", "."],
+    "check": ["check", "nginx.conf"],
     "format": ["format", "--isolated", "nginx.conf"],
     "trace": ["trace", "nginx.conf", "http://a.test/a/b?c=d"],
     "test": ["test", "nginx.conf", "table.csv"],
     "verify": ["verify", "nginx.conf", "other.conf"],
+    "record": ["test", "--record", "nginx.conf", "table.csv"],
+    "requests": ["trace", "nginx.conf", "--requests", "urls.txt"],
     "rewrite-to-map": ["rewrite-to-map", "--check", "nginx.conf"],
+    "plan": ["rewrite-to-map", "--plan-only", "-v", "nginx.conf"],
     "written": ["rewrite-to-map", "--write", "nginx.conf"],
     "tar": ["hosts.tar.gz"],
     "zip": ["hosts.zip"],
@@ -64,6 +68,7 @@ def play(seed: int, kind: str, command: str, top: Path) -> Outcome:
     folder.mkdir(parents=True)
     write(rng, kind, folder)
     (folder / "table.csv").write_text("from,to,status\nhttp://a.test/a,,200\n")
+    (folder / "urls.txt").write_text("http://a.test/a\nhttp://a.test/old/1?b=%00\n")
     if command in ("tar", "zip"):
         archive(rng, folder, top / COMMANDS[command][0])
         shutil.move(top / COMMANDS[command][0], folder / COMMANDS[command][0])
