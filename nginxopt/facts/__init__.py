@@ -23,6 +23,8 @@ stands for `proxy_bind`, `fastcgi_bind` and so on, unless a directive has a line
 - `variables`: the arguments that nginx evaluates: `all`, the `first`, those `later`, the later ones where a server
   inherits them (`passed`), or the only one if it is a `name`, a `source`, a `condition` or a `format`.
 - `hidden`: `yes` if neither a variable nor a body shows it to a program that handles requests.
+- `code`: what a directive that runs code, or shows what no word names, may read besides its words: `variables`,
+  `upstreams`, `everything` or `nothing`.
 - `off`: the first arguments with which it has no effect, for directives that the model does not simulate.
 - `groups`: sets of directives that belong together, such as those that are given together (`GROUPS`).
 - `default`: what nginx does without it, if a rule asks; `declared` for that of `directives.tsv`.

@@ -13,7 +13,7 @@ from nginxopt.facts.declarations import names
 GATEWAYS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "tunnel")
 """The modules whose directives share a line: `@_bind` is `proxy_bind`, `fastcgi_bind` ..."""
 
-Column = Literal["effect", "model", "inherited", "variables", "hidden"]
+Column = Literal["effect", "model", "inherited", "variables", "hidden", "code"]
 
 GROUPS: Mapping[str, str] = {
     "allow": "one list of rules of access (ngx_http_access_merge_loc_conf)",
@@ -64,6 +64,7 @@ class Fact(NamedTuple):
     inherited: str
     variables: str
     hidden: str
+    code: str
     off: str
     groups: str
     default: str

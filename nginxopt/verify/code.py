@@ -11,6 +11,7 @@ from __future__ import annotations
 from enum import Flag, auto
 from functools import cache
 
+from nginxopt.facts import having
 from nginxopt.semantics.directives import NAMES
 from nginxopt.semantics.site.effects import is_off, listed
 from nginxopt.semantics.site.unread import STRUCTURE
@@ -30,43 +31,15 @@ class Reads(Flag):
     EVERYTHING = VARIABLES | UPSTREAMS
 
 
-_LUA = "_by_lua"
-_LUA_SUFFIXES = ("", "_block", "_file")
-_LUA_READS = {
-    **dict.fromkeys(
-        (
-            *("server_rewrite", "set", "rewrite", "access", "precontent", "content", "header_filter", "body_filter"),
-            *("log", "balancer", "proxy_ssl_certificate", "proxy_ssl_verify"),
-        ),
-        Reads.EVERYTHING,
-    ),
-    # Without a request: "API disabled in the context of ssl_certificate_by_lua*".
-    **dict.fromkeys(("ssl_certificate", "ssl_client_hello", "ssl_session_fetch", "ssl_session_store"), Reads.UPSTREAMS),
-    # What they leave behind for others counts as they are written; timers have no request either.
-    **dict.fromkeys(("init", "init_worker", "exit_worker"), Reads.NOTHING),
-}
-"""What Lua reads in each phase: `ngx.var`, and `ngx.upstream` or `ngx.balancer`."""
-
-_OTHERS = {
-    # njs: `r.variables`, of the session of `js_periodic` as well
-    **dict.fromkeys(
-        ("js_access", "js_body_filter", "js_content", "js_filter", "js_header_filter", "js_periodic", "js_set"),
-        Reads.VARIABLES,
-    ),
-    # Perl: `$r->variable()`
-    **dict.fromkeys(("perl", "perl_set"), Reads.VARIABLES),
-    # `<!--# echo var="name" -->` in files and in the answers of upstreams
-    "ssi": Reads.VARIABLES,
-    # programs and rules in other files, of modules whose interface is not open, or not here
-    **dict.fromkeys(("app_protect_enable", "modsecurity", "proxy_wasm"), Reads.VARIABLES),
-    # pages that show the upstreams of http
-    **dict.fromkeys(("api", "status", "upstream_conf", "vhost_traffic_status_display"), Reads.UPSTREAMS),
-}
-"""The other directives that run code, or show what their arguments do not name."""
-
 CODE = {
-    **{f"{phase}{_LUA}{suffix}": reads for phase, reads in _LUA_READS.items() for suffix in _LUA_SUFFIXES},
-    **_OTHERS,
+    name: reads
+    for word, reads in (
+        ("everything", Reads.EVERYTHING),  # Lua: `ngx.var`, and `ngx.upstream` or `ngx.balancer`
+        ("variables", Reads.VARIABLES),  # njs and Perl; SSI reads templates in files; modules that are not open
+        ("upstreams", Reads.UPSTREAMS),  # pages that show them, and Lua without a request
+        ("nothing", Reads.NOTHING),  # what it leaves behind for others counts as they are written
+    )
+    for name in having("code", word)
 }
 """The known directives that read more than their arguments name."""
 

@@ -40,6 +40,7 @@ def test_every_line_is_read() -> None:
         assert row.model in MODELS, row
         assert row.inherited in ("", "no", "handler", "list"), row
         assert row.variables in VARIABLES, row
+        assert row.code in ("", "variables", "upstreams", "everything", "nothing"), row
         assert row.hidden in ("", "yes"), row
         assert set(row.groups.split()) <= GROUPS.keys(), row
         assert row.default != "declared" or any(each.default for each in declarations(row.name)), row
