@@ -1,9 +1,9 @@
 """Unknown directive: nginx refuses the configuration
 
-Flags unknown directives whose names differ from one of nginx's in one or two letters, and keywords of other languages
-such as `else`. Does not flag other unknown names, which may belong to a module that the text does not show, names
-inside `map`, `types`, `geo` and other blocks of values, or names inside blocks of modules. With a target version of a
-vendor, such as `angie-1.12`, its directives are known.
+Flags unknown directives whose names differ from one of nginx's in one or two letters, keywords of other languages such
+as `else`, and directives of Angie if no module is loaded. Does not flag other unknown names, which may belong to a
+module that the text does not show, names inside `map`, `types`, `geo` and other blocks of values, or names inside
+blocks of modules. With a target version of a vendor, such as `angie-1.12`, its directives are known.
 
 ## Why it matters
 nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then,
@@ -21,6 +21,10 @@ if ($uri = /old) {
 } else {
     return 404;
 }
+```
+
+```nginx server
+ssl_ntls on;
 ```
 
 ## Good
@@ -74,18 +78,20 @@ _OF_ANGIE = "state the target version as that of Angie, such as angie-1.12, or d
 
 @rule(severity=Severity.ERROR, category="refused", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find names that differ from a directive of nginx by a letter or two."""
+    """Find names that differ from a directive of nginx by a letter or two, and those of others."""
     rows = commands.is_of_rows(model.config)
+    is_plain = model.is_whole and not model.root.own("load_module")
+    of_angie = vendors.names(vendors.ANGIE) if is_plain else frozenset[str]()
     for directive, scope in model.config.walk():
         if directive.name in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
             continue
         if rows and directive.source is model.config.main.source and not scope.context:
             continue
         name = str(directive.name)
-        if vendors.may_have(model.target, name) or name in vendors.names(vendors.FURTHER):
+        if vendors.declared(model.target, name) or name in vendors.names(vendors.FURTHER):
             continue
         similar = directives.nearest(name)
-        if similar and name in vendors.names(vendors.ANGIE):
+        if name in of_angie:
             message = f'unknown directive "{name}": Angie has it, nginx does not'
             yield Finding(directive.source, directive.name.span, message, help=_OF_ANGIE)
         elif similar:

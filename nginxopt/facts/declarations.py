@@ -113,6 +113,7 @@ def turning_points() -> frozenset[Version]:
     return frozenset(release for row in every for release in (row.since, row.until) if release)
 
 
+@cache
 def names() -> frozenset[str]:
     """Return the names of the directives of all releases."""
     return frozenset(_rows())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
+from nginxopt.facts.vendors import target
 from nginxopt.lint import Safety
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, fixed, judge
@@ -132,3 +133,17 @@ def test_values_of_maps_before_combinations(value: str, read_as: str | None) -> 
     needs = f"this value needs nginx 1.11.0; nginx 1.10.3 takes it for {read_as}"
     assert [diagnostic.message for diagnostic in found] == [needs] * (read_as is not None)
     assert diagnose("newer-directive", text, context="http", target=Version(1, 11, 0)) == ()
+
+
+def test_a_directive_of_a_vendor_is_told_as_such() -> None:
+    """Angie's are named as such, unless the target is Angie, or a module or what was not read may have them."""
+    text = "events {} http { ssl_ntls on; server { location / { echo_sleep 1; } } }\n"
+    (diagnostic,) = judge("unknown-directive", load_text(text.encode()), Version(1, 28, 0)).diagnostics
+    assert "Angie has it" in diagnostic.message
+    assert diagnostic.fix is None
+    assert judge("unknown-directive", load_text(text.encode()), target("angie-1.12")).diagnostics == ()
+    assert (
+        judge("unknown-directive", load_text(b"load_module a.so; " + text.encode()), Version(1, 28, 0)).diagnostics
+        == ()
+    )
+    assert diagnose("unknown-directive", "ssl_ntls on;\n") == ()
