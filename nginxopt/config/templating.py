@@ -58,6 +58,7 @@ _KINDS = tuple(
         "a template with placeholders such as ${NAME:-value}": placeholders.BRACES,
         "an envsubst template": rb"%s|%s" % (_ENVSUBST_LINE, placeholders.ENVIRONMENT),
         "a template with placeholders such as __NAME__": placeholders.UNDERSCORES,
+        "a template with placeholders such as %name%": placeholders.PERCENTS,
     }.items()
 )
 

@@ -131,3 +131,13 @@ def test_long_texts_are_told_at_once(part: str) -> None:
     text = part * (1_000_000 // len(part)) + "\n}"
     error = error_of(text)
     assert refused(error).source is error.source
+
+
+@pytest.mark.parametrize(
+    "placeholder", ["@DOMAIN@", "%%DOMAIN%%", "%domain%", "__DOMAIN__", "${DOMAIN}", "${DOMAIN:-a.test}"]
+)
+def test_a_placeholder_of_each_form_is_named(placeholder: str) -> None:
+    """What makes a file a template also says of which kind it is."""
+    config = load_text(f"http {{ server {{ server_name {placeholder}; }} }}".encode(), "f")
+    with pytest.raises(InputError, match=r"this is an? (envsubst )?template"):
+        refuse_tags(config.main.block, names=True)
