@@ -26,13 +26,17 @@ _Result = TypeVar("_Result")
 _is_limited: ContextVar[bool] = ContextVar("is_limited", default=False)
 
 
+class OutOfMemoryError(InputError):
+    """The error for what takes more memory than there is."""
+
+
 class _TimeUpError(BaseException):
     """The time is up: no `Exception`, so that no handler of errors takes it for one."""
 
 
 def limited(work: Callable[[], _Result], *, path: str | None = None) -> _Result:
     """Return what `work` returns. Raises `budget.ExceededError` once it takes longer than the budget `seconds`, and
-    `InputError` if it takes more memory than there is.
+    `OutOfMemoryError` if it takes more memory than there is.
 
     Inside of limited work, this limits nothing further.
     """
@@ -58,9 +62,9 @@ def limited(work: Callable[[], _Result], *, path: str | None = None) -> _Result:
         _is_limited.reset(token)
 
 
-def out_of_memory(path: str | None = None) -> InputError:
+def out_of_memory(path: str | None = None) -> OutOfMemoryError:
     """Return the error for what takes more memory than there is."""
-    return InputError("too large: it takes more memory than there is", path=path)
+    return OutOfMemoryError("too large: it takes more memory than there is", path=path)
 
 
 def _stop(watch: _Watch) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nginxopt.budget import ExceededError
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
 from nginxopt.config.roots import words_outside
@@ -28,13 +29,16 @@ from nginxopt.lint.withheld import unaccepted, undeclined
 from nginxopt.settings.file import Settings
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.text import Draft
-from nginxopt.timelimit import limited
+from nginxopt.timelimit import OutOfMemoryError, limited
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
     from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.declare import Rule
     from nginxopt.system.host import Host
+
+
+_TOO_LARGE = (ExceededError, OutOfMemoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +221,7 @@ def _isolated(judge: Judge, config: Config) -> Linted:
     with collecting() as faults, isolated("the configuration", path=config.main.path):
         try:
             linted = limited(lambda: judge(config), path=config.main.path)
-        except InputError as error:
+        except _TOO_LARGE as error:
             linted = Linted((), (error,))
     return replace(linted, errors=(*linted.errors, *faults)) if faults else linted
 
@@ -239,7 +243,7 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
             with isolated("the fixes", path=config.main.path):
                 try:
                     fixed = limited(partial(fixes, config, judge, unsafe=unsafe), path=config.main.path)
-                except InputError:
+                except _TOO_LARGE:
                     continue  # the check says so, too
                 drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
                 fix_counts += fixed.made
