@@ -27,10 +27,10 @@ CASES = {
     "trace: requests": ("nginxopt.request.model.RequestModel", ["trace", "nginx.conf", "--requests", "urls.txt"]),
     "test": ("nginxopt.request.model.RequestModel", ["test", "nginx.conf", "table.csv"]),
     "test: record": ("nginxopt.request.model.RequestModel", ["test", "nginx.conf", "urls.txt", "--record"]),
-    "verify": ("nginxopt.request.verify.verify", ["verify", "nginx.conf", "nginx.conf"]),
+    "verify": ("nginxopt.verify.verify", ["verify", "nginx.conf", "nginx.conf"]),
     "verify: model": ("nginxopt.request.model.lower", ["verify", "nginx.conf", "nginx.conf"]),
     "rewrite-to-map: plan": ("nginxopt.rewrite.plan", ["rewrite-to-map", "--plan-only", "nginx.conf"]),
-    "rewrite-to-map: proof": ("nginxopt.rewrite.proof.prove", ["rewrite-to-map", "--write", "nginx.conf"]),
+    "rewrite-to-map: proof": ("nginxopt.rewrite.proving.prove", ["rewrite-to-map", "--write", "nginx.conf"]),
     "rewrite-to-map: table": ("nginxopt.rewrite.tables.prove", ["rewrite-to-map", "redirects.csv"]),
 }
 """What never ends, and the command that does it."""
