@@ -153,6 +153,23 @@ fn a_row_may_stand_for_its_neighbours() {
     assert!(prove(original.as_bytes(), &text, None).is_ok());
 }
 
+/// A value may be that of several rows: one that covers the bucket and comes to it no more, and a later one.
+#[test]
+fn a_row_that_filters_let_pass_gives_a_value() {
+    let rows = [
+        ("~^/a/[ab]", "v2"),
+        ("~^/b.*$", "v0"),
+        ("~^/b(?!b)", "v0"),
+        ("~^/[ab]/[ab](a|b)*/$", "v0$1"),
+        (r"~^/a\.b$", "v0"),
+        ("~^/a/?$", "v0"),
+        ("~^/a.b$", "v2"),
+    ];
+    let original = map(&rows.map(|(pattern, value)| format!("    \"{pattern}\" \"{value}\";\n")));
+    let text = emitted(&original, compile).expect("it is compiled");
+    assert!(prove(original.as_bytes(), &text, None).is_ok());
+}
+
 /// Many buckets are checked in two halves in parallel. A fault in either half is found, and the first of two is
 /// reported.
 #[test]

@@ -167,7 +167,8 @@ impl<'b> TreeProof<'_, 'b> {
                 return self.check_cover(bucket, &leaf, row);
             }
             if !self.is_apart(bucket, row) {
-                let cover = if is_end { Some(row) } else { self.gone_cover(bucket, &leaf, row) };
+                // Several rows may have the value. The one that covers the bucket may be gone.
+                let cover = self.gone_cover(bucket, &leaf, row).or(is_end.then_some(row));
                 let missing = || self.refute_missing(bucket, row);
                 return cover.map_or_else(missing, |cover| self.check_cover(bucket, &leaf, cover));
             }
