@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from nginxopt.config import Config, Directive, load_text
 from nginxopt.config.filesystem import Overlay
 from nginxopt.lint import Check, Finding, Fix, Model, Page, Rule, Safety, Severity
-from nginxopt.lint.baseline import Baseline
+from nginxopt.lint.baseline import Baseline, unaccepted
 from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.run import Linted, Selected, lint
-from nginxopt.lint.withheld import unaccepted
 from nginxopt.version import Version
 
 TARGET = Version(1, 22, 1)

@@ -16,6 +16,7 @@ from nginxopt.config.roots import words_outside
 from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.faults import collecting, isolated
 from nginxopt.lint import outside
+from nginxopt.lint.baseline import unaccepted
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.fix import Fixed, FixError, fix
@@ -25,7 +26,7 @@ from nginxopt.lint.releases import turning_points
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.lint.selection import reported
 from nginxopt.lint.suppress import FAULTY, UNUSED, Further, suppress
-from nginxopt.lint.withheld import unaccepted, undeclined
+from nginxopt.lint.withheld import undeclined
 from nginxopt.settings.file import Settings
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.text import Draft

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from lsprotocol import types
 
 from nginxopt.config import reread
+from nginxopt.lint.baseline import unaccepted
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
 from nginxopt.lint.fix import Wanted, fix
 from nginxopt.lint.suppress import FAULTY, UNUSED
-from nginxopt.lint.withheld import unaccepted
 from nginxopt.lsp.diagnostics import SOURCE, Judgement, Judges
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.edits import text_edits, workspace_edit

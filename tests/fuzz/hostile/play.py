@@ -21,8 +21,8 @@ from tests.fuzz.hostile.generate import archive, write
 MEMORY = 512 * 1024**2
 """Bytes of address space that a command may take beyond what Python and its modules had before."""
 
-SECONDS = 10
-"""Seconds of the processor that a command may take."""
+SECONDS = 20
+"""Seconds of the processor that a command may take: 10 on a processor of its own, twice that on a busy machine."""
 
 _PATIENCE = 600.0
 """Seconds after which a command that waits for something is killed: that is a fault, too. A busy machine waits long."""

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.comparison import Differential, Limits
-from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.kinds.chains import text
 from nginxopt.rewrite.kinds.chains.planning import PlannedChain
 from nginxopt.rewrite.kinds.maps.differential import MapsSide, compare_sides, sender, with_source
 from nginxopt.rewrite.kinds.maps.subjects import examples, variants
 from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.emission import Emission
 
 _OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
 """The response if no condition ends the script: the new URI and the variable that the conditions set."""

@@ -11,11 +11,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.comparison import Differential, Limits, Mismatch, compare
-from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.kinds.maps.proof import EmittedMap, read
 from nginxopt.rewrite.kinds.maps.subjects import of_map
 from nginxopt.rewrite.requests import HOST
@@ -24,6 +24,9 @@ from nginxopt.rewrite.uris import spellings
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 from nginxopt.text import encode
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.emission import Emission
 
 _HEADER = b"Nginxopt-Value"
 _IN_PLACE = b"$http_nginxopt_value"

@@ -11,11 +11,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.comparison import Differential, Limits, Mismatch, compare
-from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.kinds.rules.planning import PlannedRun, RulesPlan
 from nginxopt.rewrite.kinds.rules.sections import Phase
 from nginxopt.rewrite.kinds.rules.text import EmittedRun, emitted
@@ -24,6 +24,9 @@ from nginxopt.rewrite.scene import Scene, SceneSide, has_auth_request, reasons, 
 from nginxopt.rewrite.surroundings import Entering
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.emission import Emission
 
 _INTERNAL_TARGETS = 6
 _WITNESSES = 500
