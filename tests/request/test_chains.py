@@ -53,7 +53,7 @@ def test_each_url_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(*args, **options)
             self.native = Counting(self.native, asked)  # type: ignore[assignment]
 
-    monkeypatch.setattr(module, "Model", Counted)
+    monkeypatch.setattr(module, "SiteModel", Counted)
     count = 3_000
     text = "".join(f"rewrite ^/{number}$ /{number + 1} permanent;\n" for number in range(count))
     found = of(text)
