@@ -12,7 +12,7 @@ import pytest
 from nginxopt.bench.runner import engine as engines
 from nginxopt.bench.runner.engine import Engine
 from nginxopt.errors import MissingError
-from tests.support import PATIENCE
+from tests.support import PATIENCE, made_once
 
 
 @pytest.fixture(scope="session")
@@ -29,8 +29,13 @@ def base_image(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A base image made of the packages of this system's release; no registry is asked. It stays for the next run."""
     release = _release()
     tag = f"nginxopt-base:{release}"
-    if not engine.has_image(tag):
-        _make(engine, tag, release, tmp_path_factory.mktemp("base"))
+
+    def make(folder: Path) -> None:
+        if not engine.has_image(tag):
+            folder.mkdir()
+            _make(engine, tag, release, folder)
+
+    made_once(tmp_path_factory, "base-image", make)
     tried = engine.run("run", "--rm", tag, "true", seconds=PATIENCE)
     if tried.status:
         pytest.skip(f"no containers here: {tried.last()}")

@@ -21,21 +21,17 @@ from cyclonedx.validation.json import JsonStrictValidator
 from nginxopt.bench.runner.engine import Engine
 from release import complete, crates
 from release import wheel as wheels
-from tests.support import BUILD_FAST, PATIENCE, tracked
+from tests.support import BUILD_FAST, PATIENCE, made_once, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 ROOT = Path(__file__).parents[2]
-# Always the same place, so that cargo compiles again only what has changed.
-BUILD = ROOT / "build" / "packaging"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 INFO = f"nginxopt-{PROJECT['project']['version']}.dist-info"
 
 
-def build(what: str, source: Path) -> Path:
-    """Build one distribution from a folder; return the one file that comes of it."""
-    out = BUILD / what
-    shutil.rmtree(out, ignore_errors=True)
+def build(what: str, source: Path, out: Path) -> Path:
+    """Build one distribution from a folder into `out`; return the one file that comes of it."""
     command = [sys.executable, "-m", "build", "--no-isolation", f"--{what}", "--outdir", str(out), str(source)]
     environment = os.environ | BUILD_FAST
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
@@ -46,25 +42,29 @@ def build(what: str, source: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sdist() -> Path:
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
-    unpacked = BUILD / f"nginxopt-{PROJECT['project']['version']}"
-    shutil.rmtree(unpacked, ignore_errors=True)
-    with tarfile.open(build("sdist", ROOT)) as archive:
-        # A file that a link would put elsewhere is refused, where Python knows how (3.11.4).
-        archive.extractall(BUILD, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # type: ignore[arg-type]
-    return unpacked
+
+    def make(folder: Path) -> None:
+        with tarfile.open(build("sdist", ROOT, folder / "packed")) as archive:
+            # A file that a link would put elsewhere is refused, where Python knows how (3.11.4).
+            archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # type: ignore[arg-type]
+
+    return made_once(tmp_path_factory, "sdist", make) / f"nginxopt-{PROJECT['project']['version']}"
 
 
 @pytest.fixture(scope="module")
-def built(sdist: Path) -> Path:
+def built(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel for old systems that is built from the source distribution."""
-    out = BUILD / "wheel"
-    shutil.rmtree(out, ignore_errors=True)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in BUILD_FAST.items():
-            patch.setenv(name, value)
-        return wheels.build(out, f"{platform.machine()}-unknown-linux-gnu", sdist)
+
+    def make(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in BUILD_FAST.items():
+                patch.setenv(name, value)
+            wheels.build(folder, f"{platform.machine()}-unknown-linux-gnu", sdist)
+
+    (wheel,) = made_once(tmp_path_factory, "wheel", make).glob("*.whl")
+    return wheel
 
 
 @pytest.fixture(scope="module")

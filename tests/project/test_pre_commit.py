@@ -9,13 +9,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import yaml
 
 from release import complete, wheel
-from tests.support import BUILD_FAST, IN_CI, PATIENCE, ROOT, tracked
+from tests.support import BUILD_FAST, IN_CI, PATIENCE, ROOT, made_once, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -61,17 +61,23 @@ def git(folder: Path, *args: str) -> str:
 class Hooks:
     """The repository as it is in the working tree, committed elsewhere, and what pre-commit makes of its hooks."""
 
-    def __init__(self, home: Path, names: set[str]) -> None:
+    def __init__(self, home: Path) -> None:
         self._home = home
         self._tool = home / "tool"
+        self._revision = git(self._tool, "rev-parse", "HEAD")
+
+    @classmethod
+    def of(cls, names: set[str], home: Path) -> Self:
+        """Commit the files of these names in a folder."""
+        tool = home / "tool"
         for name in names:
-            copy = self._tool / name
+            copy = tool / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy)
-        git(self._tool, "init", "--quiet")
-        git(self._tool, "add", "--all", "--force")
-        git(self._tool, "commit", "--quiet", "--message", "As it is")
-        self._revision = git(self._tool, "rev-parse", "HEAD")
+        git(tool, "init", "--quiet")
+        git(tool, "add", "--all", "--force")
+        git(tool, "commit", "--quiet", "--message", "As it is")
+        return cls(home)
 
     def configure(self, folder: Path, hook: str, *lines: str) -> None:
         """Make a git repository of a folder, with a hook in its .pre-commit-config.yaml."""
@@ -103,14 +109,17 @@ class Hooks:
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
     """The hooks, installed; skipped without git, and without a network to install from."""
-    hooks_ = Hooks(tmp_path_factory.mktemp("hooks"), tracked())
-    folder = tmp_path_factory.mktemp("empty")
-    hooks_.configure(folder, "nginxopt-lint")
-    done = hooks_.install(folder)
-    if done.returncode and _UNREACHABLE.search(done.stdout) and not IN_CI:
-        pytest.skip("no network: pip cannot install the hooks")
-    assert done.returncode == 0, done.stdout
-    return hooks_
+
+    def make(home: Path) -> None:
+        hooks_ = Hooks.of(tracked(), home)
+        folder = tmp_path_factory.mktemp("empty")
+        hooks_.configure(folder, "nginxopt-lint")
+        done = hooks_.install(folder)
+        if done.returncode and _UNREACHABLE.search(done.stdout) and not IN_CI:
+            pytest.skip("no network: pip cannot install the hooks")
+        assert done.returncode == 0, done.stdout
+
+    return Hooks(made_once(tmp_path_factory, "hooks", make))
 
 
 @pytest.fixture

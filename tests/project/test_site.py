@@ -20,7 +20,7 @@ from nginxopt.cli import nginxopt
 from nginxopt.lint.catalogue import catalogue
 from tests.browser import browser, needs_chromium
 from tests.cli.test_options import commands
-from tests.support import PATIENCE, ROOT
+from tests.support import PATIENCE, ROOT, made_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.extended, pytest.mark.no_cover]
 
@@ -34,14 +34,16 @@ _URL = re.compile(rb"url\(['\"]?(?!data:|#)([^)'\"]+)|@import")
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built with every warning of mkdocs an error."""
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    return folder
+
+    def make(folder: Path) -> None:
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+        environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+    return made_once(tmp_path_factory, "site", make)
 
 
 class Document(HTMLParser):
