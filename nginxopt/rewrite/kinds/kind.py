@@ -296,7 +296,7 @@ class Kind(ABC, Generic[P]):
         """Yield variables, with values that may distinguish the two texts as a whole."""
         return iter(())
 
-    # Counts: what is told.
+    # Counts, in the summary and in the report.
 
     @abstractmethod
     def heading(self, plan: P) -> str:
