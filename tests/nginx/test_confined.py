@@ -15,6 +15,7 @@ from nginxopt.config import load
 from nginxopt.errors import InputError
 from nginxopt.system import confinement, exchange, nginx, process
 from nginxopt.system.confinement import Confinement
+from nginxopt.system.network import own_network
 from nginxopt.system.nginx import Allowed, permission, trial
 from tests.support import PATIENCE, ROOT, the_nginx
 
@@ -168,7 +169,7 @@ def test_what_was_read_is_tried(site: Path) -> None:
 
 def test_names_of_hosts_are_not_asked(site: Path) -> None:
     """Where there is a network of its own, names of hosts stand for 127.0.0.1, and any address can be bound."""
-    if not has_own_network(site):
+    if not has_own_network():
         pytest.skip("no namespaces")
     text = "events { } http { upstream a { server app_1.invalid:81; } server { listen 192.0.2.7:80; %s } }"
     passes = "location / { proxy_pass http://a; } location /b { proxy_pass http://b.invalid; }"
@@ -176,15 +177,15 @@ def test_names_of_hosts_are_not_asked(site: Path) -> None:
     assert verdict.ok, str(verdict)
 
 
-def has_own_network(folder: Path) -> bool:
-    """Whether a confined process has a network of its own."""
-    own = process.run(["readlink", "/proc/self/ns/net"], cwd=folder, seconds=PATIENCE, confinement=at(folder))
-    return own.status == 0 and own.output.decode().strip() != str(Path("/proc/self/ns/net").readlink())
+def has_own_network() -> bool:
+    """Whether the kernel gives networks."""
+    with own_network() as network:
+        return network.is_own
 
 
 def at(folder: Path) -> Confinement:
     """The confinement of `nginx -t`."""
-    return Confinement(folder, alone=True)
+    return Confinement(folder)
 
 
 @pytest.mark.parametrize("how", ["absolute", "relative", "link", "beside"])
@@ -404,8 +405,9 @@ def test_another_user_is_confined_too(site: Path, out: Path) -> None:
     site.chmod(0o777)
     text = (
         "from pathlib import Path; from nginxopt.system import process; from nginxopt.system.confinement import *;"
+        "from nginxopt.system.network import own_network; held = own_network(); network = held.__enter__(); assert network.is_own;"
         f"done = process.run(['sh', '-c', 'id -u; echo x > {out}/x; echo y > {site}/y'], cwd=Path('{site}'),"
-        f" seconds=100, confinement=Confinement(Path('{site}'), alone=True)); print(done.output, done.errors)"
+        f" seconds=100, confinement=Confinement(Path('{site}'), network=network)); print(done.output, done.errors)"
     )
     user = [setpriv, "--reuid", "12345", "--regid", "12345", "--clear-groups"]
     ran = subprocess.run(
