@@ -17,6 +17,7 @@ import struct
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -25,9 +26,9 @@ _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 _ANY_ADDRESS = (
-    ("net/ipv4/ip_unprivileged_port_start", b"0"),
-    ("net/ipv4/ip_nonlocal_bind", b"1"),
-    ("net/ipv6/ip_nonlocal_bind", b"1"),
+    ("/proc/sys/net/ipv4/ip_unprivileged_port_start", b"0"),
+    ("/proc/sys/net/ipv4/ip_nonlocal_bind", b"1"),
+    ("/proc/sys/net/ipv6/ip_nonlocal_bind", b"1"),
 )
 """What lets a process bind any address in its own network, as the machine that a configuration is for has others."""
 
@@ -93,9 +94,7 @@ class _OwnNetwork(Network):
 
     def _join(self) -> None:
         for space in self._spaces:
-            if _LIBC.setns(space, 0):
-                number = ctypes.get_errno()
-                raise OSError(number, os.strerror(number))
+            _succeeds(_LIBC.setns(space, 0))
 
     def close(self) -> None:
         """Let it go. It ends with the last process and socket in it."""
@@ -110,12 +109,14 @@ class _OwnNetwork(Network):
 
 
 @contextlib.contextmanager
-def own_network(hosts: Path | None = None) -> Iterator[Network]:
+def own_network(hosts: Path | None = None, *, like_machine: bool = False) -> Iterator[Network]:
     """Yield a network of its own, or that of this machine where the kernel lets nobody make one.
 
-    `hosts` is a file in place of /etc/hosts for the processes in it.
+    `hosts` is a file in place of /etc/hosts for the processes in it. If it is to be `like_machine`, it has the settings
+    of the network of this machine (sysctl(8)), such as the longest queue of a listener.
     """
-    spaces = _fetched(lambda: _made(hosts))
+    settings = [*(_settings() if like_machine else ()), *_ANY_ADDRESS]
+    spaces = _fetched(lambda: _made(hosts, settings))
     if not spaces:
         yield MACHINE
         return
@@ -124,6 +125,13 @@ def own_network(hosts: Path | None = None) -> Iterator[Network]:
         yield network
     finally:
         network.close()
+
+
+@cache
+def is_to_be_had() -> bool:
+    """Return whether the kernel lets this process make a network of its own."""
+    with own_network() as network:
+        return network.is_own
 
 
 def hosts_file(folder: Path, names: Iterable[str]) -> Path:
@@ -160,13 +168,12 @@ def _fork() -> int:
         return os.fork()
 
 
-def _made(hosts: Path | None) -> Iterator[int]:
+def _made(hosts: Path | None, settings: Iterable[tuple[str, bytes]]) -> Iterator[int]:
     """Bring this process into a new network and yield descriptors of its namespaces. Raises `OSError` if that fails."""
     as_root = os.geteuid() == 0
     uid, gid = os.geteuid(), os.getegid()
     spaces = _CLONE_NEWNET | (0 if hosts is None else _CLONE_NEWNS) | (0 if as_root else _CLONE_NEWUSER)
-    if _LIBC.unshare(spaces):
-        return
+    _unshare(spaces)
     if not as_root:
         _write("/proc/self/setgroups", b"deny")
         _write("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
@@ -174,15 +181,32 @@ def _made(hosts: Path | None) -> Iterator[int]:
     if hosts is not None:
         _LIBC.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
         _LIBC.mount(os.fsencode(hosts), b"/etc/hosts", None, _MS_BIND, None)
-    for path, value in _ANY_ADDRESS:
+    for path, value in settings:
         with contextlib.suppress(OSError):
-            _write(f"/proc/sys/{path}", value)
+            _write(path, value)
     _start_loopback()
     with MACHINE.listening() as listening:
         socket.create_connection(listening.getsockname(), _SECONDS).close()
     for name, kind in (("user", _CLONE_NEWUSER), ("mnt", _CLONE_NEWNS), ("net", _CLONE_NEWNET)):
         if spaces & kind:
             yield os.open(f"/proc/self/ns/{name}", os.O_RDONLY)
+
+
+def _unshare(spaces: int) -> None:
+    _succeeds(_LIBC.unshare(spaces))
+
+
+def _succeeds(result: int) -> None:
+    if result:
+        raise OSError(number := ctypes.get_errno(), os.strerror(number))
+
+
+def _settings() -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the settings of this network, and what they have."""
+    for folder in ("core", "ipv4"):
+        for path in Path("/proc/sys/net", folder).iterdir():
+            with contextlib.suppress(OSError):  # a folder, or one that cannot be read
+                yield str(path), path.read_bytes()
 
 
 def _start_loopback() -> None:
