@@ -387,16 +387,31 @@ def test_bench_loads_no_module(
     assert not list(out.iterdir())
 
 
-def compared(main: Path, folder: Path, called: Called, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    """Compare a configuration with itself, with a load generator that does nothing."""
+@pytest.mark.parametrize(
+    ("options", "alone"), [([], True), (["--allow-network"], False), (["--listen", "127.0.0.2"], False)], ids=str
+)
+def test_bench_is_alone(
+    site: Path, called: Called, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: list[str], alone: bool
+) -> None:
+    """A benchmark on this machine, its load included, has a network of its own, unless an option needs another."""
+    if not has_own_network():
+        pytest.skip("no namespaces")
+    compared(written(site, SITE), tmp_path, called, monkeypatch, *options)
+    assert ((tmp_path / "network").read_text().strip() != str(Path("/proc/self/ns/net").readlink())) == alone
+
+
+def compared(
+    main: Path, folder: Path, called: Called, monkeypatch: pytest.MonkeyPatch, *options: str
+) -> tuple[int, str]:
+    """Compare a configuration with itself, with a load generator that notes its network, and does nothing."""
     programs = folder / "programs"
     programs.mkdir()
-    (programs / "vegeta").write_text("#!/bin/sh\nexit 1\n")
+    (programs / "vegeta").write_text(f"#!/bin/sh\nreadlink /proc/self/ns/net >{folder}/network\nexit 1\n")
     (programs / "vegeta").chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     (folder / "paths").write_text("/\n")
     what = [str(main), str(main), "--targets", str(folder / "paths"), "--runner", "local", "--rounds", "1"]
-    return called("bench", "compare", *what, "--load", "vegeta")
+    return called("bench", "compare", *what, "--load", "vegeta", *options)
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="needs root")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +19,9 @@ from nginxopt.system.confinement import Confinement
 from nginxopt.system.echo import Echo
 from nginxopt.system.exchange import exchange
 from nginxopt.system.network import MACHINE, Network, own_network
-from tests.support import PATIENCE
+from tests.support import PATIENCE, ROOT
 
+NEW_NETWORK = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 HERE = Path("/proc/self/ns/net")
 
 
@@ -103,6 +105,26 @@ def test_no_process_runs_outside_of_its_network(tmp_path: Path) -> None:
     finally:
         broken.close()
     assert not (tmp_path / "x").exists()
+
+
+def test_settings_of_the_machine() -> None:
+    """A network that is like the machine has its settings, as far as they are of a network."""
+    setting = Path("/proc/sys/net/ipv4/tcp_fin_timeout")
+    with own_network() as outer:
+        if not outer.is_own:
+            pytest.skip("no namespaces")
+    code = (
+        "import sys; from pathlib import Path; from nginxopt.system import process, confinement, network;"
+        f"setting = Path('{setting}'); setting.write_text('47');"
+        "run = lambda made: process.run(['cat', setting], cwd='/', seconds=100, network=made.__enter__()).output;"
+        "made = [network.own_network(like_machine=like) for like in (True, False)];"
+        "print(*(run(each).decode().strip() for each in made))"
+    )
+    done = process.run([*NEW_NETWORK, sys.executable, "-c", code], cwd=ROOT, seconds=PATIENCE)
+    if done.status:
+        pytest.skip(done.last())  # unshare(1), or to write the setting, is not permitted
+    like, other = done.output.split()
+    assert like == b"47" != other
 
 
 def test_descriptors_are_closed() -> None:
