@@ -112,10 +112,11 @@ class _OwnNetwork(Network):
 def own_network(hosts: Path | None = None, *, like_machine: bool = False) -> Iterator[Network]:
     """Yield a network of its own, or that of this machine where the kernel lets nobody make one.
 
-    `hosts` is a file in place of /etc/hosts for the processes in it. If it is to be `like_machine`, it has the settings
-    of the network of this machine (sysctl(8)), such as the longest queue of a listener.
+    `hosts` is a file in place of /etc/hosts for the processes in it, which then can bind any address and port. If it is
+    to be `like_machine`, it has the settings of the network of this machine (sysctl(8)), such as the longest queue of a
+    listener.
     """
-    settings = [*(_settings() if like_machine else ()), *_ANY_ADDRESS]
+    settings = [*(_settings() if like_machine else ()), *(_ANY_ADDRESS if hosts is not None else ())]
     spaces = _fetched(lambda: _made(hosts, settings))
     if not spaces:
         yield MACHINE

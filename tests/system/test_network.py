@@ -49,11 +49,17 @@ def test_sockets_are_of_the_network(network: Network) -> None:
         each.close()
 
 
-def test_this_process_stays(network: Network) -> None:
-    """Neither this process nor its folder changes."""
-    before = HERE.readlink(), Path.cwd(), threading.active_count()
+def test_this_process_stays(network: Network, tmp_path: Path) -> None:
+    """Neither this process nor what it sees changes."""
+
+    def state() -> tuple[object, ...]:
+        settings = [Path(path).read_bytes() for path, _ in networks._ANY_ADDRESS if Path(path).exists()]
+        return HERE.readlink(), Path.cwd(), threading.active_count(), Path("/etc/hosts").read_bytes(), settings
+
+    before = state()
     network.tcp().close()
-    assert (HERE.readlink(), Path.cwd(), threading.active_count()) == before
+    with own_network(networks.hosts_file(tmp_path, ["app.example"]), like_machine=True):
+        assert state() == before
 
 
 def test_nothing_outside_is_reached(network: Network) -> None:
