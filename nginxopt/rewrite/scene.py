@@ -13,7 +13,7 @@ from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite.kinds.rules.sections import Phase
 from nginxopt.rewrite.requests import HOST
-from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
+from nginxopt.system.nginx import Binary, Instance, Verdict, configuration, permission
 
 _MAX_UNKNOWN_VARIABLES = 1000
 _UNKNOWN_VARIABLE = lazy.pattern(r'unknown "([A-Za-z0-9_]+)" variable')
@@ -110,7 +110,8 @@ class SceneSide:
     variables: tuple[str, ...]
 
     def test(self, binary: Binary) -> Verdict:
-        """Return the verdict of `nginx -t`."""
+        """Return the verdict of `nginx -t`. Raises `InputError` for rules that run programs or lead to a socket."""
+        permission.refuse_leaving(self.rules, "rules.conf", binary)
         return binary.test(configuration([self.scene.server()], http=self._http()), self._files())
 
     def run(self, binary: Binary, *, avoid: bytes) -> Instance:

@@ -526,6 +526,30 @@ def own_address() -> str:
         return str(probe.getsockname()[0])
 
 
+SOCKETS = {
+    "proxy_pass http://unix:/run/a.sock;": "proxy_pass may lead to a socket",
+    "proxy_pass http://unix:a.sock;": "proxy_pass may lead to a socket",
+    "fastcgi_pass unix:/run/a.sock;": "fastcgi_pass may lead to a socket",
+    "set $a unix:/run/a.sock; proxy_pass http://$a/;": "proxy_pass may lead to a socket",
+    "if ($uri ~ b) { proxy_pass $arg_url; }": "proxy_pass may lead to a socket",
+    "perl x::y;": "perl runs Perl",
+    "proxy_pass http://127.0.0.1:9;": None,
+    "proxy_pass http://127.0.0.1:9/$uri;": None,
+}
+"""What rules have beside them in a location, and why nginx is not asked about them."""
+
+
+@pytest.mark.parametrize("text", SOCKETS)
+def test_rules_lead_to_no_socket(site: Path, text: str, called: Called) -> None:
+    """A socket of the file system is in no network: what leads to one is refused before nginx gets it."""
+    rules = "".join(f"rewrite ^/a{number}$ /b{number} break;\n" for number in range(9))
+    (site / "rules.conf").write_text(f"{text}\n{rules}")
+    status, said = called("rewrite-to-map", str(site / "rules.conf"), "--context", "location")
+    why = SOCKETS[text]
+    assert status == (0 if why is None else 3), said
+    assert why is None or why in said
+
+
 PASSING = "events { } http { server { listen 80; location / { proxy_pass http://127.0.0.1:9; } } }"
 
 

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from nginxopt import lazy
-from nginxopt.config import Config, Directive, Token, load
+from nginxopt.config import Config, Directive, Token, load, load_text
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
 from nginxopt.facts import group
@@ -134,6 +134,24 @@ def _program(directive: Directive, modules: list[Path], binary: Binary) -> str |
     return "is of a module that is not nginx's own"
 
 
+def refuse_leaving(text: bytes, path: str, binary: Binary) -> None:
+    """Raise `InputError` for what a text of servers or locations would run, or reach out of a network of its own: a
+    socket of the file system, also one that a variable names.
+    """
+    config = load_text(text, path)
+    sockets = (
+        _error(directive, f"not connected: {directive.name} may lead to a socket", None)
+        for directive in statements(config)
+        if _PASSES.fullmatch(str(directive.name)) and directive.args and _may_be_socket(str(directive.args[0]).lower())
+    )
+    raise_first([*programs(statements(config), binary), *sockets])
+
+
+def _may_be_socket(word: str) -> bool:
+    host = _HOST.match(word)
+    return host is None or host[1] == "unix" or host[1].startswith("$")
+
+
 def connections(config: Config, hosts: Collection[str]) -> Iterator[InputError]:
     """Yield an error for each directive that leads to others than this machine, `hosts` and the upstreams.
 
@@ -184,6 +202,6 @@ _LOOPBACK = lazy.pattern(r"127(\.\d{1,3}){3}|localhost|\[::1\]")
 _IS_RANGE = lazy.pattern(r"[0-9a-f.:]+(/\d+)?")
 
 
-def _error(directive: Directive, message: str, hint: str) -> InputError:
+def _error(directive: Directive, message: str, hint: str | None) -> InputError:
     error = directive.error(message)
     return InputError(message, source=error.source, span=error.span, hint=hint)
