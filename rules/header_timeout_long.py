@@ -1,12 +1,12 @@
-"""Minutes for a request to arrive: a few slow clients take all connections
+"""Minutes for the header of a request: a few slow clients take all connections
 
-Flags `client_header_timeout` and `client_body_timeout` of more than two minutes, in servers that strangers reach. Does
-not flag shorter ones, and the default of 60 seconds.
+Flags `client_header_timeout` of more than two minutes, in servers that strangers reach. Does not flag shorter ones, and
+`client_body_timeout`, which is for slow uploads.
 
 ## Why it matters
 `client_header_timeout` is the time for the whole header. A client that sends a byte now and then (Slowloris) keeps a
 connection and its memory for that long: with 10 minutes, one machine with two new connections a second holds 1,200 of
-them. An ordinary client needs less than a second. `client_body_timeout` is the time between two parts of a body.
+them. An ordinary client needs less than a second.
 
 ## Bad
 ```nginx http
@@ -27,7 +27,7 @@ server {
 ## Silent
 ```nginx http
 client_header_timeout 2m;
-client_body_timeout 90;
+client_body_timeout 10m;
 server {
     listen 80;
 }
@@ -65,13 +65,13 @@ _MOST = 120_000
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find timeouts of minutes."""
-    for directive, level in model.each("client_header_timeout", "client_body_timeout"):
+    for directive, level in model.each("client_header_timeout"):
         time = values.milliseconds(directive.args[0]) if directive.args else None
         if time is None or time <= _MOST or not access.is_public(level):
             continue
         yield Finding(
             directive.source,
             directive.args[0].span,
-            f"a client that sends nothing keeps its connection for {time // 60_000} minutes",
+            f"a client that sends half a header keeps its connection for {time // 60_000} minutes",
             Fix("wait for 60 seconds", (layout.replace(directive, directive.args[0], "60s"),), Safety.UNSAFE),
         )

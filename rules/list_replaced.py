@@ -50,6 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.lint.queries import inheritance
 
@@ -60,6 +61,8 @@ _OF_OTHERS = {
     "cross-origin-embedder-policy", "cross-origin-resource-policy", "x-permitted-cross-domain-policies",
 }  # fmt: skip
 """Headers that `headers-lost` is about."""
+_AS_ALWAYS = {("host", "$proxy_host"), ("connection", "close"), ("upgrade", ""), ("accept-encoding", "")}
+"""What nginx sends to upstreams in any case."""
 
 
 @rule(severity=Severity.INFO, category="hardening", default=False)
@@ -67,7 +70,8 @@ def check(model: Model) -> Iterator[Finding]:
     """Find lists that drop others."""
     for level in model.levels("server", "location", "if"):
         for name in _LISTS if not level.names.isdisjoint(_LISTS) else ():
-            lost = {key: stated for key, stated in inheritance.lost(level, name).items() if key not in _OF_OTHERS}
+            inherited = inheritance.lost(level, name)
+            lost = {key: stated for key, stated in inherited.items() if _matters(key, stated)}
             if lost:
                 own, first = level.own(name)[0], next(iter(lost.values()))
                 yield Finding(
@@ -77,3 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
                     help="repeat what should stay",
                     related=(Related(first.source, first.name.span, f"{first.args[0]} is set here"),),
                 )
+
+
+def _matters(name: str, stated: Directive) -> bool:
+    return name not in _OF_OTHERS and (name, stated.args[1].lower()) not in _AS_ALWAYS

@@ -47,16 +47,19 @@ If `/etc/hosts` has the name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 
 
 @rule(severity=Severity.WARNING, category="correctness")
 def check(model: Model) -> Iterator[Finding]:
     """Find sockets whose address has to be looked up."""
     for listen in model.listens:
-        names = [at.host for at in listen.addresses if at.family == "name" and at.host != "localhost"]
+        names = [at.host for at in listen.addresses if at.family == "name" and _is_name(at.host)]
         if names and listen.directive is not None:
             yield Finding(
                 listen.directive.source,
@@ -64,3 +67,8 @@ def check(model: Model) -> Iterator[Finding]:
                 f"nginx does not start if {names[0]} cannot be resolved, or is not an address of this machine",
                 help="listen at a port or an address, and put the name into server_name",
             )
+
+
+def _is_name(host: str) -> bool:
+    """Return whether a host is one that has to be looked up, and no placeholder."""
+    return host != "localhost" and _NAME.fullmatch(host) is not None

@@ -121,5 +121,8 @@ def _answer(model: Model, stated: Directive, level: Level, secrets: list[str]) -
 
 def _target(level: Level, stated: Directive, secret: str) -> str:
     """Return the URI for which nginx takes a file below a `root` or `alias`."""
-    rest = posixpath.relpath(secret, str(stated.args[0]))
-    return locations.path(level) + rest if stated.name == "alias" else f"/{rest}"
+    folder = str(stated.args[0])
+    rest = posixpath.relpath(secret, folder)
+    if stated.name == "root":
+        return f"/{rest}"
+    return locations.path(level) + ("" if folder.endswith("/") else "/") + rest

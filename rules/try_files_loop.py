@@ -74,7 +74,8 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _cycle(model: Model, directive: Directive, level: Level) -> ModelAnswer | None:
     """Return the answer to a request that nginx redirects until it gives up; None if there is none."""
-    answers = (answer for asked in reaching.reaching(level) for answer in model.requests.all(level, asked))
+    requests = sorted(reaching.reaching(level), key=lambda asked: asked.target.endswith(b"/"))  # files before folders
+    answers = (answer for asked in requests for answer in model.requests.all(level, asked))
     cycles = (answer for answer in answers if answer.is_at == "error" and answer.outcome["status"] == 500)
     return next((answer for answer in cycles if answer.is_decided_by is directive), None)
 
