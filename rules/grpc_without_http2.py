@@ -8,7 +8,7 @@ gRPC is defined over HTTP/2: its messages need trailers and streams in both dire
 stops with `UNAVAILABLE` or `INTERNAL: http2: frame too large`.
 
 ## Bad
-```nginx http
+```nginx http 1.25.1
 server {
     listen 50051;
     location / {
@@ -18,7 +18,7 @@ server {
 ```
 
 ## Good
-```nginx http
+```nginx http 1.25.1
 server {
     listen 50051;
     http2 on;

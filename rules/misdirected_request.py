@@ -11,7 +11,7 @@ section 9.1.1). A request for a name that no server has then comes to the defaul
 be rejected, and gets nginx's welcome page or 404. With 421 (Misdirected Request), the browser makes a new connection.
 
 ## Bad
-```nginx http
+```nginx http 1.25.1
 http2 on;
 server {
     listen 443 ssl default_server;
@@ -26,7 +26,7 @@ server {
 ```
 
 ## Good
-```nginx http
+```nginx http 1.25.1
 http2 on;
 server {
     listen 443 ssl default_server;
@@ -42,7 +42,7 @@ server {
 ```
 
 ## Silent
-```nginx http
+```nginx http 1.25.1
 http2 on;
 server {
     listen 443 ssl default_server;
