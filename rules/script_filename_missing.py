@@ -73,10 +73,10 @@ _PHP = re.compile(r"\bphp", re.IGNORECASE)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes to PHP without the name of a file."""
     for pass_ in model.passes:
-        params = pass_.setting("param")
-        if pass_.protocol != "fastcgi" or not params.known or not _is_for_php(pass_):
+        if pass_.protocol != "fastcgi" or not _is_for_php(pass_):
             continue
-        if any(param.args[0].upper() in _FILES for param in params.directives if param.args):
+        params = pass_.setting("param")
+        if not params.known or any(param.args[0].upper() in _FILES for param in params.directives if param.args):
             continue
         own = [
             param

@@ -196,6 +196,24 @@ def test_an_upstream_gets_another_path(each_binary: nginx.Binary, server: str) -
     assert answered(each_binary, server, witness).endswith(f"[GET {got}]".encode())
 
 
+def test_a_rewrite_leads_to_its_location(each_binary: nginx.Binary) -> None:
+    """The witness of `rewrite-cycle` is answered with 500, and comes to the upstream without the rewrite."""
+    location = "location /b/ {{ {}proxy_pass http://unix:temp/echo:; }}"
+    server = location.format("rewrite ^ $request_uri; ")
+    witness = witness_of("rewrite-cycle", server)
+    assert b" 500 " in answered(each_binary, server, witness)
+    assert b"[GET /b/" in answered(each_binary, location.format(""), witness)
+
+
+def test_the_last_condition_has_the_headers(each_binary: nginx.Binary) -> None:
+    """Of two conditions that hold, the header of the first is lost, as `if-headers-lost` says."""
+    conditions = "if ($arg_a) { add_header X-A 1; } if ($arg_b) { add_header X-B 1; }"
+    server = f"location / {{ {conditions} proxy_pass http://unix:temp/echo:; }}"
+    assert len(found("if-headers-lost", server)) == 1
+    sent = answer(each_binary, server, get("/?a=1&b=1"), ECHO.decode())
+    assert (b"X-A" in sent, b"X-B" in sent) == (False, True)
+
+
 def test_a_list_replaces_another(each_binary: nginx.Binary) -> None:
     """A response lacks the header that `list-replaced` names."""
     server = "add_header X-A 1;\nlocation /b/ {\n    add_header X-B 1;\n    return 200 ok;\n}\n"
