@@ -214,6 +214,23 @@ def test_the_last_condition_has_the_headers(each_binary: nginx.Binary) -> None:
     assert (b"X-A" in sent, b"X-B" in sent) == (False, True)
 
 
+def test_a_pattern_accepts_more_than_its_domain(each_binary: nginx.Binary) -> None:
+    """nginx takes the referrer that `domain-pattern-loose` names."""
+    server = "if ($http_referer !~ ^https://example.com/) { return 403; }\nlocation / { return 200 ok; }\n"
+    (diagnostic,) = found("domain-pattern-loose", server)
+    accepted = diagnostic.message.split("accepts ")[1].split(",")[0]
+    assert accepted != "https://example.com/"
+    assert b" 200 " in answer(each_binary, server, get("/", f"Referer: {accepted}"))
+
+
+def test_nobody_sends_a_referrer(each_binary: nginx.Binary) -> None:
+    """The variable that `referrer-misspelled` flags is empty, and has the header after the fix."""
+    server = "location / {\n    return 200 [$http_referrer];\n}\n"
+    request = get("/", "Referer: http://b.test/")
+    assert answer(each_binary, server, request).endswith(b"[]")
+    assert answer(each_binary, after("referrer-misspelled", server), request).endswith(b"[http://b.test/]")
+
+
 def test_a_list_replaces_another(each_binary: nginx.Binary) -> None:
     """A response lacks the header that `list-replaced` names."""
     server = "add_header X-A 1;\nlocation /b/ {\n    add_header X-B 1;\n    return 200 ok;\n}\n"
