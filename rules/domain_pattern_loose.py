@@ -90,7 +90,7 @@ def _judged(directive: Directive, kind: str, pattern: str, *, caseless: bool) ->
         return
     owned = "|".join(map(re.escape, names))
     scheme = "" if kind == "host" else "https?://"
-    label = "[^.:?#@]+" if kind == "origin" else "[^/.:?#@]+"  # no origin has a path
+    label = "[^/.:?#@]+" if kind == "referrer" else "[^.]+" if kind == "origin" else ".*"  # no origin has a path
     exact = rf"(?i)^{scheme}(?:{label}\.)*(?:{owned})(?::[0-9]+)?{_ENDS[kind]}$"
     text = encode(("(?i)" if caseless else "") + pattern)
     accepted = shortest((text, _TEXT), (encode(exact),))

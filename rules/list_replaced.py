@@ -61,7 +61,13 @@ _OF_OTHERS = {
     "cross-origin-embedder-policy", "cross-origin-resource-policy", "x-permitted-cross-domain-policies",
 }  # fmt: skip
 """Headers that `headers-lost` is about."""
-_AS_ALWAYS = {("host", "$proxy_host"), ("connection", "close"), ("upgrade", ""), ("accept-encoding", "")}
+_AS_ALWAYS = {
+    ("host", "$proxy_host"),
+    ("connection", "close"),
+    ("connection", ""),
+    ("upgrade", ""),
+    ("accept-encoding", ""),
+}
 """What nginx sends to upstreams in any case."""
 
 

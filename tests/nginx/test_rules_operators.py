@@ -231,6 +231,20 @@ def test_nobody_sends_a_referrer(each_binary: nginx.Binary) -> None:
     assert answer(each_binary, after("referrer-misspelled", server), request).endswith(b"[http://b.test/]")
 
 
+@pytest.mark.parametrize(
+    "statements",
+    ["proxy_pass http://up.invalid$request_uri;", "set $up up.invalid;\n    proxy_pass http://$up;"],
+)
+def test_a_name_without_a_resolver(each_binary: nginx.Binary, statements: str) -> None:
+    """nginx answers 502 where `resolver-missing` finds something, and not with an upstream of that name."""
+    server = f"location / {{\n    {statements}\n}}\n"
+    upstream = "upstream up.invalid {\n    server unix:temp/echo;\n}\n"
+    for http, number, status in (("", 1, b" 502 "), (upstream, 0, b" 200 ")):
+        whole = f"{http}server {{\nlisten 80;\n{server}}}\n"
+        assert len(found("resolver-missing", whole, "http")) == number
+        assert status in answer(each_binary, server, get(), http + ECHO.decode())
+
+
 def test_a_list_replaces_another(each_binary: nginx.Binary) -> None:
     """A response lacks the header that `list-replaced` names."""
     server = "add_header X-A 1;\nlocation /b/ {\n    add_header X-B 1;\n    return 200 ok;\n}\n"
