@@ -50,22 +50,17 @@ If what the pattern accepts besides does no harm.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.lint.queries import origins
-from nginxopt.semantics.subjects import shortest
-from nginxopt.text import encode
 
-_ENDS = {"origin": "", "referrer": "(?:[/?#].*)?", "host": ""}
-_KINDS = {
+_KINDS: dict[str, origins.Kind] = {
     "$http_origin": "origin", "$http_referer": "referrer", "$http_referrer": "referrer", "$host": "host",
     "$http_host": "host",
 }  # fmt: skip
 _SIGNS = ("~", "~*", "!~", "!~*")
-_TEXT = rb"^[!-~]+$"
 
 
 @rule(severity=Severity.INFO, category="hardening", default=False)
@@ -84,21 +79,13 @@ def check(model: Model) -> Iterator[Finding]:
                 yield from _judged(row, kind, str(row.name)[2 if is_caseless else 1 :], caseless=is_caseless)
 
 
-def _judged(directive: Directive, kind: str, pattern: str, *, caseless: bool) -> Iterator[Finding]:
-    names = origins.domains(pattern)
-    if not names:
-        return
-    owned = "|".join(map(re.escape, names))
-    scheme = "" if kind == "host" else "https?://"
-    label = "[^/.:?#@]+" if kind == "referrer" else "[^.]+" if kind == "origin" else ".*"  # no origin has a path
-    exact = rf"(?i)^{scheme}(?:{label}\.)*(?:{owned})(?::[0-9]+)?{_ENDS[kind]}$"
-    text = encode(("(?i)" if caseless else "") + pattern)
-    accepted = shortest((text, _TEXT), (encode(exact),))
+def _judged(directive: Directive, kind: origins.Kind, pattern: str, *, caseless: bool) -> Iterator[Finding]:
+    accepted = origins.inexact(pattern, kind, caseless=caseless)
     if accepted is not None:
         word = next((word for word in (directive.name, *directive.args) if pattern in word), directive.name)
         yield Finding(
             directive.source,
             word.span,
-            f"this pattern also accepts {accepted.decode('ascii')}, which is no {kind} of {', '.join(names[:3])}",
+            f"this pattern also accepts {accepted}, which is no {kind} of {', '.join(origins.domains(pattern)[:3])}",
             help="write \\. for a dot, begin with ^https:// and end with $",
         )

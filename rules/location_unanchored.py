@@ -53,8 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import Level, locations
-from nginxopt.semantics.subjects import shortest
+from nginxopt.semantics import Level, locations, subjects
 
 _AROUND = (rb"^/~", rb"~\n\n\z")
 """Text before and behind a match that no pattern of a site asks for; only a pattern without an end goes past lines."""
@@ -78,5 +77,5 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _inside(location: Level) -> str | None:
     """Return a URI that a pattern matches though there is other text on both sides; None if there is none."""
-    uri = shortest((locations.pattern(location), *_AROUND))
+    uri = subjects.shortest((locations.pattern(location), *_AROUND))
     return None if uri is None else uri.strip().decode("ascii", errors="backslashreplace")

@@ -70,8 +70,7 @@ from dataclasses import replace
 
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, rule
 from nginxopt.lint.queries import reaching
-from nginxopt.semantics import Level, Pass, locations
-from nginxopt.semantics.subjects import shortest
+from nginxopt.semantics import Level, Pass, locations, subjects
 
 _DECODED, _TWICE = (b"a%3Fb", "?b"), (b"%2F", "%252F")
 _MOST = 6
@@ -120,7 +119,7 @@ def _with(tail: bytes, level: Level) -> Iterator[AskedRequest]:
             yield replace(asked, target=path + b"/" + tail + mark + args)
     location = level.around("location")
     if location is not None and locations.modifier(location) in ("~", "~*") and tail == _DECODED[0]:
-        uri = shortest((locations.pattern(location), rb"^/[!-~]*$", rb"\?b"), is_uri=True)
+        uri = subjects.shortest((locations.pattern(location), rb"^/[!-~]*$", rb"\?b"), is_uri=True)
         if uri is not None:
             yield AskedRequest(uri.replace(b"?", b"%3F"))
 

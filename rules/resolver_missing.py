@@ -78,9 +78,8 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.queries.settled import settled
-from nginxopt.semantics import Pass
-from nginxopt.semantics.upstreams import read_pass
+from nginxopt.lint.queries import settled
+from nginxopt.semantics import Pass, read_pass
 
 _ADDRESS = re.compile(r"\d+(?:\.\d+){3}|\[.*|unix", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
@@ -106,7 +105,7 @@ def _host(model: Model, pass_: Pass) -> str | None:
     """Return the name that nginx looks up for each request; None if it is an address or an upstream, or unknown."""
     target = str(pass_.directive.args[0])
     if "$" in pass_.host:
-        target = settled(model, pass_.level, target) or target
+        target = settled.settled(model, pass_.level, target) or target
     read = read_pass(pass_.directive, pass_.level, model.upstreams, target)
     if read is None or read.upstream is not None or _ADDRESS.fullmatch(read.host) or not _NAME.fullmatch(read.host):
         return None

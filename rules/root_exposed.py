@@ -68,7 +68,6 @@ from collections.abc import Iterator
 from nginxopt.config import Directive
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, rule
 from nginxopt.semantics import FRAGMENT, Level, locations
-from nginxopt.text import encode
 
 _MAIN_FILES = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
 """Where packages and builds of nginx have the main file."""
@@ -112,7 +111,7 @@ def _answer(model: Model, stated: Directive, level: Level, secrets: list[str]) -
     servers = [other for other in heirs if other.kind in ("server", "location", FRAGMENT)]
     for other in servers[:_MOST_LEVELS]:
         for secret in secrets:
-            asked = AskedRequest(encode(_target(other, stated, secret)))
+            asked = AskedRequest(_target(other, stated, secret).encode(errors="surrogateescape"))
             answer = model.requests.first(other, asked)
             if answer is not None and posixpath.normpath(answer.file or "").replace("//", "/") == secret:
                 return answer
