@@ -96,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 pass_.directive.source,
                 pass_.directive.args[0].span,
-                f"nginx answers 502: there is no resolver for {host}, which a variable makes it look up each time",
+                f"nginx answers 502: without a resolver it cannot look up {host}",
                 help="add a resolver, or an upstream with this name",
             )
 

@@ -85,7 +85,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             pass_.directive.source,
             pass_.directive.args[0].span,
-            f"{pass_.host} does not get its name in the TLS handshake, by which it may choose a certificate",
+            f"{pass_.host} gets no name in the TLS handshake, by which it may choose a certificate",
             fix if headers.takes_directives(pass_) else None,
             "" if headers.takes_directives(pass_) else f"add `{line}` around this block",
         )
