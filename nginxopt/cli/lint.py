@@ -166,7 +166,14 @@ def _judge(
     from nginxopt.lint.check import Judge
     from nginxopt.lint.selection import selection
 
-    rules = selection(catalogue.rules.values(), settings, select=select, ignore=ignore, known=catalogue.not_loaded)
+    rules = selection(
+        catalogue.rules.values(),
+        settings,
+        select=select,
+        ignore=ignore,
+        known=catalogue.not_loaded,
+        with_host=host is not None,
+    )
     return Judge(rules, target.version, settings, host, catalogue=catalogue)
 
 

@@ -120,7 +120,11 @@ class _Reading:
         data = source(path, self._options.files).data
         dump = Dump.of(name, data)
         try:
-            config = alone(data, name, self._options, files=self._options.files) if dump is None else self._load_dump(path, name, dump)
+            config = (
+                alone(data, name, self._options, files=self._options.files)
+                if dump is None
+                else self._load_dump(path, name, dump)
+            )
             for file in config.files:
                 refuse_tags(file.block, names=self._options.templates and dump is None)
         except InputError as error:
@@ -134,7 +138,9 @@ class _Reading:
         """Return a configuration of which some files are templates."""
         from nginxopt.config.templates import Templates
 
-        return Templates(lambda files, text: alone(text, name, self._options, files=files), self._options.files, name, data).config()
+        return Templates(
+            lambda files, text: alone(text, name, self._options, files=files), self._options.files, name, data
+        ).config()
 
     def _load_dump(self, path: str, name: str, dump: Dump) -> Config:
         """Return the configuration in the output of `nginx -T`."""

@@ -47,14 +47,14 @@ class ServedCertificate:
         path: Its path on the machine; `data:` if it stands in the configuration.
         chain: The certificate, and those that follow it in the file.
         servers: The servers that present it.
-        pairing: How its key fits it (`nginxopt.system.certificates.pairing`); empty if it does, or is not known.
+        has_other_key: Whether its key is of another kind: nginx starts, and no handshake succeeds.
     """
 
     directive: Directive
     path: str
     chain: tuple[Certificate, ...]
     servers: tuple[Level, ...]
-    pairing: str
+    has_other_key: bool
 
 
 def protocol_of(level: Level) -> str:
@@ -133,7 +133,7 @@ def served(model: Model) -> tuple[ServedCertificate, ...]:
 
 
 def _served(where: Places, found: tuple[Pair, ...]) -> Iterator[ServedCertificate]:
-    from nginxopt.system.certificates import fault_of_certificate
+    from nginxopt.system.certificates import OTHER_TYPE, fault_of_certificate
 
     for pair in found:
         try:
@@ -144,8 +144,8 @@ def _served(where: Places, found: tuple[Pair, ...]) -> Iterator[ServedCertificat
             continue
         chain = where.machine.certificates.chain(read[1])
         if chain:
-            fits = paired(where, pair, read[1])
-            yield ServedCertificate(pair.certificate, read[0], chain, tuple(pair.levels), fits)
+            has_other_key = paired(where, pair, read[1]) == OTHER_TYPE
+            yield ServedCertificate(pair.certificate, read[0], chain, tuple(pair.levels), has_other_key)
 
 
 def paired(where: Places, pair: Pair, certificate: bytes) -> str:
