@@ -1,9 +1,9 @@
 """Certificate that does not cover a name of its server
 
-With `--host` or `--root`, flags a certificate that lacks a `server_name` of a server that presents it on an address with
-TLS. A wildcard of the certificate covers one label: `*.example.com` covers `www.example.com`, neither `example.com` nor
-`a.b.example.com`. Of several certificates of a server, such as RSA and ECDSA, each must cover its names, as the client
-decides which it gets.
+With `--host` or `--root`, flags a certificate that lacks a `server_name` of a server that presents it on an address
+with TLS. A wildcard of the certificate covers one label: `*.example.com` covers `www.example.com`, neither
+`example.com` nor `a.b.example.com`. Of several certificates of a server, such as RSA and ECDSA, each must cover its
+names, as the client decides which it gets.
 
 Does not flag names that are no host names of clients: `_`, empty names, names without a dot, regular expressions,
 `mail.*`, and names with variables.
@@ -58,7 +58,7 @@ If a proxy in front ends TLS for that name, or clients do not verify.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from nginxopt.config import Token, has_placeholder
 from nginxopt.lint import Finding, Model, Related, Severity, count, rule
@@ -74,12 +74,8 @@ def check(model: Model) -> Iterator[Finding]:
     """Find names that the certificate of their server lacks."""
     tls = {server for endpoint in model.endpoints.values() if endpoint.is_tls for server in endpoint.servers}
     for found in served(model):
-        lacking = [
-            (server, word)
-            for server in found.servers
-            if server in tls
-            for word in _lacking(server, found.chain[0].names)
-        ]
+        names = frozenset(found.chain[0].names)
+        lacking = [(server, word) for server in found.servers if server in tls for word in _lacking(server, names)]
         if lacking:
             yield _finding(found, lacking)
 
@@ -102,9 +98,8 @@ def _finding(found: ServedCertificate, lacking: list[tuple[Level, Token]]) -> Fi
     )
 
 
-def _lacking(server: Level, covered: Iterable[str]) -> Iterator[Token]:
+def _lacking(server: Level, covered: frozenset[str]) -> Iterator[Token]:
     """Yield the names of a server that certainly need a certificate with other names."""
-    covered = frozenset(covered)
     for directive in server.setting("server_name").directives:
         for word in directive.args:
             if _is_certain(word) and not all(name in covered or _widened(name) in covered for name in _meant(word)):

@@ -55,11 +55,16 @@ If upstreams are reached over TLS with `proxy_ssl_verify on`, or the network lea
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries.settled import settled
 from nginxopt.semantics import Level, Pass
+
+_ADDRESS = re.compile(r"[\d.]+|\[.*|unix|localhost")
+"""Hosts that nobody looks up."""
 
 
 @rule(severity=Severity.WARNING, category="security")
@@ -68,7 +73,7 @@ def check(model: Model) -> Iterator[Finding]:
     reported: set[Directive] = set()
     for pass_ in model.passes:
         directive = pass_.level.setting("resolver").directive
-        if directive is None or directive in reported or not _is_looked_up(pass_) or _is_verified(pass_):
+        if directive is None or directive in reported or not _is_looked_up(model, pass_) or _is_verified(pass_):
             continue
         word = next((word for word in directive.args if _is_public(word)), None)
         if word is not None:
@@ -77,15 +82,18 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _finding(directive: Directive, word: Token, pass_: Pass) -> Finding:
-    message = (
-        f"{word} decides where {pass_.directive.name} {pass_.directive.args[0]} goes, and anyone can forge its answers"
-    )
+    message = f"{word} decides where {pass_.directive.name} {pass_.directive.args[0]} goes: its answers can be forged"
     return Finding(directive.source, word.span, message, help="use a name server on this machine or network")
 
 
-def _is_looked_up(pass_: Pass) -> bool:
-    """Return whether the host of a pass is a name that only a request knows."""
-    return "$" in pass_.host and pass_.upstream is None
+def _is_looked_up(model: Model, pass_: Pass) -> bool:
+    """Return whether the host of a pass is certainly a name for the resolver, and no upstream or address."""
+    if "$" not in pass_.host or pass_.upstream is not None:
+        return False
+    target = settled(model, pass_.level, pass_.host)
+    if target is None:
+        return not model.upstreams
+    return target.lower() not in model.upstreams and not _ADDRESS.fullmatch(target)
 
 
 def _is_verified(pass_: Pass) -> bool:

@@ -62,19 +62,18 @@ def user_file(model: Model, directive: Directive) -> UserFile | None:
     except OSError:
         return UserFile(path, reader=reader, kept_from=kept_from)
     entries = [line.split(":")[1].strip() for line in lines if ":" in line[1:] and not line.startswith("#")]
-    return UserFile(
-        path, **_kept(where, reached, 4), entries=len(entries), weak=Counter(filter(None, map(_weak, entries)))
-    )
+    weak = Counter(filter(None, map(_weak, entries)))
+    return UserFile(path, reader=reader, kept_from=kept_from, entries=len(entries), weak=weak)
 
 
-def _kept(where: Places, reached: Reached, wanted: int) -> dict[str, str]:
-    """Return who reads, and what keeps this user from it."""
-    from nginxopt.system.machine import refuses
+def _kept(where: Places, reached: Reached) -> tuple[str, str]:
+    """Return who reads a file, and what keeps this user from it; empty if nobody is known, and if nothing does."""
+    from nginxopt.system.machine import READ, refuses
 
     if where.worker is None:
-        return {}
-    refusing = refuses(reached, where.worker, wanted)
-    return {"reader": where.worker.name, "kept_from": refusing.path if refusing is not None else ""}
+        return "", ""
+    refusing = refuses(reached, where.worker, READ)
+    return where.worker.name, refusing.path if refusing is not None else ""
 
 
 def _weak(stored: str) -> str:

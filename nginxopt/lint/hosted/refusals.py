@@ -1,6 +1,6 @@
 """What nginx refuses for the machine: files, certificates, users and host names that are missing or wrong.
 
-The messages are those of nginx, without what OpenSSL adds in parentheses, which differs between its releases.
+The messages are those of nginx, without the codes of OpenSSL in parentheses, which differ between its releases.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _pair(where: Places, pair: Pair) -> _Found:
         return
     fits = paired(where, pair, data)
     if fits == MISMATCH:
-        message = f'SSL_CTX_use_PrivateKey("{_shown(where, key)}") failed: key values mismatch'
+        message = f'SSL_CTX_use_PrivateKey("{_shown(where, key)}") failed (SSL: key values mismatch)'
         yield HostRefusal(*_place(pair), message)
     elif fits in (UNREADABLE, ENCRYPTED):
         message = f'cannot load certificate key "{_shown(where, key)}": PEM_read_bio_PrivateKey() failed'
