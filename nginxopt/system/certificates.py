@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cryptography import x509
 
-_BLOCK = re.compile(rb"^-----BEGIN ([^\n]*?)-----[ \t\r]*\n(.*?)^-----END \1-----", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(rb"^-----BEGIN ([^\n]*?)-----[ \t\r]*\n(.*?)^-----END \1-----[^\n]*", re.DOTALL | re.MULTILINE)
 
 CERTIFICATES = (b"CERTIFICATE", b"X509 CERTIFICATE", b"TRUSTED CERTIFICATE")
 """The labels of a certificate (`check_pem` in OpenSSL's pem_lib.c)."""
@@ -75,14 +75,16 @@ class Certificates:
 
 def fault_of_certificate(data: bytes) -> str:
     """Return which function of OpenSSL refuses a file as a certificate with its chain; empty if none does."""
-    reason = _loaded(data, _other_key(), ())
-    if not reason or reason in _OTHER_KEY or reason in _OTHER_TYPE:
+    if not _is_refused(data):
         return ""
-    first = _BLOCK.search(data)
-    while first is not None and first[1] not in CERTIFICATES:
-        first = _BLOCK.search(data, first.end())
-    alone = first is not None and not _refused(first[0])
-    return "PEM_read_bio_X509" if alone else "PEM_read_bio_X509_AUX"
+    ends = (block.end() for block in _BLOCK.finditer(data) if block[1] in CERTIFICATES)
+    end = next(ends, None)  # of the first certificate, before which a block may be broken as well
+    return "PEM_read_bio_X509_AUX" if end is None or _is_refused(data[:end] + b"\n") else "PEM_read_bio_X509"
+
+
+def _is_refused(data: bytes) -> bool:
+    reason = _loaded(data, _other_key(), ())
+    return bool(reason) and reason not in _OTHER_KEY and reason not in _OTHER_TYPE
 
 
 def fault_of_authorities(data: bytes) -> str:
@@ -94,11 +96,6 @@ def fault_of_authorities(data: bytes) -> str:
         except OSError:  # SSLError is one
             return "SSL_CTX_load_verify_locations"
     return ""
-
-
-def _refused(block: bytes) -> bool:
-    reason = _loaded(block + b"\n", _other_key(), ())
-    return bool(reason) and reason not in _OTHER_KEY and reason not in _OTHER_TYPE
 
 
 def pairing(certificate: bytes, key: bytes, passwords: Sequence[bytes]) -> str:
