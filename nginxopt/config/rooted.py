@@ -116,12 +116,12 @@ class Tree:
 
     def _look(self, path: str) -> Reached:
         """Walk along a path, as path_resolution(7)."""
-        waiting = [part for part in reversed(path.split("/")) if part not in ("", ".")]
+        waiting = _steps(path)
         here, folders, links = "/", [self._entry("/")], 0
         while waiting:
             part = waiting.pop()
-            if part == "..":
-                here = os.path.dirname(here)  # noqa: PTH120
+            if part in (".", ".."):
+                here = here if part == "." else os.path.dirname(here)  # noqa: PTH120
                 continue
             there = f"{here.rstrip('/')}/{part}"
             try:
@@ -134,7 +134,7 @@ class Tree:
                 if links > _MOST_LINKS:
                     return Reached(None, tuple(folders), errno.ELOOP)
                 target = self._link(there)
-                waiting += [step for step in reversed(target.split("/")) if step not in ("", ".")]
+                waiting += _steps(target)
                 here = "/" if target.startswith("/") else here
                 continue
             if waiting and not entry.is_folder:
@@ -158,6 +158,12 @@ class Tree:
         opened = os.open(self.outside(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
         with os.fdopen(opened, "rb") as file:
             return file.read(most)
+
+
+def _steps(path: str) -> list[str]:
+    """Return the parts of a path, the last first. A slash at its end stands for a folder, as `.` does."""
+    parts = [part for part in reversed(path.split("/")) if part]
+    return [".", *parts] if path.endswith("/") else parts
 
 
 def _has_acl(path: str) -> bool:

@@ -163,7 +163,7 @@ def said(folder: Path, text: str, binary: nginx.Binary) -> list[str]:
     main.write_text(f"pid nginx.pid; error_log stderr; events {{}}\n{text}\n")
     here = Machine.here(NOW)
     machine = Machine(here.tree, here.accounts, NOW, lookup)
-    model = Model(load(main, missing_ok=True), Version(*binary.version), Host(machine=machine))
+    model = Model(load(main, missing_ok=True), Version.parse(".".join(map(str, binary.version))), Host(machine=machine))
     return [refusal.message for refusal in refusals(model)]
 
 
