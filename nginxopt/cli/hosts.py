@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 def files(root: str | None) -> Files:
     """Return the storage of a configuration: the files of this machine, or those below a root."""
-    from nginxopt.config import roots
     from nginxopt.config.filesystem import DISK
-    from nginxopt.config.rooted import Rooted, Tree
 
     if root is None:
         return DISK
-    roots.note(roots.of([root]))
+    from nginxopt.config.rooted import Rooted, Tree
+
     return Rooted(Tree(root))
 
 

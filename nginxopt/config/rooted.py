@@ -80,7 +80,7 @@ class Tree:
     """
 
     def __init__(self, root: str = "/") -> None:
-        self.root = os.path.abspath(root)  # noqa: PTH100 - as the user named it
+        self.root = root.rstrip("/") or "/"  # as the user named it
         self._seen: dict[str, Reached] = {}
 
     def look(self, path: str) -> Reached:
@@ -108,7 +108,8 @@ class Tree:
         """Return the path inside of a path on this machine, whose links stay; None if it is not below the root."""
         absolute = os.path.abspath(path)  # noqa: PTH100 - a path is text here
         beside = os.path.join(os.path.realpath(os.path.dirname(absolute)), os.path.basename(absolute))  # noqa: PTH118, PTH119, PTH120
-        for name, root in ((absolute, self.root), (beside, os.path.realpath(self.root))):
+        roots = (os.path.abspath(self.root), os.path.realpath(self.root))  # noqa: PTH100
+        for name, root in zip((absolute, beside), roots, strict=True):
             above = root.rstrip("/")
             if f"{name}/".startswith(f"{above}/"):
                 return name[len(above) :] or "/"

@@ -14,13 +14,14 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config
 from nginxopt.errors import InputError, MissingError
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.system.machine import Machine
@@ -33,7 +34,7 @@ _SYSTEMCTL = ("systemctl", "show", "nginx", "-p", "LoadState,LimitNOFILE,LimitNO
 _SYSTEMCTL_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Nofile:
     """The open file limits (RLIMIT_NOFILE) of a process, and a phrase (`owner`) that names it in messages."""
 
@@ -42,7 +43,7 @@ class Nofile:
     owner: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Host:
     """A machine: its limits, and what a configuration names on it.
 
