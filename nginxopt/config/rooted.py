@@ -215,12 +215,13 @@ class Rooted(Disk):
             fixed.append(rest.pop(0))
         folder = "/" + "/".join(fixed)
         entry = self._tree.look(folder).entry
-        return self._tree.outside(str(Path(folder if entry is None else entry.path, *rest)))
+        outside = self._tree.outside(str(Path(folder if entry is None else entry.path, *rest)))
+        return os.path.abspath(outside)  # noqa: PTH100 - a relative one would start from the prefix
 
     def _resolved(self, path: str) -> str:
-        """Return a path on this machine without links; as it is outside of the tree, and if nothing is there."""
+        """Return a path on this machine without links in the tree, as the user named the root."""
         inside = None if path == STDIN else self._tree.inside(path)
-        reached = None if inside is None else self._tree.look(inside)
-        if reached is None or reached.entry is None or reached.entry.path == inside:
+        if inside is None:
             return path
-        return self._tree.outside(reached.entry.path)
+        entry = self._tree.look(inside).entry
+        return self._tree.outside(inside if entry is None else entry.path)

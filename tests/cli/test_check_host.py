@@ -79,7 +79,7 @@ def test_lint_of_a_root(run: Any, root: Path) -> None:
         == _FOUND
     )
     ran = run("lint", "rootfs/etc/nginx", "--root", "rootfs", "--select", "host-refused", "--isolated")
-    assert "        user www;\n" in ran.out.decode()
+    assert "    user www;\n" in ran.out.decode()
 
 
 def test_nothing_is_looked_at_without_a_machine(run: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
