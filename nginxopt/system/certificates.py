@@ -73,6 +73,17 @@ class Certificates:
         return self._chains[data]
 
 
+def judged(certificate: bytes, key: bytes | None, passwords: Sequence[bytes]) -> tuple[str, str]:
+    """Return which function of OpenSSL refuses a certificate, and how a key fits it; empty for what is as it should be.
+
+    Without a key, only the certificate is judged.
+    """
+    if key is not None and not passwords and not _loaded(certificate, key, ()):
+        return "", ""
+    fault = fault_of_certificate(certificate)
+    return fault, "" if fault or key is None else pairing(certificate, key, passwords)
+
+
 def fault_of_certificate(data: bytes) -> str:
     """Return which function of OpenSSL refuses a file as a certificate with its chain; empty if none does."""
     if not _is_refused(data):

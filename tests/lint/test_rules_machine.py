@@ -370,6 +370,18 @@ def test_names_are_looked_up_only_where_that_is_allowed(tmp_path: Path) -> None:
     assert found("host-unread", tmp_path, http, of=offline) == ()
 
 
+def test_mail(tmp_path: Path) -> None:
+    """Servers of mail load certificates as those of http, and look up who answers whether a user may log in."""
+    main = (
+        "mail { auth_http http://login.invalid:8080/a; ssl_certificate cert; ssl_certificate_key key;"
+        " server { listen 993 ssl; protocol imap; } }"
+    )
+    assert [diagnostic.message for diagnostic in found("host-refused", tmp_path, "", main)] == [
+        'nginx refuses it: host not found in auth_http "login.invalid:8080/a"',
+        'nginx refuses it: cannot load certificate "/etc/nginx/cert": BIO_new_file() failed',
+    ]
+
+
 def test_a_fragment_has_no_folder(tmp_path: Path) -> None:
     """Relative names of a file whose main file is not known lead nowhere; absolute ones do."""
     (tmp_path / "site").write_text(SERVER % ("a.example", "cert") + SERVER % ("b.example", "/etc/cert"))
@@ -397,7 +409,10 @@ def test_what_another_user_may_not_read_is_said(tmp_path: Path) -> None:
     write(tmp_path, cert=issued.pem, key=issued.private)
     (tmp_path / "etc/nginx/key").chmod(0o600)
     (tmp_path / "private").mkdir(mode=0o700)
-    http = (SERVER % ("a.example", "cert")) + " server { ssl_trusted_certificate /private/ca; include /private/a; }"
+    write(tmp_path, users=b"a:$6$b$c\n")
+    (tmp_path / "etc/nginx/users").chmod(0o600)
+    http = (SERVER % ("a.example", "cert")) + " server { ssl_trusted_certificate /private/ca; include /private/a;"
+    http += "auth_basic a; auth_basic_user_file users; }"
     pairs = [(rule, found(rule, tmp_path, http)) for rule in ("host-refused", "host-unread")]
     assert [len(diagnostics) for _, diagnostics in pairs] == [1, 0]  # root finds that the include is missing
     assert _as_another_user(lambda: [(rule, said(found(rule, tmp_path, http))) for rule, _ in pairs]) == [
@@ -407,6 +422,7 @@ def test_what_another_user_may_not_read_is_said(tmp_path: Path) -> None:
             [
                 ("info", "not checked: /etc/nginx/key may not be read by this user"),
                 ("info", "not checked: /private/a may not be read by this user"),
+                ("info", "not checked: /etc/nginx/users may not be read by this user"),
             ],
         ),
     ]

@@ -20,6 +20,7 @@ from nginxopt.system.host import Host
 from nginxopt.system.machine import Machine
 from nginxopt.version import Version
 from tests.certificates import NOW, issue, rsa_key
+from tests.nginx.modules import has_stream
 from tests.support import NGINXES, PATIENCE
 
 pytestmark = pytest.mark.nginx
@@ -143,6 +144,27 @@ REFUSED = {
     "a trusted proxy": HTTP % "set_real_ip_from nope.invalid;",
     "a log server": HTTP % "access_log syslog:server=nope.invalid;",
 }
+STREAM = "stream { %s server { listen 127.0.0.1:8444; %s } }"
+IN_STREAM = {
+    "another key": STREAM % ("", keys("good.pem", "other.key") + "return ok;"),
+    "inherited": STREAM % (keys("text", "good.key"), "return ok;"),
+    "clients": STREAM % (PAIR, "ssl_verify_client on; ssl_client_certificate missing; return ok;"),
+    "a key for an upstream": STREAM
+    % (
+        "",
+        "proxy_pass 127.0.0.1:1; proxy_ssl on; proxy_ssl_certificate good.pem; proxy_ssl_certificate_key other.key;",
+    ),
+    "trusted upstreams": STREAM
+    % ("", "proxy_pass 127.0.0.1:1; proxy_ssl on; proxy_ssl_verify on; proxy_ssl_trusted_certificate missing;"),
+    "an upstream": STREAM % ("upstream a { server nope.invalid:1; }", "proxy_pass a;"),
+    "a pass": STREAM % ("", "proxy_pass nope.invalid:1;"),
+    "a log": STREAM % ("log_format a b;", "access_log /nonexistent/a a; return ok;"),
+}
+ACCEPTED_IN_STREAM = {
+    "a pair": STREAM % (PAIR, "return ok;"),
+    "a key for an upstream without TLS": STREAM
+    % ("", "proxy_pass 127.0.0.1:1; proxy_ssl_certificate missing; proxy_ssl_certificate_key missing;"),
+}
 AS_ROOT = {
     "a user": "user nobody-at-all;",
     "a group": "user root nobody-at-all;",
@@ -186,6 +208,17 @@ def test_nothing_is_said_of_what_nginx_accepts(tmp_path: Path, case: str, binary
     """What nginx accepts is no refusal."""
     assert said(tmp_path, ACCEPTED[case], binary) == []
     assert refused(tmp_path, binary) == ""
+
+
+@pytest.mark.parametrize("binary", [each for each in NGINXES if has_stream(each)], ids=str)
+@pytest.mark.parametrize("case", [*IN_STREAM, *ACCEPTED_IN_STREAM])
+def test_stream_is_judged_as_nginx_judges_it(tmp_path: Path, case: str, binary: nginx.Binary) -> None:
+    """The same holds for stream, whose passes say `proxy_ssl on`."""
+    messages = said(tmp_path, {**IN_STREAM, **ACCEPTED_IN_STREAM}[case], binary)
+    told = refused(tmp_path, binary)
+    assert [bool(message) for message in messages] == ([True] if case in IN_STREAM else [])
+    assert bool(told) == bool(messages)
+    assert all(told.startswith(message.partition(" (SSL: ")[0]) for message in messages)
 
 
 @pytest.mark.parametrize("binary", NGINXES, ids=str)

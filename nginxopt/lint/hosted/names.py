@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.lint.queries.model import Model
@@ -65,6 +65,11 @@ def _others(level: Level) -> Iterator[HostName]:
         for word in directive.args[:1]:
             if word != "unix:" and "/" not in word:
                 yield from _name(directive, word, str(word), "set_real_ip_from", is_url=True)
+    for directive in level.own("auth_http"):
+        for word in directive.args[:1]:
+            address = re.split(r"[/?]", _SCHEME.sub("", str(word), count=1), maxsplit=1)[0]
+            for found in _name(directive, word, address, "auth_http"):
+                yield replace(found, message=f'host not found in auth_http "{_SCHEME.sub("", str(word), count=1)}"')
     for name in ("error_log", "access_log"):
         for directive in level.own(name):
             for word in directive.args[:1]:

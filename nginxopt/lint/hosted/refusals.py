@@ -15,7 +15,7 @@ from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.config.includes import is_pattern
 from nginxopt.lint.hosted import names
 from nginxopt.lint.hosted.places import Places, places
-from nginxopt.lint.hosted.servers import INLINE, Pair, add, content, paired, pairs, tls_servers
+from nginxopt.lint.hosted.servers import INLINE, Examined, Pair, ReadFile, add, examine, examined, tls_servers
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.semantics import Level
 from nginxopt.version import Version
@@ -27,6 +27,9 @@ _TEMPORARY = tuple(f"{name}_temp_path" for name in ("client_body", "proxy", "fas
 _CACHES = tuple(f"{name}_cache_path" for name in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _PASSED = {"proxy": "https", "grpc": "grpcs", "uwsgi": "suwsgi"}
 """The modules that pass requests over TLS, with the scheme that says so."""
+
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Why there is nothing at a path."""
 
 _TICKET_KEYS = (48, 80)
 """The sizes of a file of `ssl_session_ticket_key` in bytes."""
@@ -59,7 +62,6 @@ class Unread:
 
 
 _Found = Iterator[HostRefusal | Unread]
-_Bytes = Generator[HostRefusal | Unread, None, bytes | None]
 _Content = Generator[HostRefusal | Unread, None, tuple[str, bytes] | None]
 
 
@@ -114,7 +116,9 @@ def _file(name: str, directive: Directive, where: Places) -> _Found:
     is_one_file = name == "include" and directive.block is None and not is_pattern(word)
     if is_one_file or name.endswith("ssl_password_file"):
         yield from _opened(where, directive, where.of_conf(word))
-    elif name in ("error_log", "access_log", "pid") and not word.startswith(("syslog:", "memory:", "off", "stderr")):
+    if name.endswith(("ssl_password_file", "auth_basic_user_file")):
+        yield from _closed(where, directive, where.of_conf(word))
+    if name in ("error_log", "access_log", "pid") and not word.startswith(("syslog:", "memory:", "off", "stderr")):
         yield from _created(where, directive, where.absolute(word), "open")
     elif name in _TEMPORARY or name in _CACHES:
         yield from _created(where, directive, where.absolute(word), "mkdir")
@@ -130,6 +134,17 @@ def _opened(where: Places, directive: Directive, path: str | None) -> _Found:
         yield _hidden(directive, word, path)
     elif reached.error:
         yield HostRefusal(directive, word, f'open() "{path}" failed {_reason(reached.error)}', is_located=True)
+
+
+def _closed(where: Places, directive: Directive, path: str | None) -> _Found:
+    """Find a file of passwords that this process may not read."""
+    try:
+        if path is not None:
+            where.machine.tree.read(path, 1)
+    except PermissionError:
+        yield _hidden(directive, directive.args[0], path or "")
+    except OSError:
+        return
 
 
 def _created(where: Places, directive: Directive, path: str | None, call: str) -> _Found:
@@ -168,70 +183,48 @@ def _users(model: Model, where: Places) -> _Found:
 
 def _servers(model: Model, where: Places) -> _Found:
     """Find what servers cannot load for TLS (`ngx_http_ssl_merge_srv_conf` and those of stream and mail)."""
-    for pair in pairs(model):
-        yield from _pair(where, pair)
+    for found in examined(model):
+        yield from _pair(found)
     for server in tls_servers(model):
         rejects = server.setting("ssl_reject_handshake").value == "on"
         if server.setting("ssl_certificate").is_set or rejects:
             yield from _context(model, where, server, "")
 
 
-def _pair(where: Places, pair: Pair) -> _Found:
+def _pair(found: Examined) -> _Found:
     """Find a certificate or key that OpenSSL does not take (`ngx_ssl_certificate`)."""
-    from nginxopt.system.certificates import ENCRYPTED, MISMATCH, UNREADABLE, fault_of_certificate
+    from nginxopt.system.certificates import ENCRYPTED, MISMATCH, UNREADABLE
 
-    certificate = pair.certificate
-    data = yield from _loaded(where, certificate, "certificate")
-    if data is None:
+    certificate, key = found.certificate, found.key
+    if certificate is None:
         return
-    fault = fault_of_certificate(data)
-    if fault:
-        yield _not_loaded(where, certificate, "certificate", f"{fault}() failed")
-        return
-    key = pair.key
-    if key is None or (yield from _loaded(where, key, "certificate key")) is None:
-        return
-    fits = paired(where, pair, data)
-    if fits == MISMATCH:
-        message = f'SSL_CTX_use_PrivateKey("{_shown(where, key)}") failed (SSL: key values mismatch)'
-        yield HostRefusal(*_place(pair), message)
-    elif fits in (UNREADABLE, ENCRYPTED):
-        message = f'cannot load certificate key "{_shown(where, key)}": PEM_read_bio_PrivateKey() failed'
-        yield HostRefusal(*_place(pair), message)
+    place = (found.pair.certificate, found.pair.certificate.args[0])
+    if certificate.data is None or found.fault:
+        opening = f"{found.fault or 'PEM_read_bio_X509_AUX'}()"
+        yield from _not_loaded(certificate, place, "certificate", opening)
+    elif key is not None:
+        place = _place_of_key(found.pair)
+        if key.data is None or found.fit in (UNREADABLE, ENCRYPTED):
+            yield from _not_loaded(key, place, "certificate key", "PEM_read_bio_PrivateKey()")
+        elif found.fit == MISMATCH:
+            yield HostRefusal(*place, f'SSL_CTX_use_PrivateKey("{key.path}") failed (SSL: key values mismatch)')
 
 
-def _place(pair: Pair) -> tuple[Directive, Token]:
+def _not_loaded(file: ReadFile, place: tuple[Directive, Token], kind: str, function: str) -> _Found:
+    """Find that a file is missing, or refused by a function of OpenSSL."""
+    if file.error in (errno.EACCES, errno.EPERM):
+        yield _hidden(*place, file.path)
+    elif file.error != errno.EFBIG:
+        opened = "BIO_new_file()" if file.error in _MISSING else function
+        yield HostRefusal(*place, f'cannot load {kind} "{file.path}": {opened} failed')
+
+
+def _place_of_key(pair: Pair) -> tuple[Directive, Token]:
     """Return the place of a finding about a key: never a key that stands in the configuration."""
     key = pair.key
     if key is None or key.args[0].startswith(INLINE):
         return pair.certificate, pair.certificate.args[0]
     return key, key.args[0]
-
-
-def _shown(where: Places, directive: Directive) -> str:
-    word = str(directive.args[0])
-    return INLINE if word.startswith(INLINE) else where.of_conf(word) or word
-
-
-def _not_loaded(where: Places, directive: Directive, kind: str, why: str) -> HostRefusal:
-    return HostRefusal(directive, directive.args[0], f'cannot load {kind} "{_shown(where, directive)}": {why}')
-
-
-def _loaded(where: Places, directive: Directive, kind: str) -> _Bytes:
-    """Return the bytes of a certificate or key; None if they are not known, or not there, which is found."""
-    try:
-        read = content(where, directive.args[0])
-    except PermissionError:
-        yield _hidden(directive, directive.args[0], _shown(where, directive))
-        return None
-    except OSError as error:
-        if error.errno == errno.EFBIG:
-            return None
-        is_missing = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-        opened = "PEM_read_bio_PrivateKey" if kind != "certificate" else "PEM_read_bio_X509_AUX"
-        yield _not_loaded(where, directive, kind, f"{'BIO_new_file' if is_missing else opened}() failed")
-        return None
-    return None if read is None else read[1]
 
 
 def _context(model: Model, where: Places, level: Level, prefix: str) -> _Found:
@@ -263,7 +256,7 @@ def _bytes(where: Places, directive: Directive, missing: Callable[[str], str]) -
     except PermissionError:
         yield _hidden(directive, directive.args[0], path)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+        if error.errno in _MISSING:
             yield HostRefusal(directive, directive.args[0], missing(path))
     return None
 
@@ -350,7 +343,7 @@ def _passes(model: Model, where: Places) -> _Found:
             add(found, Pair(certificate, key, passwords, []), level)
         yield from _context(model, where, level, prefix)
     for pair in found.values():
-        yield from _pair(where, pair)
+        yield from _pair(examine(where, pair))
 
 
 def _names(model: Model, where: Places) -> _Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -95,19 +96,6 @@ def add(found: dict[tuple[object, ...], Pair], pair: Pair, level: Level) -> None
     found.setdefault(identity, pair).levels.append(level)
 
 
-def content(where: Places, word: str) -> tuple[str, bytes] | None:
-    """Return the path and the bytes of a certificate or key; None if the path is not known, or names none here.
-
-    Raises `OSError` if the file cannot be read.
-    """
-    if word.startswith(_OF_KEYS) or has_placeholder(word):
-        return None
-    if word.startswith(INLINE):
-        return INLINE, word[len(INLINE) :].encode(errors="surrogateescape")
-    path = where.of_conf(word)
-    return None if path is None else (path, where.machine.read(path))
-
-
 def password_list(where: Places, directive: Directive | None) -> tuple[bytes, ...] | None:
     """Return the passwords of a file as `ngx_ssl_read_password_file` reads them; none without a file.
 
@@ -125,38 +113,90 @@ def password_list(where: Places, directive: Directive | None) -> tuple[bytes, ..
     return tuple(filter(None, (line.removesuffix(b"\r") for line in lines))) or (b"",)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file of a certificate or key, which was read or not.
+
+    Attributes:
+        path: Its path on the machine; `data:` if it stands in the configuration.
+        data: Its bytes; None if it could not be read.
+        error: The errno value of the reason; 0 if it was read.
+    """
+
+    path: str
+    data: bytes | None
+    error: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A certificate and its key as they were read and judged by OpenSSL.
+
+    Attributes:
+        pair: The directives.
+        certificate: The file of the certificate; None if it is not known.
+        key: That of the key; None if it is not known.
+        fault: The function of OpenSSL that refuses the certificate; empty if none does.
+        fit: How the key fits (`nginxopt.system.certificates.pairing`); empty if it does, or is not known.
+    """
+
+    pair: Pair
+    certificate: ReadFile | None
+    key: ReadFile | None
+    fault: str = ""
+    fit: str = ""
+
+
+@once
+def examined(model: Model) -> tuple[Examined, ...]:
+    """Return the certificates of servers, each with its key, as they are on the machine; none without one."""
+    where = places(model)
+    return () if where is None else tuple(examine(where, pair) for pair in pairs(model))
+
+
+def examine(where: Places, pair: Pair) -> Examined:
+    """Read a certificate and its key, and ask OpenSSL."""
+    from nginxopt.system.certificates import judged
+
+    certificate = _read(where, pair.certificate)
+    key = None if pair.key is None else _read(where, pair.key)
+    if certificate is None or certificate.data is None:
+        return Examined(pair, certificate, key)
+    passwords = password_list(where, pair.passwords)
+    is_known = key is not None and key.data is not None and passwords is not None
+    fault, fit = judged(certificate.data, key.data if key is not None and is_known else None, passwords or ())
+    return Examined(pair, certificate, key, fault, fit)
+
+
+def _read(where: Places, directive: Directive) -> ReadFile | None:
+    """Return the file of a certificate or key; None if its path is not known, or names none here."""
+    word = directive.args[0]
+    if word.startswith(_OF_KEYS) or has_placeholder(word):
+        return None
+    if word.startswith(INLINE):
+        return ReadFile(INLINE, word[len(INLINE) :].encode(errors="surrogateescape"))
+    path = where.of_conf(word)
+    if path is None:
+        return None
+    try:
+        return ReadFile(path, where.machine.read(path))
+    except OSError as error:
+        return ReadFile(path, None, error.errno or errno.EIO)
+
+
 @once
 def served(model: Model) -> tuple[ServedCertificate, ...]:
     """Return the certificates that could be read; none without a machine."""
     where = places(model)
-    return () if where is None else tuple(_served(where, pairs(model)))
+    return () if where is None else tuple(_served(where, examined(model)))
 
 
-def _served(where: Places, found: tuple[Pair, ...]) -> Iterator[ServedCertificate]:
-    from nginxopt.system.certificates import OTHER_TYPE, fault_of_certificate
+def _served(where: Places, found: tuple[Examined, ...]) -> Iterator[ServedCertificate]:
+    from nginxopt.system.certificates import OTHER_TYPE
 
-    for pair in found:
-        try:
-            read = content(where, pair.certificate.args[0])
-        except OSError:
-            continue
-        if read is None or fault_of_certificate(read[1]):
-            continue
-        chain = where.machine.certificates.chain(read[1])
-        if chain:
-            has_other_key = paired(where, pair, read[1]) == OTHER_TYPE
-            yield ServedCertificate(pair.certificate, read[0], chain, tuple(pair.levels), has_other_key)
-
-
-def paired(where: Places, pair: Pair, certificate: bytes) -> str:
-    """Return how a key fits its certificate; empty if that is not known."""
-    from nginxopt.system.certificates import pairing
-
-    passwords = password_list(where, pair.passwords)
-    if pair.key is None or passwords is None:
-        return ""
-    try:
-        read = content(where, pair.key.args[0])
-    except OSError:
-        return ""
-    return "" if read is None else pairing(certificate, read[1], passwords)
+    for each in found:
+        file = each.certificate
+        chain = () if file is None or file.data is None or each.fault else where.machine.certificates.chain(file.data)
+        if file is not None and chain:
+            pair = each.pair
+            yield ServedCertificate(pair.certificate, file.path, chain, tuple(pair.levels), each.fit == OTHER_TYPE)
