@@ -60,7 +60,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.queries.settled import settled
+from nginxopt.lint.queries import settled
 from nginxopt.semantics import Level, Pass
 
 _ADDRESS = re.compile(r"[\d.]+|\[.*|unix|localhost")
@@ -90,7 +90,7 @@ def _is_looked_up(model: Model, pass_: Pass) -> bool:
     """Return whether the host of a pass is certainly a name for the resolver, and no upstream or address."""
     if "$" not in pass_.host or pass_.upstream is not None:
         return False
-    target = settled(model, pass_.level, pass_.host)
+    target = settled.settled(model, pass_.level, pass_.host)
     if target is None:
         return not model.upstreams
     return target.lower() not in model.upstreams and not _ADDRESS.fullmatch(target)
