@@ -9,8 +9,8 @@ With `--host` or `--root`, flags what nginx cannot open, read or look up where i
   `ssl_password_file`, `ssl_stapling_file`;
 - includes that are missing, logs and temporary files in a folder that is not there;
 - a `user` or group that the machine does not have;
-- with `--host`, host names of upstreams, resolvers and the like that have no address. They are looked up for a few
-  seconds.
+- with `--host`, host names of upstreams, resolvers, `listen` and the like that have no address. They are looked up for
+  a few seconds.
 
 Does not flag names with variables, which nginx resolves for each request, keys of engines, names that start from the
 prefix of the build (`logs/error.log`), which no text shows, and what is not loaded: a certificate without a server, the
@@ -77,11 +77,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.hosted import refusals
+from nginxopt.lint.hosted import refusals, unread
 
 
 @rule(severity=Severity.ERROR, category="refused", host=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what nginx refuses on the machine."""
+    """Find what nginx refuses on the machine; what could not be looked at may be refused as well."""
+    if unread(model):
+        model.decline()
     for refusal in refusals(model):
         yield Finding(refusal.directive.source, refusal.word.span, f"nginx refuses it: {refusal.message}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nginxopt.config.rooted import Tree
 from nginxopt.system import machine as machine_
 from tests.certificates import issue
 
@@ -85,7 +86,7 @@ def test_lint_of_a_root(run: Any, root: Path) -> None:
 def test_nothing_is_looked_at_without_a_machine(run: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `--host` and `--root`, no certificate is read and no name is looked up."""
     monkeypatch.setattr(machine_, "resolvable", None)
-    monkeypatch.setattr(machine_.Tree, "look", None)
+    monkeypatch.setattr(Tree, "look", None)
     assert run("check", "rootfs/etc/nginx/nginx.conf").status == 0
     assert run("lint", "rootfs/etc/nginx/sites-available/shop", "--select", "refused", "--isolated").status == 0
     assert (root / "etc").exists()
@@ -144,3 +145,13 @@ def test_rules_that_depend_on_the_machine(run: Any, tmp_path: Path) -> None:
     assert rules("--root", "root", "--select", "process") == {"worker-processes"}
     assert rules("--root", "root", "--ignore", "sendfile") == {"worker-processes"}
     assert rules("--select", "sendfile,worker-processes") == {"sendfile", "worker-processes"}
+
+
+def test_a_dump_is_read_where_it_was_written(run: Any, tmp_path: Path) -> None:
+    """Relative names in the output of `nginx -T` start from the folder that the main file had."""
+    dump = "# configuration file /nonexistent/nginx.conf:\nevents {}\nhttp { ssl_password_file gone; }\n"
+    (tmp_path / "dump.conf").write_text(dump)
+    ran = run("check", "dump.conf", "--host")
+    assert ran.out.decode().splitlines() == [
+        '/nonexistent/nginx.conf:2:26: open() "/nonexistent/gone" failed (2: No such file or directory)'
+    ]

@@ -29,8 +29,7 @@ def host_names(model: Model) -> Iterator[HostName]:
     for level in model.root.walk():
         if level.kind == "upstream":
             yield from _servers(level)
-        else:
-            yield from _others(level)
+        yield from _others(level)
     yield from _passes(model)
 
 
@@ -52,11 +51,14 @@ def _passes(model: Model) -> Iterator[HostName]:
             continue
         address = re.split(r"[/?]", target, maxsplit=1)[0]
         is_certain = model.is_whole or ":" in address
-        if address.lower() not in named and is_certain:
+        if named.isdisjoint((address.lower(), address.lower().partition(":")[0])) and is_certain:
             yield from _name(directive, directive.args[0], address, "upstream")
 
 
 def _others(level: Level) -> Iterator[HostName]:
+    for directive in level.own("listen") if level.kind == "server" else ():
+        for found in _name(directive, directive.args[0], str(directive.args[0]), "") if directive.args else ():
+            yield replace(found, message=f'host not found in "{directive.args[0]}" of the "listen" directive')
     for directive in level.own("resolver"):
         for word in directive.args:
             if "=" not in word:
