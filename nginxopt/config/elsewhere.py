@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config.dump import is_dump, is_whole_dump
 from nginxopt.config.includes import has_folder, is_pattern
-from nginxopt.config.rooted import Rooted
+from nginxopt.config.rooted import rooted
 
 if TYPE_CHECKING:
     from nginxopt.config.configuration import Config
@@ -48,7 +48,8 @@ def may_read_more(config: Config, include: Directive) -> bool:
     if is_whole_dump(config.origin):
         return False
     if not files:
-        here = config.origin.here(name) if isinstance(config.origin, Rooted) else name
+        root = rooted(config.origin)
+        here = name if root is None else root.here(name)
         return not _is_installed(config) or not has_folder(config.prefix, here)
     if is_dump(config.origin) or _is_installed(config):
         return False
@@ -58,8 +59,9 @@ def may_read_more(config: Config, include: Directive) -> bool:
 
 def _is_installed(config: Config) -> bool:
     """Return whether a configuration on the disk is where the nginx of this machine, or of a tree, reads it."""
-    if isinstance(config.origin, Rooted):
-        return config.origin.has(config.main.path)
+    root = rooted(config.origin)
+    if root is not None:
+        return root.has(config.main.path)
     return not is_dump(config.origin) and _folder(config.main.path) in INSTALLED
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.config import includes
-from nginxopt.config.filesystem import STDIN, Disk
+from nginxopt.config.filesystem import STDIN, Disk, Files, Overlay
 
 _MOST_LINKS = 40
 """The number of links that Linux follows in one path (path_resolution(7))."""
@@ -225,3 +225,9 @@ class Rooted(Disk):
             return path
         entry = self._tree.look(inside).entry
         return self._tree.outside(inside if entry is None else entry.path)
+
+
+def rooted(files: Files) -> Rooted | None:
+    """Return the tree that stands for `/` from which files are read, perhaps with an `Overlay`; None for others."""
+    base = files.base if isinstance(files, Overlay) else files
+    return base if isinstance(base, Rooted) else None
