@@ -30,7 +30,8 @@ Examples:
   validate: nginxopt check %s                           in a task of Ansible
 
 \b
-Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 unreadable input.
+Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 unreadable input,
+4 cryptography is missing (--host, --root).
 """
 
 
@@ -40,12 +41,7 @@ Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 u
 @options.CONTEXT
 @options.PREFIX
 @options.STDIN_FILENAME
-@click.option(
-    "--host",
-    "with_host",
-    is_flag=True,
-    help="Also find what nginx refuses on this machine: certificates, files, users and host names (Linux only).",
-)
+@options.HOST
 @options.ROOT
 @options.QUIET
 def command(
@@ -55,7 +51,7 @@ def command(
     prefix: str | None,
     stdin_filename: str | None,
     with_host: bool,
-    root: str | None,
+    machine_root: str | None,
     quiet: bool,
 ) -> int:
     """Find all that nginx refuses for the text alone, as an offline nginx -t that does not stop at the first fault.
@@ -69,13 +65,13 @@ def command(
     from nginxopt.settings.target import ASSUMED
 
     options.refuse_stdin_filename(stdin_filename, paths)
-    options.refuse_two_machines(with_host, root)
-    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=hosts.files(root))
+    options.refuse_two_machines(with_host, machine_root)
+    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=hosts.files(machine_root))
     read = inputs.read(paths, how)
     errors = list(read.errors)
     found: list[Refusal | HostRefusal] = [*_found(read.configs, target_version or ASSUMED, errors)]
     notes = [note for config in read.configs for note in _notes(config)]
-    if (host := hosts.of(read.configs, with_host, root)) is not None:
+    if (host := hosts.of(read.configs, with_host, machine_root)) is not None:
         for config in read.configs:
             refused, unread = _on_host(config, target_version or ASSUMED, host)
             found += refused

@@ -45,8 +45,8 @@ Examples:
 
 \b
 Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or changes (--diff), 2 usage error,
-3 unreadable input, or nginx -t refuses it before the fixes (--fix --nginx writes nothing), 4 nginx is missing, 7 a rule
-of your own failed, 70 nginx -t refuses the fixes (nothing is written).
+3 unreadable input, or nginx -t refuses it before the fixes (--fix --nginx writes nothing), 4 nginx or
+cryptography (--host) is missing, 7 a rule of your own failed, 70 nginx -t refuses the fixes (nothing is written).
 """
 
 
@@ -68,13 +68,7 @@ of your own failed, 70 nginx -t refuses the fixes (nothing is written).
     options.MODULES,
     options.ALLOW_CODE,
 )
-@click.option(
-    "--host",
-    "with_host",
-    is_flag=True,
-    help="Also check this machine: its limits, and the certificates, files, users and host names that the "
-    "configuration names (Linux only).",
-)
+@options.HOST
 @options.ROOT
 @options.SELECT
 @options.IGNORE
@@ -115,7 +109,7 @@ def command(
     settings_from: str | None,
     with_rules: bool,
     with_host: bool,
-    root: str | None,
+    machine_root: str | None,
     format_: str,
     **values: Any,
 ) -> int:
@@ -135,15 +129,17 @@ def command(
     options.put_in_force(settings.budget)
     call = LintCall(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
-    options.refuse_two_machines(with_host, root)
+    options.refuse_two_machines(with_host, machine_root)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
-    read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename, root=root)
+    read = partial(
+        _read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename, root=machine_root
+    )
     inputs = read(paths)
     around = _around(assume, settings)
     refuse_overwriting(
         call, inputs, around, None if source is None else source.path, call.baseline or settings.baseline
     )
-    host = hosts.of(inputs.configs, with_host, root)
+    host = hosts.of(inputs.configs, with_host, machine_root)
     judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(
         judge,

@@ -55,7 +55,7 @@ def _named(context: click.Context) -> Any:
             named |= roots.of(["."] if is_empty else texts)
         elif parameter.name in ("main", "stdin_filename"):
             named |= roots.of(texts)
-        elif parameter.name in ("prefix", "root"):
+        elif parameter.name in ("prefix", "machine_root"):
             named |= roots.of(f"{text}/" for text in texts)
         elif parameter.type is FILE and parameter.name != "baseline":
             for text in texts:

@@ -128,8 +128,16 @@ SCHEDULER = click.option(
 BINARY = click.option("--nginx", type=FILE, metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
 
 
+HOST = click.option(
+    "--host",
+    "with_host",
+    is_flag=True,
+    help="Also check this machine (Linux only): the certificates, files, users and host names that the configuration "
+    "names, and with lint its limits.",
+)
 ROOT = click.option(
     "--root",
+    "machine_root",
     type=DIRECTORY,
     metavar="DIR",
     help="Take DIR for the / of the machine where nginx runs, such as the files of a container: read includes in it, "
