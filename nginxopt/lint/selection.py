@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 from functools import cache
 
@@ -31,6 +32,7 @@ def selection(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     known: Iterable[str] = (),
+    with_host: bool = False,
 ) -> tuple[Selected, ...]:
     """Return the rules to run, in order, with the severities of the settings.
 
@@ -39,9 +41,10 @@ def selection(
     a category and a category over `all`; if both are equally specific, `ignore` wins.
 
     `select` and `ignore` come from the command line: `select` replaces `select` and `ignore` of the settings, `ignore`
-    removes rules from the result. Raises `UsageError` for an unknown name; `known` are ids without a rule.
+    removes rules from the result. `with_host` is whether the machine is checked, where some more rules are default.
+    Raises `UsageError` for an unknown name; `known` are ids without a rule.
     """
-    rules = tuple(rules)
+    rules = tuple(replace(rule, default=True) if rule.on_host and with_host else rule for rule in rules)
     _refuse_unknown([*select, *ignore], {*known, *(rule.id for rule in rules)})
     if select:
         chosen = _chosen(rules, select, ignore)
