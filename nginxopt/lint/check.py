@@ -193,7 +193,10 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     """
     judge = replace(judge, shared=_shared(configs))
     linted = [_isolated(judge, config) for config in configs]
-    diagnostics = {_key(diagnostic): diagnostic for result in linted for diagnostic in result.diagnostics}
+    diagnostics: dict[tuple[object, ...], Diagnostic] = {}
+    for config, result in zip(configs, linted, strict=True):
+        for diagnostic in result.diagnostics:
+            diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=config.main.path))
     for unused in _used_elsewhere(configs, linted):
         del diagnostics[unused]
     errors = {error.render(): error for result in linted for error in result.errors}

@@ -54,7 +54,9 @@ def test_many_related_places_are_counted(places: int, lines: int) -> None:
     notes = [line for line in text(report(diagnostic(SOURCE, AT, related=related))).splitlines() if "note:" in line]
     assert len(notes) == lines
     left = places - 5
-    assert notes[-1].endswith("also here 5" if places == lines else f"note: {left} more places are in the JSON report")
+    assert notes[-1].endswith(
+        "also here 5" if places == lines else f"note: {left} more such notes are in the JSON report"
+    )
 
 
 def test_nothing_found_is_one_line() -> None:
