@@ -177,6 +177,7 @@ def _finding(passes: list[Pass], fix: Fix | None, why_not: str) -> Finding:
         "" if fix else why_not or _help(first),
         tuple(Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others),
         saves=Saving(connections=1),
+        cause=first.protocol,
     )
 
 

@@ -129,7 +129,8 @@ def _servers(model: Model, pass_: Pass, written: Written) -> tuple[str, ...]:
     choices = [_values(model, pass_.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
     targets: set[str] = set()
     for words in product(*choices):
-        target = re.split(r"[/?]", "".join(words).partition("://")[2], maxsplit=1)[0]
+        address = "".join(words).partition("://")[2]
+        target = address.removesuffix(":") if address.startswith("unix:") else re.split(r"[/?]", address, maxsplit=1)[0]
         if "$" in target or not _is_server(model, target.lower()):
             return ()
         targets.add(target)

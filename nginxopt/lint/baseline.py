@@ -7,11 +7,8 @@ It is JSON, sorted, with one line per finding, so that version control shows whi
 Files are relative to the folder of the baseline; those in the output of `nginx -T` and those of a fleet have their
 paths on the host, which are the same wherever the baseline is. The fingerprint covers the rule, the file and the text
 of the finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines. The cause is a
-digest of what `nginxopt.lint.causes` says. It makes a finding known in three ways:
-
-- its fingerprint is recorded;
-- its rule states what the cause is, and the cause is recorded: then all places are known, also new ones;
-- a recorded finding of the same cause is gone: then it has moved. So no place is known that is one more than before.
+digest of what `nginxopt.lint.causes` says: a finding is also known if one of the same cause is recorded that is gone,
+as it has moved. So what is known of a cause are as many places as are recorded, and one more place is new.
 """
 
 from __future__ import annotations
@@ -128,7 +125,6 @@ def _new(
     `is_read` says whether a file was read, or is no longer there; those with a finding were.
     """
     files = {entry.file for entry in present}
-    recorded = {(entry.rule, entry.cause) for entry in baseline.entries}
     moved = Counter(
         (entry.rule, entry.cause)
         for entry in baseline.entries.difference(present)
@@ -137,7 +133,7 @@ def _new(
     new = []
     for diagnostic, entry in zip(diagnostics, present, strict=True):
         cause = (entry.rule, entry.cause)
-        if entry in baseline.entries or (diagnostic.finding.cause is not None and cause in recorded):
+        if entry in baseline.entries:
             continue
         if moved[cause]:
             moved[cause] -= 1

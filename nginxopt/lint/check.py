@@ -300,8 +300,8 @@ def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -
     paths = {change.source.path for change in diagnostic.fix.changes if _identity(config, change.source.path) in shared}
     if not paths:
         return diagnostic
-    why = f"{', '.join(sorted(paths))} belongs to several configurations: change it by hand"
-    return diagnostic.without_fix(f"{diagnostic.fix.title}; {why}")
+    why = f"{', '.join(sorted(paths))} belongs to several configurations"
+    return diagnostic.without_fix(f"{diagnostic.fix.title} (not by --fix: {why})")
 
 
 def _given(diagnostic: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:

@@ -134,7 +134,7 @@ def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
             continue
         why = _why_elsewhere(finding.fix, files, model) if finding.fix else ""
         if finding.fix and why:
-            yield replace(finding, fix=None, help=f"{finding.fix.title} by hand: {why}")
+            yield replace(finding, fix=None, help=f"{finding.fix.title} (not by --fix: {why})")
         else:
             yield finding
 
@@ -148,9 +148,9 @@ def _safe(findings: Iterable[Finding], rule: Rule, model: Model) -> Iterator[Fin
 def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
     """Return why a fix belongs in the main file around a fragment; empty if it does not."""
     if any(_file(change.source) not in files for change in fix.changes):
-        return "it changes the main file around this one"
+        return "that changes the main file that includes this one"
     if any(map(shared_level(model).gets, fix.changes)):
-        return "other included files may state it too, and nginx refuses a duplicate"
+        return "another file that nginx includes may have it already, and nginx refuses it twice"
     return ""
 
 
@@ -225,7 +225,7 @@ class _Offers:
             return finding
         shared = max((change.source for change in finding.fix.changes), key=lambda source: self._times.get(source, 1))
         why = f"{shared.path} is included in {self._times[shared]} places, and the fix is not right for all"
-        helps = [f"{finding.fix.title} by hand: {why}", *([finding.help] if finding.help else [])]
+        helps = [f"{finding.fix.title} (not by --fix: {why})", *([finding.help] if finding.help else [])]
         return replace(finding, fix=None, help="; ".join(helps))
 
 

@@ -114,5 +114,5 @@ def by_rule(report: LintReport) -> Iterator[RuleCount]:
 
 def details(error: InputError) -> list[str]:
     """Return the details of an error as lines: what was expected, what nginx says, a hint."""
-    parts = {"expected": error.expected, "nginx says": error.nginx, "hint": error.hint}
+    parts = {"expected": error.expected, "as nginx words it": error.nginx, "hint": error.hint}
     return [f"{name}: {text}" for name, text in parts.items() if text]

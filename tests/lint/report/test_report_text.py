@@ -77,7 +77,7 @@ def test_an_error_is_told_with_its_place_and_the_file_is_not_counted_as_checked(
         "    \tgzip_comp_level 9; # größer\n"
         "    \t                ^\n"
         "  expected: a directive\n"
-        '  nginx says: unexpected "}"\n'
+        '  as nginx words it: unexpected "}"\n'
         "  hint: x\n"
         "\n"
         "no findings in 1 file, 1 not checked (for nginx 1.22.1, nginx -v)\n"
