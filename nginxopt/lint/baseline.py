@@ -15,14 +15,20 @@ from __future__ import annotations
 
 import json
 import os
+<<<<<<< HEAD
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+=======
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+>>>>>>> main
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nginxopt import lazy
 from nginxopt.config import roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
@@ -31,6 +37,7 @@ from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Wanted, everything
 from nginxopt.lint.report.fingerprint import fingerprints, text_digest
 from nginxopt.lint.withheld import beside_recorded
+from nginxopt.records import record
 from nginxopt.system.files import write_all
 from nginxopt.text import Draft, Source, Span, encode
 from nginxopt.text.json import loads
@@ -39,8 +46,8 @@ from nginxopt.text.plural import count
 VERSION = 2
 """The version of the file format. Version 1 has no causes."""
 
-_LIST = re.compile(r'"findings"\s*:\s*\[')
-_BETWEEN = re.compile(r"[\s,]*")
+_LIST = lazy.pattern(r'"findings"\s*:\s*\[')
+_BETWEEN = lazy.pattern(r"[\s,]*")
 _UPDATE = "update it with --write-baseline"
 
 
@@ -57,7 +64,7 @@ class BaselineEntry:
     cause: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Baseline:
     """The known findings, and the folder to which their files are relative."""
 
@@ -65,7 +72,7 @@ class Baseline:
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class BaselineSplit:
     """The findings that a baseline leaves, the number it hides by cause, and that of entries without a finding."""
 

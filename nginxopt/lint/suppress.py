@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 
 from nginxopt.config import Block, Token
 from nginxopt.lint.comments import Suppression, SuppressionScope, suppressions
 from nginxopt.lint.declare import page_url
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix
+from nginxopt.records import record
 from nginxopt.settings.selecting import CATEGORIES, Severity
 from nginxopt.text import Change, Edit, Source, Span, encode, suggestion
 
@@ -24,7 +25,7 @@ UNUSED = "unused-suppression"
 """The rules about suppressions. They are selected like any other, and run here after all others."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Further:
     """What else is known of the findings in a configuration.
 
@@ -37,7 +38,10 @@ class Further:
     find: Callable[[Collection[str]], tuple[Iterable[Sequence[Diagnostic]], Collection[str]]] = lambda _: ((), ())
 
 
-@dataclass(frozen=True, slots=True)
+_NOTHING_FURTHER = Further()
+
+
+@record(eq=True)
 class Suppressed:
     """The findings that remain, including those about suppressions, and the number of hidden findings."""
 
@@ -50,7 +54,7 @@ def suppress(
     diagnostics: Iterable[Diagnostic],
     active: Mapping[str, Severity],
     known: Collection[str],
-    further: Further = Further(),
+    further: Further = _NOTHING_FURTHER,
 ) -> Suppressed:
     """Hide the findings that comments in the files suppress.
 
