@@ -15,15 +15,9 @@ from __future__ import annotations
 
 import json
 import os
-<<<<<<< HEAD
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-=======
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
->>>>>>> main
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -6,12 +6,12 @@ reported as unused only if all findings that it could hide are known.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
+from nginxopt import lazy
 from nginxopt.config import Block, Token
 from nginxopt.lint.comments import Suppression, SuppressionScope, suppressions
 from nginxopt.lint.declare import page_url
@@ -194,7 +194,7 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
             yield Finding(source, name.span, f'unknown rule "{name}"', help=hint or "")
 
 
-_LINES = re.compile(r"(?:(?:ignore|disable|off)[-_]?)?(?:next[-_]?)?line|disable|noqa|nolint")
+_LINES = lazy.pattern(r"(?:(?:ignore|disable|off)[-_]?)?(?:next[-_]?)?line|disable|noqa|nolint")
 """Matches keywords of other linters for a line; ours are all similar to `ignore-next-line`."""
 
 
