@@ -50,17 +50,22 @@ While you investigate a fault. `debug_connection` in `events` writes the debug l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from nginxopt import lazy
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import purpose
+
+_MEANT = lazy.pattern(r"debug|troubleshoot|\bdev(?:el)?\b|develop|\btests?\b", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find debug logs that are written to disk, a pipe or syslog."""
-    for directive, _ in model.each("error_log"):
-        if not directive.args or directive.args[0].startswith("memory:"):
+    for directive, level in model.each("error_log"):
+        if not directive.args or directive.args[0].startswith("memory:") or purpose.says(directive, level, _MEANT):
             continue
         word = next((word for word in directive.args[1:] if word.startswith("debug")), None)
         if word is None:

@@ -114,7 +114,7 @@ _NAME = re.compile(r"[\w.:\[\]-]+")
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive")
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive", under_load=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes to servers without an upstream block."""
     by_target: dict[Target, list[Pass]] = {}

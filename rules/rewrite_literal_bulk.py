@@ -107,7 +107,7 @@ def _finding(model: Model, part: RulesOfFile, run: PlannedRun) -> Finding:
     return Finding(
         part.file.source,
         Span(start, start + len("rewrite")),
-        f"a request tries {rules:,} rewrites in turn: one lookup can replace {counted} of them, which take {costs}",
+        f"a request tries {rules:,} rewrites in turn; one lookup can replace {counted} that take {costs}",
         help=f"nginxopt rewrite-to-map {model.config.main.path} saves {about}{cost.time(saved)} a request"
         if saved
         else "",

@@ -85,7 +85,7 @@ Written = dict[tuple[Level | None, str], list[str]]
 _MAP_WORDS = ("hostnames", "volatile", "include")
 
 
-@rule(severity=Severity.INFO, category="proxy")
+@rule(severity=Severity.INFO, category="proxy", under_load=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find fixed servers whose names are in variables."""
     by_target: dict[tuple[str, ...], list[Pass]] = {}
@@ -113,6 +113,7 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
         related=tuple(
             Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others
         ),
+        cause="",
     )
 
 

@@ -197,9 +197,9 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
     for config, result in zip(configs, linted, strict=True):
         for diagnostic in result.diagnostics:
-            diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=config.main.path))
-    for unused in _used_elsewhere(configs, linted):
-        del diagnostics[unused]
+            diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=_tree(config)))
+    for other in _not_everywhere(configs, linted, judge):
+        del diagnostics[other]
     errors = {error.render(): error for result in linted for error in result.errors}
     unknown: dict[str, frozenset[str]] = {}
     for result in linted:
@@ -282,12 +282,27 @@ def _shared(configs: Iterable[Config]) -> frozenset[str]:
     return frozenset(identity for identity, count in times.items() if count > 1)
 
 
-def _used_elsewhere(configs: Sequence[Config], linted: Sequence[Linted]) -> set[tuple[object, ...]]:
-    """Return the keys of findings of unused suppressions that another configuration uses."""
+def _tree(config: Config) -> str:
+    """Return the main file of a configuration; fragments together are one tree, whose main file is unknown."""
+    return "" if config.http is None else config.main.path
+
+
+def _not_everywhere(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Iterator[tuple[object, ...]]:
+    """Yield the keys of findings that say that something is unused, while another configuration uses it."""
+    found = [diagnostic for result in linted for diagnostic in result.diagnostics if _is_unused(diagnostic, judge)]
+    if not found:
+        return
     read = Counter(path for config in configs for path in {file.path for file in config.files})
-    unused = [diagnostic for result in linted for diagnostic in result.diagnostics if diagnostic.rule == UNUSED]
-    times = Counter(_key(diagnostic) for diagnostic in unused)
-    return {_key(diagnostic) for diagnostic in unused if times[_key(diagnostic)] < read[diagnostic.path]}
+    times = Counter(map(_place, found))
+    yield from {_key(diagnostic) for diagnostic in found if times[_place(diagnostic)] < read[diagnostic.path]}
+
+
+def _is_unused(diagnostic: Diagnostic, judge: Judge) -> bool:
+    return diagnostic.rule == UNUSED or judge.catalogue.rules[diagnostic.rule].everywhere
+
+
+def _place(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.path, diagnostic.finding.span, diagnostic.rule
 
 
 def _identity(config: Config, path: str) -> str:

@@ -14,6 +14,7 @@ from nginxopt.errors import InputError, InternalError
 from nginxopt.faults import collecting, isolated
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Safety
+from nginxopt.lint.queries import load
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import with_premise
 from nginxopt.lint.shared_level import shared_level
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
 
 
 class Selected(NamedTuple):
-    """A rule to run, and the severity of its findings from the settings; None if they do not set it."""
+    """A rule to run, and the severity of its findings from the settings; None if they do not set it.
+
+    `is_named` is False if the rule only runs by default; then one with `under_load` asks for load.
+    """
 
     rule: Rule
     severity: Severity | None
+    is_named: bool = True
 
     def severity_of(self, finding: Finding) -> Severity:
         """Return the severity of a finding: from the settings, else from its cost, else from the rule."""
@@ -101,11 +106,14 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
         if not rule.speaks_of(model.target) or (rule.host and model.host is None):
             declined.add(rule.id)
             continue
+        if rule.under_load and not selected.is_named and not load.is_shown(model):
+            declined.add(rule.id)
+            continue
         try:
             with isolated(f"rule {rule.id}", path=config.main.path):
                 diagnostics += [
                     Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
-                    for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), times)
+                    for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), rule, times)
                 ]
         except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
@@ -155,10 +163,11 @@ def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
     return ""
 
 
-def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterator[Finding]:
+def _merged(findings: Iterable[Finding], rule: Rule, times: Mapping[Source, int]) -> Iterator[Finding]:
     """Yield each finding once, however often its file is included.
 
     A fix changes a file for all places that include it, so it stands only if the same fix is offered for all of them.
+    So does a finding of a rule with `everywhere`.
     """
     read = list(findings)
     if not read:  # as with most rules
@@ -171,7 +180,12 @@ def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterato
         stands = finding.fix is not None and offers.stands(finding.fix)
         reported = _original(finding) if offers.are_shared else finding
         groups.setdefault((reported.source, reported.span, reported.message), []).append((reported, stands))
-    for group in groups.values():
+    readings: dict[tuple[Source, Span], set[Source]] = {}
+    for finding in read if rule.everywhere else ():
+        readings.setdefault((_file(finding.source), finding.span), set()).add(finding.source)
+    for (source, span, _), group in groups.items():
+        if rule.everywhere and len(readings[source, span]) < times.get(source, 1):
+            continue
         standing = [finding for finding, stands in group if stands]
         yield _joined(standing) if standing else offers.without_fix(group[0][0])
 

@@ -48,7 +48,10 @@ def selection(
     else:
         by_settings = _chosen(rules, settings.select, settings.ignore, settings.extend_select)
         chosen = (rule for rule in by_settings if not is_ignored(rule, ignore))
-    return tuple(Selected(rule, settings.severity.get(rule.id)) for rule in chosen)
+    named = frozenset(select or (*(settings.select or ()), *settings.extend_select))
+    return tuple(
+        Selected(rule, settings.severity.get(rule.id), _named(rule, named) is not _Named.NOT) for rule in chosen
+    )
 
 
 def reported(
