@@ -14,7 +14,6 @@ from nginxopt.errors import InputError, InternalError
 from nginxopt.faults import collecting, isolated
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Safety
-from nginxopt.lint.queries import load
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import with_premise
 from nginxopt.lint.shared_level import shared_level
@@ -29,14 +28,10 @@ if TYPE_CHECKING:
 
 
 class Selected(NamedTuple):
-    """A rule to run, and the severity of its findings from the settings; None if they do not set it.
-
-    `is_named` is False if the rule only runs by default; then one with `under_load` asks for load.
-    """
+    """A rule to run, and the severity of its findings from the settings; None if they do not set it."""
 
     rule: Rule
     severity: Severity | None
-    is_named: bool = True
 
     def severity_of(self, finding: Finding) -> Severity:
         """Return the severity of a finding: from the settings, else from its cost, else from the rule."""
@@ -104,9 +99,6 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
     for selected in rules:
         rule = selected.rule
         if not rule.speaks_of(model.target) or (rule.host and model.host is None):
-            declined.add(rule.id)
-            continue
-        if rule.under_load and not selected.is_named and not load.is_shown(model):
             declined.add(rule.id)
             continue
         try:

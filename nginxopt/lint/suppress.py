@@ -180,8 +180,8 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
         meant = _meant(word)
         if suppression.listed or meant:  # otherwise it is a sentence, not a suppression
             message = f'invalid suppression: unknown keyword "{word}"'
-            hint = f'did you mean "{meant.value}"? ' if meant else ""
-            yield Finding(source, word.span, message, help=hint + _form(meant or SuppressionScope.LINE))
+            question = f'did you mean "{meant.value}"? ' if meant else ""
+            yield Finding(source, word.span, message, help=question + _form(meant or SuppressionScope.LINE))
         return
     if not suppression.names:
         yield Finding(source, word.span, f'invalid suppression: "{word}" needs rule ids', help=_form(suppression.kind))

@@ -6,11 +6,14 @@ noise in front of a wiki. Rules with `under_load` speak by themselves only where
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.semantics import values
 
 if TYPE_CHECKING:
+    from nginxopt.lint.declare import Check
+    from nginxopt.lint.diagnostic import Finding
     from nginxopt.lint.queries.model import Model
 
 _MANY = 2_000
@@ -18,6 +21,14 @@ _MANY = 2_000
 
 _TUNED = ("keepalive", "worker_rlimit_nofile", "proxy_cache_path", "fastcgi_cache_path", "open_file_cache")
 """Directives by which operators tune a server that is busy."""
+
+
+def judged(check: Check, model: Model) -> Iterator[Finding]:
+    """Yield what a rule finds in a configuration that shows load; of another, it does not judge."""
+    if is_shown(model):
+        yield from check(model)
+    else:
+        model.decline()
 
 
 def is_shown(model: Model) -> bool:
