@@ -3,6 +3,8 @@
 Flags `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and 100 before 1.19.10), in `http`
 and `server`. The directives with the same names in an `upstream` are different ones.
 
+Does not flag servers that listen on a loopback address or a socket only.
+
 ## Why it matters
 After a connection closes, the client connects again: one round trip, two or three with TLS, and a handshake that costs
 the server a signature. With HTTP/2, one connection carries all requests of a page, so `keepalive_requests 100` ends it

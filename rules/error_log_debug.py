@@ -2,6 +2,8 @@
 
 Flags an `error_log` at the level `debug`, or at a part of it such as `debug_http`.
 
+Does not flag what is meant: a comment, a name or a file that speaks of debugging, development or tests.
+
 ## Why it matters
 A request for a small file writes 83 lines, 5,600 bytes in total, or 69 lines on a kept connection, each with its own
 system call that the worker waits for (counted on nginx 1.22.1; a binary built without `--with-debug` writes what `info`

@@ -10,6 +10,10 @@ The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` b
 and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
 anew.
 
+By default, it speaks only of a configuration that shows load: 2,000 `worker_connections` or more, a pool, a cache,
+`worker_rlimit_nofile`, `open_file_cache`, or an upstream with several servers. If the rule is selected by name, it
+always does.
+
 ## Why it matters
 A pool belongs to an `upstream` block; the one that nginx creates for an address has none, even with 1.29.7 and later
 (ngx_http_upstream_keepalive_init_main_conf skips it). Counted on nginx 1.22.1 and 1.31.4: 20 requests open 20

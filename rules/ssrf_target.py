@@ -7,6 +7,9 @@ passes a request that names an address.
 Does not flag a host that a pattern or a map restricts, variables after the host, `internal` and named locations, and
 names that nginx cannot resolve: a name made by the client needs a `resolver`, an address does not.
 
+Does not flag a forward proxy: a pass to the `Host` of the request that is cached, or that a comment or a name calls a
+forward, transparent, egress, caching or simple proxy, or a LAN cache.
+
 ## Why it matters
 nginx connects from inside the network, where databases, the metadata service of the cloud and admin pages trust its
 address. The client gets the response.

@@ -7,6 +7,8 @@ Does not flag hosts that really depend on the request, variables whose values ar
 dot, and, before nginx 1.27.3, any host name: there a variable is the only way to notice that its addresses change. A
 name without a dot is a container or a service beside nginx, and the variable lets nginx start without it.
 
+By default, it speaks only of a configuration that shows load, as `implicit-upstream` does.
+
 ## Why it matters
 A host that is known only when a request arrives is not an upstream: nginx creates one for the request, discards it with
 its connection, and queries the `resolver` for a name whenever the last answer has expired. This is a known way to
