@@ -46,7 +46,8 @@ def time(instructions: float) -> str:
         return "less than a microsecond"
     if microseconds < 999.5:
         return count(round(float(f"{microseconds:.2g}")), "microsecond")
-    return f"{float(f'{microseconds / 1000:.2g}'):g} milliseconds"
+    milliseconds = float(f"{microseconds / 1000:.2g}")
+    return "1 millisecond" if milliseconds == 1 else f"{milliseconds:g} milliseconds"
 
 
 def severity(instructions: int) -> Severity:
