@@ -97,7 +97,7 @@ def test_the_help_names_the_command_and_what_it_saves(rule: str, text: str, leas
         (665_520, "40 microseconds"),
         (2_126_280, "130 microseconds"),
         (14_000_000, "840 microseconds"),
-        (16_658_000, "1 millisecond"),
+        (16_667_000, "1 millisecond"),
         (20_000_000, "1.2 milliseconds"),
     ],
 )
