@@ -60,14 +60,14 @@ If nginx cannot spare idle connections, or a load balancer in front of nginx dis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from nginxopt import lazy
 from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, default, values
 
-_LOOPBACK = lazy.pattern(r"unix:|localhost\b|127\.|\[::1\]")
+_LOOPBACK = re.compile(r"unix:|localhost\b|127\.|\[::1\]")
 
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)

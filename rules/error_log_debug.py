@@ -55,12 +55,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt import lazy
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.lint.queries import purpose
 
-_MEANT = lazy.pattern(r"debug|troubleshoot|\bdev(?:el)?\b|develop|\btests?\b", re.IGNORECASE)
+_MEANT = re.compile(r"debug|troubleshoot|\bdev(?:el)?\b|develop|\btests?\b", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)
