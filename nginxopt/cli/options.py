@@ -128,6 +128,29 @@ SCHEDULER = click.option(
 BINARY = click.option("--nginx", type=FILE, metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
 
 
+HOST = click.option(
+    "--host",
+    "with_host",
+    is_flag=True,
+    help="Also check this machine (Linux only): the certificates, files, users and host names that the configuration "
+    "names, and with lint its limits.",
+)
+ROOT = click.option(
+    "--root",
+    "machine_root",
+    type=DIRECTORY,
+    metavar="DIR",
+    help="Take DIR for the / of the machine where nginx runs, such as the files of a container: read includes in it, "
+    "and check what --host checks, but no limits and no host names.",
+)
+
+
+def refuse_two_machines(with_host: bool, root: str | None) -> None:
+    """Raise `UsageError` if `--host` and `--root` name two machines."""
+    if with_host and root is not None:
+        raise UsageError("--host and --root cannot be used together")
+
+
 RULES = click.option(
     "--rules", "with_rules", is_flag=True, help="Run the rules that the settings name, which are programs."
 )
