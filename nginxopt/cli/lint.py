@@ -255,8 +255,6 @@ def _run(
     if errors:
         return status_of(errors)
     would_change = call.diff and bool(checked.drafts)
-    from nginxopt.lint import Severity
-
-    least = Severity(call.fail_on) if call.fail_on else settings.fail_on
+    least = lint_report.least(call, settings)
     is_left = bool(lint_report.left(call, checked))
     return int(would_change or is_left or any(diagnostic.severity >= least for diagnostic in diagnostics))

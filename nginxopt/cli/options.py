@@ -15,7 +15,7 @@ from nginxopt.errors import UsageError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from nginxopt.system.nginx import Allowed
+    from nginxopt.system.nginx import Allowed, Binary
     from nginxopt.version import Version
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -231,6 +231,17 @@ def allowed() -> Allowed:
     values = {} if context is None else context.meta.get(_ALLOWED, {})
     modules = tuple(values.get("modules", ()))
     return Allowed(modules, bool(values.get("allow_code")), bool(values.get("allow_network")))
+
+
+def binary(path: str | None) -> Binary:
+    """Return the nginx of `--nginx`, by default the one on PATH; say so if nothing keeps it from the network."""
+    from nginxopt.cli import stdout
+    from nginxopt.system import network, nginx
+
+    found = nginx.find(path or None, allowed())
+    if not network.is_to_be_had():
+        stdout.say("note: the kernel gives nginx no network of its own, so it shares that of this machine")
+    return found
 
 
 def put_in_force(limits: Mapping[str, int]) -> None:

@@ -92,6 +92,9 @@ class Rule:
         by_release: Whether its findings follow what each release declares (`nginxopt.facts.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.
+        everywhere: Whether a finding says that something is without effect, which is so only if it is found in each
+            reading of its file, and in each configuration that reads it.
+        under_load: Whether it speaks by itself only of a configuration that shows load (`nginxopt.lint.queries.load`).
         reach: What its fixes depend on. One that is not `EVERYTHING` is argued for under "Fix safety".
         origin: The file of a rule from outside of nginxopt; None for those of nginxopt.
     """
@@ -115,6 +118,8 @@ class Rule:
     own_url: str | None = None
     origin: str | None = None
     reach: Reach = Reach.EVERYTHING
+    everywhere: bool = False
+    under_load: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.severity, Severity):
@@ -165,6 +170,8 @@ def rule(
     highest: Severity | None = None,
     witness: bool = False,
     reach: Reach = Reach.EVERYTHING,
+    everywhere: bool = False,
+    under_load: bool = False,
     url: str | None = None,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module.
@@ -193,6 +200,8 @@ def rule(
             witness=witness,
             own_url=url,
             reach=reach,
+            everywhere=everywhere,
+            under_load=under_load,
         )
 
     return make
