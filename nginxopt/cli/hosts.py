@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from nginxopt.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,21 +16,25 @@ if TYPE_CHECKING:
 
 
 def files(root: str | None) -> Files:
-    """Return the storage of a configuration: the files of this machine, or those below a root."""
+    """Return the storage of a configuration: the files of this machine, or those below a root.
+
+    Raises `InputError` for a root that is no folder.
+    """
     from nginxopt.config.filesystem import DISK
 
     if root is None:
         return DISK
     from nginxopt.config.rooted import Rooted, Tree
 
+    if not Path(root).is_dir():
+        raise InputError("is not a directory", path=root, hint="--root needs the folder that stands for /")
     return Rooted(Tree(root))
 
 
 def of(configs: Iterable[Config], with_host: bool, root: str | None) -> Host | None:
     """Return the machine to check, with the limits of the nginx that runs with one of the configurations.
 
-    Raises `MissingError` if this system cannot be checked, or without `cryptography`; `InputError` for a root that is
-    no folder.
+    Raises `MissingError` if this system cannot be checked, or without `cryptography`.
     """
     if not with_host and root is None:
         return None

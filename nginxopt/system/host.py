@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config
-from nginxopt.errors import InputError, MissingError
+from nginxopt.errors import MissingError
 from nginxopt.records import record
 
 if TYPE_CHECKING:
@@ -126,13 +126,11 @@ def with_machine(host: Host, now: datetime) -> Host:
 def host_at(root: str, now: datetime) -> Host:
     """Return the machine whose `/` is the folder `root`: only what is in its files.
 
-    Raises `MissingError` without `cryptography`, `InputError` if there is no such folder.
+    Raises `MissingError` without `cryptography`.
     """
     from nginxopt.system.machine import Machine
 
     require_cryptography()
-    if not Path(root).is_dir():
-        raise InputError("is not a directory", path=root, hint="--root needs the folder that stands for /")
     return Host(machine=Machine.at(root, now))
 
 

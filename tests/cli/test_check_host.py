@@ -112,8 +112,9 @@ def test_this_machine(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_options_that_contradict_each_other(run: Any, root: Path, command: str) -> None:
     """There is one machine, and it must be there."""
     assert run(command, str(root), "--host", "--root", "rootfs").status == 2
-    ran = run(command, str(root / "etc/nginx/nginx.conf"), "--root", "rootfs/etc/passwd")
-    assert (ran.status, ran.err.splitlines()[0]) == (3, "rootfs/etc/passwd: is not a directory")
+    for name in ("rootfs/etc/passwd", "nowhere"):
+        ran = run(command, str(root / "etc/nginx/nginx.conf"), "--root", name)
+        assert (ran.status, ran.err.splitlines()[0]) == (3, f"{name}: is not a directory")
 
 
 @pytest.mark.parametrize("option", [("--host",), ("--root", "rootfs")])
