@@ -89,9 +89,8 @@ def confirmed(
     if nginx is None or not any(diagnostic.finding.witness for diagnostic in diagnostics):
         return diagnostics
     from nginxopt.lint.confirm import confirm
-    from nginxopt.system import nginx as installed
 
-    asked = confirm(configs, diagnostics, installed.find(nginx or None, options.allowed()))
+    asked = confirm(configs, diagnostics, options.binary(nginx))
     notes += asked.notes
     return asked.diagnostics
 

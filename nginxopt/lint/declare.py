@@ -86,6 +86,8 @@ class Rule:
         default: Whether it is selected by default.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it checks the machine, and finds nothing without one.
+        on_host: Whether it is selected by default where the machine is checked (`--host`), and only there: what it
+            finds depends on the load or the machine.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.cost`).
         by_release: Whether its findings follow what each release declares (`nginxopt.facts.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
@@ -108,6 +110,7 @@ class Rule:
     default: bool = True
     scenario: str | None = None
     host: bool = False
+    on_host: bool = False
     by_cost: bool = False
     by_release: bool = False
     highest: Severity | None = None
@@ -161,6 +164,7 @@ def rule(
     default: bool = True,
     scenario: str | None = None,
     host: bool = False,
+    on_host: bool = False,
     by_cost: bool = False,
     by_release: bool = False,
     highest: Severity | None = None,
@@ -186,9 +190,10 @@ def rule(
             fixes=(fix,) if isinstance(fix, Safety) else fix,
             since=None if since is None else Version.parse(since),
             until=None if until is None else Version.parse(until),
-            default=default,
+            default=default and not on_host,
             scenario=scenario,
             host=host,
+            on_host=on_host,
             by_cost=by_cost,
             by_release=by_release,
             highest=highest,

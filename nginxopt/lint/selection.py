@@ -33,6 +33,7 @@ def selection(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     known: Iterable[str] = (),
+    with_host: bool = False,
 ) -> tuple[Selected, ...]:
     """Return the rules to run, in order, with the severities of the settings.
 
@@ -42,9 +43,10 @@ def selection(
     load if they are declared so (`Rule.under_load`).
 
     `select` and `ignore` come from the command line: `select` replaces `select` and `ignore` of the settings, `ignore`
-    removes rules from the result. Raises `UsageError` for an unknown name; `known` are ids without a rule.
+    removes rules from the result. `with_host` is whether the machine is checked, where some more rules are default.
+    Raises `UsageError` for an unknown name; `known` are ids without a rule.
     """
-    rules = tuple(rules)
+    rules = tuple(replace(rule, default=True) if rule.on_host and with_host else rule for rule in rules)
     _refuse_unknown([*select, *ignore], {*known, *(rule.id for rule in rules)})
     if select:
         chosen = _chosen(rules, select, ignore)
