@@ -278,6 +278,18 @@ def test_other_places_of_a_finding_are_linked(editor: Editor) -> None:
     assert related.location.range.start == at(text, "root")
 
 
+def test_each_place_of_a_cause_is_shown_with_the_others(editor: Editor) -> None:
+    """A cause that a report names once has a diagnostic at each place, which names the others."""
+    text = (
+        "location /a { gzip_comp_level 9; }\nlocation /b { gzip_comp_level 9; }\nlocation /c { gzip_comp_level 9; }\n"
+    )
+    document = editor.open("a.conf", f"server {{\n{text}}}\n")
+    shown = [each for each in editor.diagnostics(document) if each.code == "gzip-level"]
+    assert [each.range.start.line for each in shown] == [1, 2, 3]
+    lines = [[other.location.range.start.line for other in each.related_information or ()] for each in shown]
+    assert lines == [[2, 3], [1, 3], [1, 2]]
+
+
 def test_a_text_in_no_file_is_judged_as_a_fragment(editor: Editor) -> None:
     """A new text has diagnostics; what it includes cannot be read."""
     document = editor.workspace.open("untitled:Untitled-1", SITE.replace("listen 80;", "lisen 80; include x;"), 1)
