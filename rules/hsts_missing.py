@@ -77,9 +77,15 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 server.source,
                 server.span,
-                "no response has Strict-Transport-Security: browsers may come back without TLS",
+                f"{_shown(server)} sends no Strict-Transport-Security: browsers may come back without TLS",
                 help=_HELP + _beside(server),
+                cause="",
             )
+
+
+def _shown(server: Level) -> str:
+    name = server.setting("server_name").value
+    return f'server "{name}"' if name else "this server"
 
 
 def _beside(server: Level) -> str:
