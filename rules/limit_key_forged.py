@@ -3,7 +3,8 @@
 Flags `limit_req_zone` and `limit_conn_zone` whose key is a header that clients write: `$http_x_forwarded_for`,
 `$proxy_add_x_forwarded_for`, `$http_x_real_ip` and the like, without an address beside it.
 
-Does not flag keys with `$binary_remote_addr` or `$remote_addr`, and headers that identify clients, such as an API key.
+Does not flag keys with `$binary_remote_addr` or `$remote_addr`, and headers that identify clients, such as an API key,
+or that a content delivery network replaces.
 
 ## Why it matters
 A client that sends another X-Forwarded-For with each request has a new key, and a new limit, each time; the zone fills
@@ -49,8 +50,7 @@ from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 
 _FORGED = re.compile(
-    r"\$\{?(http_x_forwarded_for|proxy_add_x_forwarded_for|http_x_real_ip|http_forwarded|http_client_ip|http_x_client_ip"
-    r"|http_true_client_ip|http_cf_connecting_ip)\b",
+    r"\$\{?(http_x_forwarded_for|proxy_add_x_forwarded_for|http_x_real_ip|http_forwarded|http_client_ip|http_x_client_ip)\b",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"\$\{?(?:binary_)?remote_addr\b", re.IGNORECASE)

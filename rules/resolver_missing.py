@@ -3,8 +3,8 @@
 Flags `proxy_pass`, `grpc_pass` and the like with a variable, whose host is a name that is no upstream of the
 configuration, where no `resolver` is in force; also if the variable has such a name as its only value.
 
-Does not flag addresses, names of upstreams, fragments around which a `resolver` may be stated, and configurations that
-were not read as a whole.
+Does not flag addresses, names of upstreams and of hosts that another directive passes to without a variable, which are
+upstreams, too, and configurations that were not read as a whole.
 
 ## Why it matters
 A `proxy_pass` without variables looks up its host when nginx starts. One with a variable, be it in the path alone, does
@@ -57,6 +57,9 @@ server {
     location /c/ {
         proxy_pass http://api.example.com;
     }
+    location /e/ {
+        proxy_pass http://api.example.com$request_uri;
+    }
     location /d/ {
         set $there 192.0.2.1;
         proxy_pass http://$there;
@@ -88,11 +91,12 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
 @rule(severity=Severity.ERROR, category="correctness")
 def check(model: Model) -> Iterator[Finding]:
     """Find names that nginx cannot look up."""
+    known = {pass_.host.lower() for pass_ in model.passes if not pass_.has_variable} | model.upstreams.keys()
     for pass_ in model.passes:
         if not pass_.has_variable or pass_.upstream is not None or not model.is_whole:
             continue
         host = _host(model, pass_)
-        if host is not None and pass_.level.setting("resolver").is_unset:
+        if host is not None and host.lower() not in known and pass_.level.setting("resolver").is_unset:
             yield Finding(
                 pass_.directive.source,
                 pass_.directive.args[0].span,
@@ -102,11 +106,11 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _host(model: Model, pass_: Pass) -> str | None:
-    """Return the name that nginx looks up for each request; None if it is an address or an upstream, or unknown."""
+    """Return the name of the host of a target with a variable; None if it is an address or an upstream, or unknown."""
     target = str(pass_.directive.args[0])
     if "$" in pass_.host:
         target = settled.settled(model, pass_.level, target) or target
     read = read_pass(pass_.directive, pass_.level, model.upstreams, target)
     if read is None or read.upstream is not None or _ADDRESS.fullmatch(read.host) or not _NAME.fullmatch(read.host):
         return None
-    return None if read.host.lower() in model.upstreams else read.host
+    return read.host

@@ -96,6 +96,19 @@ def test_a_fallback_leads_to_itself(each_binary: nginx.Binary) -> None:
     assert b" 404 " in answered(each_binary, after("try-files-loop", server), witness)
 
 
+PASSES = ("location /a { proxy_pass http://localhost:1; }\n", "location /b { proxy_pass http://localhost:1$uri; }\n")
+
+
+def test_a_name_without_a_variable_is_an_upstream(each_binary: nginx.Binary) -> None:
+    """nginx knows the addresses of a name that another `proxy_pass` has: it needs no resolver, and nothing is found."""
+    for server, is_missing in (("".join(PASSES), False), (PASSES[1], True)):
+        assert len(found("resolver-missing", f"server {{\nlisten 80;\n{server}}}\n", "http")) == is_missing
+        instance = nginx.Instance(each_binary, servers=[server.encode()], log_level="error")
+        with instance, instance.client() as client:
+            client.ask([get("/b")])
+            assert any("no resolver defined" in line for line in instance.error_log()) is is_missing
+
+
 SWALLOWING = {
     "a rewrite": "rewrite ^(.*)$ https://b.test$1 permanent;\n",
     "a condition": "if ($scheme = http) {\n    return 301 https://b.test$request_uri;\n}\n",
