@@ -10,9 +10,9 @@ from functools import partial
 from os.path import exists
 from pathlib import Path
 
-from nginxopt.config import paths, roots
+from nginxopt.config import paths, places, roots
 from nginxopt.config.configuration import Config, load_text
-from nginxopt.config.dump import Dump
+from nginxopt.config.dump import Dump, is_dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
 from nginxopt.config.reader import Parse, parsed, source
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
@@ -108,7 +108,7 @@ class _Reading:
             self.errors.setdefault(path, []).append(internal(error, "the file", path=path))
             return
         self._configs[path] = config
-        if config.origin is DISK:
+        if not is_dump(config.origin):
             self._included |= {DISK.identity(file.path) for file in config.files[1:]}
 
     def _config(self, path: str) -> Config:
@@ -131,7 +131,8 @@ class _Reading:
         """Return a configuration of which some files are templates."""
         from nginxopt.config.templates import Templates
 
-        return Templates(lambda files, text: alone(text, name, self._options, files=files), DISK, name, data).config()
+        files = places.of_main(DISK, name, self._options.prefix)
+        return Templates(lambda files, text: alone(text, name, self._options, files=files), files, name, data).config()
 
     def _load_dump(self, path: str, name: str, dump: Dump) -> Config:
         """Return the configuration in the output of `nginx -T`."""
