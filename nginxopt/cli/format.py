@@ -140,7 +140,7 @@ def _format_all(paths: Sequence[str], settings: Settings, style: IndentStyle, st
 
 def _is_foreign(data: bytes) -> bool:
     """Return whether a text is another program's; one of blanks and comments is nobody's."""
-    from nginxopt.semantics.recognition import looks_like_nginx
+    from nginxopt.config.recognition import looks_like_nginx
 
     lines = (line.strip() for line in data.splitlines())
     return not looks_like_nginx(data) and any(line and not line.startswith(b"#") for line in lines)

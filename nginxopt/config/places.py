@@ -115,7 +115,7 @@ class Tree(Disk):
         return _is_installed(self._folder)
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file. Raises `OSError`, also for a link of a copy to what this machine has installed."""
+        """Return the bytes of a file. Raises `OSError`, also for a link out of a copy to what is installed here."""
         if (
             os.path.islink(path)
             and not self.is_installed

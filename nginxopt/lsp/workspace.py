@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from nginxopt.config import Config, File, load
 from nginxopt.config.filesystem import DISK, Files, Overlay
 from nginxopt.config.inputs import InputOptions, alone
+from nginxopt.config.recognition import looks_like_nginx
 from nginxopt.config.roots import of
 from nginxopt.errors import InputError
 from nginxopt.lsp import roots
@@ -18,7 +19,6 @@ from nginxopt.lsp.document import Document, opened
 from nginxopt.lsp.lines import Lines
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.reading import Nothing, Parser
-from nginxopt.semantics.recognition import looks_like_nginx
 from nginxopt.settings.file import Settings
 
 _NOWHERE = "/nonexistent"
