@@ -225,6 +225,7 @@ def _run(
     from nginxopt.lint.check import check, check_and_fix
     from nginxopt.lint.report.model import Note
     from nginxopt.lint.report.notes import notes as notes_of
+    from nginxopt.lint.report.notes import of_inputs
 
     checked = (
         check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
@@ -238,7 +239,7 @@ def _run(
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
-    notes += notes_of(checked)
+    notes += [*notes_of(checked), *of_inputs(inputs)]
     notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:

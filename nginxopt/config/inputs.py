@@ -10,7 +10,7 @@ from functools import partial
 from os.path import exists
 from pathlib import Path
 
-from nginxopt.config import paths, places, roots
+from nginxopt.config import paths, places, recognition, roots
 from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump, is_dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
@@ -31,11 +31,14 @@ class Inputs:
     """The configurations, and an error for each file that could not be read; both in the order of the names.
 
     A named file that another one includes is part of that configuration and not a separate one. Included files that do
-    not exist are in `Config.unread`.
+    not exist are in `Config.unread`. `foreign` are the files of folders that are other programs', and `templates` has
+    an error for each template of a folder that could not be read: it may be right once it is rendered.
     """
 
     configs: tuple[Config, ...]
     errors: tuple[InputError, ...]
+    foreign: tuple[str, ...] = ()
+    templates: tuple[InputError, ...] = ()
 
 
 @record(eq=True)
@@ -47,12 +50,14 @@ class InputOptions:
         context: Returns the context of the file at a path; None to infer it.
         stdin_name: The name of standard input in messages.
         templates: Whether to read templates, in all their readings, instead of refusing them.
+        by_content: Whether files that are named are skipped, too, if they are those of other programs.
     """
 
     prefix: str | None = None
     context: Callable[[str], str | Sequence[str] | None] = lambda _: None
     stdin_name: str = STDIN
     templates: bool = False
+    by_content: bool = False
 
 
 def read(
@@ -64,19 +69,36 @@ def read(
     nearest folder above it with an `nginx.conf` if more of them exist there. A file with the output of `nginx -T` is
     read as the configuration in it. Raises `UsageError` for an unknown context.
     """
-    files, errors = paths.named(names, excludes)
-    reading = _Reading(options or InputOptions())
-    for path in sorted(files, key=_outer_first):
+    options = options or InputOptions()
+    selected = paths.select(names, excludes, by_content=options.by_content)
+    reading = _Reading(options)
+    for path in sorted(selected.files, key=_outer_first) if len(selected.files) > 1 else selected.files:
         reading.read(path)
+    configs = tuple(config for path in selected.files for config in reading.roots(path))
+    read = {DISK.identity(file.path) for config in configs if not is_dump(config.origin) for file in config.files}
+    told = [(path, error) for path in selected.files for error in reading.errors.get(path, ())]
+    templates = [error for path, error in told if path in selected.found and isinstance(error, TemplateError)]
+    errors = [error for path, error in told if not (path in selected.found and isinstance(error, TemplateError))]
     return Inputs(
-        tuple(config for path in files for config in reading.roots(path)),
-        tuple(_once([*errors, *(error for path in files for error in reading.errors.get(path, ()))])),
+        configs,
+        tuple(_once([*selected.errors, *errors])),
+        tuple(path for path in selected.foreign if DISK.identity(path) not in read),
+        tuple(_once(templates)),
     )
 
 
-def _outer_first(path: str) -> tuple[bool, int]:
-    """Return a sort key that puts files that probably include others first, so that these are not read separately."""
-    return Path(path).name != _MAIN, len(Path(path).parts)
+def _outer_first(path: str) -> tuple[bool, bool, int]:
+    """Return a sort key that puts main files first, and those that probably include others, so that these are not read
+    separately.
+    """
+    return not _is_main(path), Path(path).name != _MAIN, len(Path(path).parts)
+
+
+def _is_main(path: str) -> bool:
+    try:
+        return path != STDIN and recognition.is_main(DISK.read(path))
+    except (OSError, ValueError, InputError):
+        return False
 
 
 class _Reading:

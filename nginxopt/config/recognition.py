@@ -16,6 +16,9 @@ from nginxopt.text import Source
 _MOST = 200
 """The maximum number of words that are checked."""
 
+_MOST_BYTES = 1 << 17
+"""The maximum number of bytes of a found file that are looked at."""
+
 _MARK = "\ufeff".encode()
 _COMMON = frozenset(["break", "if", "include", "return", "set", "user"])
 """Directives whose names are also words of other languages; they count as evidence only before a `;`."""
@@ -25,11 +28,13 @@ _NAME = re.compile(r"\w+")
 _ENDS = re.compile(rb"^(?!\s*#).*[;{}]", re.MULTILINE)
 """A line with the end of a statement."""
 
-_TAG_LINES = re.compile(rb"^[ \t]*(?:\{\{-?[^\n]*?\}\}|<%[\s\S]*?%>|[@%$]\{?\w+\}?[@%]?)[ \t\r]*$", re.MULTILINE)
-_HIDDEN_TAGS = re.compile(
-    rb"\{%[\s\S]*?%\}|\{\#[\s\S]*?\#\}|<%[^=][\s\S]*?%>|\{\{-?\s*(?:if|else|end|range|with|define|/\*)[^\n]*?\}\}"
+_TAG_LINES = re.compile(
+    rb"^[ \t]*(?:\{\{-?[^\n]{0,1000}?\}\}|<%[\s\S]{0,1000}?%>|[@%$]\{?\w+\}?[@%]?)[ \t\r]*$", re.MULTILINE
 )
-_VALUE_TAGS = re.compile(rb"\{\{[\s\S]*?\}\}+|<%=[\s\S]*?%>|\{!![\s\S]*?!!\}")
+_HIDDEN_TAGS = re.compile(
+    rb"\{%[\s\S]{0,1000}?%\}|\{\#[\s\S]{0,1000}?\#\}|<%[^=][\s\S]{0,1000}?%>|\{\{-?\s*(?:if|else|end|range|with|define|/\*)[^\n]{0,1000}?\}\}"
+)
+_VALUE_TAGS = re.compile(rb"\{\{[\s\S]{0,1000}?\}\}|<%=[\s\S]{0,1000}?%>|\{!![\s\S]{0,1000}?!!\}")
 """Tags of templates: alone in a line, without a text of their own, and in place of a text."""
 
 _SOURCE = re.compile(r"[~/*.\d]|default$")
@@ -46,7 +51,7 @@ def is_configuration(data: bytes) -> bool:
     This is what `looks_like_nginx`, what parses with a directive that has a block only if nginx's has, and rows of a
     map; not a text without anything but comments.
     """
-    text = without_tags(data)
+    text = without_tags(data if len(data) <= _MOST_BYTES else data[: data.rfind(b"\n", 0, _MOST_BYTES) + 1])
     return looks_like_nginx(text) or _parses_as_nginx(text)
 
 
