@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nginxopt.config import Config, Directive, Token
+    from nginxopt.config.inputs import Inputs
     from nginxopt.semantics.refusals import Refusal
     from nginxopt.version import Version
 
@@ -48,20 +49,23 @@ def command(
     """Find all that nginx refuses for the text alone, as an offline nginx -t that does not stop at the first fault.
 
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
-    input. Files, names, certificates and the modules of a build are not looked at. Settings are not read.
+    input. Files, names, certificates and the modules of a build are not looked at. Of the settings, only [include] is
+    read.
     """
-    from nginxopt.config import inputs
+    from nginxopt.config import inputs, places
     from nginxopt.config.filesystem import STDIN
+    from nginxopt.settings import file as settings
     from nginxopt.settings.target import ASSUMED
 
     options.refuse_stdin_filename(stdin_filename, paths)
+    places.state(settings.includes())
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)
     read = inputs.read(paths, how)
     errors = list(read.errors)
     found = [*_found(read.configs, target_version or ASSUMED, errors)]
     if not quiet:
         stdout.write_lines([f"{_line(refusal.directive, refusal.word, refusal.message)}\n" for refusal in found])
-        for note in (note for config in read.configs for note in _notes(config)):
+        for note in dict.fromkeys([*(note for config in read.configs for note in _notes(config)), *_skipped(read)]):
             click.echo(note, err=True)
     for error in errors:
         click.echo(error.render(), err=True)
@@ -91,6 +95,17 @@ def _notes(config: Config) -> Iterator[str]:
     for include in config.elsewhere:
         what = "was not read" if config.is_missing(include) else "may read other files where it is installed"
         yield _line(include, include.args[0], f"note: {include.args[0]} {what}, so names may be defined there")
+
+
+def _skipped(read: Inputs) -> Iterator[str]:
+    """Yield a line for the files of other programs, and one for each template, which cannot be judged."""
+    from nginxopt.text.escape import line
+    from nginxopt.text.plural import count
+
+    if read.foreign:
+        yield line(f"note: {count(len(read.foreign), 'file')} of other programs not checked, such as {read.foreign[0]}")
+    for error in read.templates:
+        yield line(f"note: {error.render().splitlines()[0]}")
 
 
 def _line(directive: Directive, word: Token, message: str) -> str:

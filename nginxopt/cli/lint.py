@@ -85,6 +85,7 @@ of your own failed, 70 nginx -t refuses the fixes (nothing is written).
 @options.PREFIX
 @options.ALSO
 @options.STDIN_FILENAME
+@options.BY_CONTENT
 @options.CONFIG
 @options.ISOLATED
 @click.option(
@@ -103,6 +104,7 @@ def command(
     context: str | None,
     prefix: str | None,
     stdin_filename: str | None,
+    by_content: bool,
     config: str | None,
     isolated: bool,
     settings_from: str | None,
@@ -128,7 +130,14 @@ def command(
     call = LintCall(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
-    read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename)
+    read = partial(
+        _read,
+        settings=settings,
+        prefix=prefix,
+        context=context,
+        stdin_name=call.stdin_filename,
+        by_content=by_content,
+    )
     inputs = read(paths)
     around = _around(assume, settings)
     refuse_overwriting(
@@ -193,16 +202,23 @@ def _host(configs: Iterable[Config]) -> Host:
 
 
 def _read(
-    paths: Sequence[str], settings: Settings, prefix: str | None, context: str | None, stdin_name: str | None
+    paths: Sequence[str],
+    settings: Settings,
+    prefix: str | None,
+    context: str | None,
+    stdin_name: str | None,
+    by_content: bool,
 ) -> Inputs:
-    from nginxopt.config import inputs
+    from nginxopt.config import inputs, places
     from nginxopt.config.filesystem import STDIN
 
+    places.state(settings.include)
     how = inputs.InputOptions(
         prefix or settings.prefix,
         lambda path: context or settings.context_of(path),
         stdin_name or STDIN,
         templates=True,
+        by_content=by_content,
     )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 

@@ -71,9 +71,9 @@ _stated: Mapping[str, str] = MappingProxyType({})
 
 
 def state(folders: Mapping[str, str]) -> None:
-    """State which folders of this machine stand for which of the installed configuration, until the next call."""
+    """State which folders of this machine stand for which of installed configurations, until the next call."""
     global _stated
-    _stated = MappingProxyType({os.path.normpath(installed): folder for installed, folder in folders.items()})
+    _stated = MappingProxyType(dict(folders))
 
 
 def of_main(files: Files, main: str, prefix: str | None = None, names: Iterable[str] = ()) -> Files:
@@ -94,14 +94,24 @@ def tree(files: Files) -> Tree | None:
 
 
 class Tree(Disk):
-    """The files of this machine, as the configuration with a main file at `main` reads them; see `of_main`."""
+    """The files of this machine, as the configuration with a main file at `main` reads them; see `of_main`.
 
-    def __init__(self, main: str, prefix: str | None = None, names: Iterable[str] = ()) -> None:
+    `stated` are folders by those that they stand for; by default those of `state`.
+    """
+
+    def __init__(
+        self,
+        main: str,
+        prefix: str | None = None,
+        names: Iterable[str] = (),
+        stated: Mapping[str, str] | None = None,
+    ) -> None:
         is_file = main != STDIN and not is_descriptor(main)
         self._folder = (os.path.dirname(main) or ".") if is_file else "."
         self._prefix = prefix
         self._names = names
-        self._stated = _stated
+        folders = _stated if stated is None else stated
+        self._stated = {os.path.normpath(installed): folder for installed, folder in folders.items()}
         self._known: dict[str, list[str] | None] = {}
 
     @cached_property
