@@ -100,10 +100,11 @@ def _notes(config: Config) -> Iterator[str]:
 def _skipped(read: Inputs) -> Iterator[str]:
     """Yield a line for the files of other programs, and one for each template, which cannot be judged."""
     from nginxopt.text.escape import line
-    from nginxopt.text.plural import count
+    from nginxopt.text.plural import be, count
 
     if read.foreign:
-        yield line(f"note: {count(len(read.foreign), 'file')} of other programs not checked, such as {read.foreign[0]}")
+        many = f"{count(len(read.foreign), 'file')} that {be(len(read.foreign))} not nginx's"
+        yield line(f"note: skipped {many}, such as {read.foreign[0]}; name a file to check it")
     for error in read.templates:
         yield line(f"note: {error.render().splitlines()[0]}")
 

@@ -37,9 +37,6 @@ _HIDDEN_TAGS = re.compile(
 _VALUE_TAGS = re.compile(rb"\{\{[\s\S]{0,1000}?\}\}|<%=[\s\S]{0,1000}?%>|\{!![\s\S]{0,1000}?!!\}")
 """Tags of templates: alone in a line, without a text of their own, and in place of a text."""
 
-_SOURCE = re.compile(r"[~/*.\d]|default$")
-"""The beginning of the first word of a row."""
-
 _MAIN = re.compile(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
 
 _VENDORS = (vendors.OLDER, vendors.PLUS, vendors.ANGIE, vendors.MODULES)
@@ -48,8 +45,8 @@ _VENDORS = (vendors.OLDER, vendors.PLUS, vendors.ANGIE, vendors.MODULES)
 def is_configuration(data: bytes) -> bool:
     """Return whether a file that was found, not named, is for nginx, as a template, broken or whole.
 
-    This is what `looks_like_nginx`, what parses with a directive that has a block only if nginx's has, and rows of a
-    map; not a text without anything but comments.
+    This is what `looks_like_nginx`, and what parses with more directives of nginx, with a block only if they have one,
+    than what nginx does not have. Rows of a map alone may be anyone's.
     """
     text = without_tags(data if len(data) <= _MOST_BYTES else data[: data.rfind(b"\n", 0, _MOST_BYTES) + 1])
     return looks_like_nginx(text) or _parses_as_nginx(text)
@@ -87,18 +84,16 @@ def looks_like_nginx(data: bytes) -> bool:
 
 
 def _parses_as_nginx(data: bytes) -> bool:
-    """Return whether a text parses, and has a directive, or is nothing but rows of two words."""
+    """Return whether a text parses, and has more directives of nginx than assignments and names that nginx lacks."""
     if data.startswith(b"#!"):
         return False
     blocks: list[str] = []
     own = foreign = 0
-    rows = True
     try:
         for statement in statements(Source("", data.removeprefix(_MARK))):
             if statement.kind == "}":
                 blocks.pop()
             elif statement.kind != "#":
-                rows = rows and statement.kind == ";" and _is_row(statement.words)
                 if lexicon.BLOCKS.issuperset(blocks):
                     foreign += _is_assignment(statement.words) or not _NAME.fullmatch(str(statement.words[0]))
                     own += _is_directive(statement.words, is_block=statement.kind == "{")
@@ -106,12 +101,7 @@ def _parses_as_nginx(data: bytes) -> bool:
                     blocks.append(str(statement.words[0]))
     except InputError:
         return False
-    return own > foreign or (rows and not is_empty(data))
-
-
-def _is_row(words: Sequence[Token]) -> bool:
-    """Return whether a statement is a row of a map, by its first word: a path, a pattern, an address, a quoted one."""
-    return len(words) == len(("source", "value")) and (words[0].quoted or bool(_SOURCE.match(str(words[0]))))
+    return own > foreign
 
 
 def _is_directive(words: Sequence[Token], *, is_block: bool) -> bool:

@@ -12,7 +12,7 @@ from nginxopt.lint.report.model import Note
 from nginxopt.semantics.inherit import opens
 from nginxopt.settings.premises import WHOLE_CONFIGURATION
 from nginxopt.text import Span
-from nginxopt.text.plural import count
+from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
     from nginxopt.config import Config, Directive, Scope, Source
@@ -36,8 +36,9 @@ def notes(checked: Checked) -> Iterator[Note]:
 def of_inputs(inputs: Inputs) -> Iterator[Note]:
     """Yield a note on the files of other programs, and one on the templates that could not be read."""
     if inputs.foreign:
-        many = count(len(inputs.foreign), "file")
-        yield Note(f"{many} of other programs not checked: {_some(inputs.foreign)}; name a file to check it")
+        many = len(inputs.foreign)
+        what = f"{'does' if many == 1 else 'do'} not look like nginx's and {be(many)} not checked"
+        yield Note(f"{count(many, 'file')} {what}: {_some(inputs.foreign)} (name a file to check it)")
     if inputs.templates:
         first = inputs.templates[0]
         others = [error.path or "-" for error in inputs.templates[1:]]
