@@ -139,10 +139,13 @@ def _templates(checked: Checked) -> Iterator[Note]:
     """Yield a note for each template, and one with the number of rules whose findings depend on tags."""
     from nginxopt.config.templating import kind
 
+    kinds: dict[str, dict[str, Source]] = {}
     for config in checked.unsettled:
-        for template in config.templates.files.values() if config.templates else ():
-            source = template.source
-            yield Note(f"this is {kind(source)}: only what holds whatever its tags are is reported", source, Span(0, 0))
+        for path, template in config.templates.files.items() if config.templates else ():
+            kinds.setdefault(kind(template.source), {}).setdefault(path, template.source)
+    for name, (first, *others) in ((name, sources.values()) for name, sources in kinds.items()):
+        more = f" (so {be(len(others))} {count(len(others), 'other file')})" if others else ""
+        yield Note(f"this is {name}{more}: only what holds whatever its tags are is reported", first, Span(0, 0))
     rules = sorted(frozenset().union(*checked.unsettled.values()))
     if rules:
         shown = ", ".join(rules[:3])
