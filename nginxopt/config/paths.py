@@ -82,7 +82,7 @@ def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bo
         where = own if is_judged else _place(path, own, foreign)
         where.append(path)
     if not own and not errors:
-        errors += [_nothing(name, "its files are those of other programs") for name in names if isdir(name)]
+        errors += [_nothing(name, "its files do not look like those of nginx") for name in names if isdir(name)]
     return Selected(own, foreign, frozenset(path for path, is_named in files.values() if not is_named), errors)
 
 
