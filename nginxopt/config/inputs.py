@@ -10,7 +10,7 @@ from functools import partial
 from os.path import exists
 from pathlib import Path
 
-from nginxopt.config import paths, places, recognition, roots
+from nginxopt.config import paths, places, roots
 from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump, is_dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
@@ -95,6 +95,8 @@ def _outer_first(path: str) -> tuple[bool, bool, int]:
 
 
 def _is_main(path: str) -> bool:
+    from nginxopt.config import recognition  # which one file does not need
+
     try:
         return path != STDIN and recognition.is_main(DISK.read(path))
     except (OSError, ValueError, InputError):

@@ -15,7 +15,6 @@ from os.path import isdir, isfile, lexists
 from pathlib import Path
 from typing import NamedTuple
 
-from nginxopt.config import recognition
 from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.errors import InputError
 
@@ -88,6 +87,8 @@ def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bo
 
 def _place(path: str, own: list[str], foreign: list[str]) -> list[str]:
     """Return the list that a found file belongs to, by its content; what cannot be read is an error of `own`."""
+    from nginxopt.config import recognition  # which a named file does not need
+
     try:
         data = DISK.read(path)
     except (OSError, ValueError, InputError):

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
+from nginxopt import lazy
 from nginxopt.config import includes
 from nginxopt.config.filesystem import DISK, STDIN, Disk, Files, Overlay, is_descriptor
 
@@ -58,7 +58,7 @@ STOCK = frozenset(
 _TOPS = (".git", ".hg", "nginxopt.toml")
 """What the top folder of a tree has."""
 
-_SERVER = re.compile(
+_SERVER = lazy.pattern(
     r"(/(?!usr/(?:share|lib)|var/(?:lib|log|cache|run)|run)(?:[^/]+/)*(?:nginx|openresty|tengine|angie|freenginx)(?:/conf)?)/"
 )
 """A folder with the name of a server, and `conf` in it."""

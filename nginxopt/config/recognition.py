@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 
+from nginxopt import lazy
 from nginxopt.config.tokens import Token, statements
 from nginxopt.errors import InputError
 from nginxopt.facts import lexicon, vendors
@@ -23,21 +24,21 @@ _MARK = "\ufeff".encode()
 _COMMON = frozenset(["break", "if", "include", "return", "set", "user"])
 """Directives whose names are also words of other languages; they count as evidence only before a `;`."""
 
-_WORD = re.compile(rb"[^\s;{}]+")
-_NAME = re.compile(r"\w+")
-_ENDS = re.compile(rb"^(?!\s*#).*[;{}]", re.MULTILINE)
+_WORD = lazy.pattern(rb"[^\s;{}]+")
+_NAME = lazy.pattern(r"\w+")
+_ENDS = lazy.pattern(rb"^(?!\s*#).*[;{}]", re.MULTILINE)
 """A line with the end of a statement."""
 
-_TAG_LINES = re.compile(
+_TAG_LINES = lazy.pattern(
     rb"^[ \t]*(?:\{\{-?[^\n]{0,1000}?\}\}|<%[\s\S]{0,1000}?%>|[@%$]\{?\w+\}?[@%]?)[ \t\r]*$", re.MULTILINE
 )
-_HIDDEN_TAGS = re.compile(
+_HIDDEN_TAGS = lazy.pattern(
     rb"\{%[\s\S]{0,1000}?%\}|\{\#[\s\S]{0,1000}?\#\}|<%[^=][\s\S]{0,1000}?%>|\{\{-?\s*(?:if|else|end|range|with|define|/\*)[^\n]{0,1000}?\}\}"
 )
-_VALUE_TAGS = re.compile(rb"\{\{[\s\S]{0,1000}?\}\}|<%=[\s\S]{0,1000}?%>|\{!![\s\S]{0,1000}?!!\}")
+_VALUE_TAGS = lazy.pattern(rb"\{\{[\s\S]{0,1000}?\}\}|<%=[\s\S]{0,1000}?%>|\{!![\s\S]{0,1000}?!!\}")
 """Tags of templates: alone in a line, without a text of their own, and in place of a text."""
 
-_MAIN = re.compile(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
+_MAIN = lazy.pattern(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
 
 _VENDORS = (vendors.OLDER, vendors.PLUS, vendors.ANGIE, vendors.MODULES)
 

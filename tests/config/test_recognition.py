@@ -24,7 +24,7 @@ NGINX = {
     "Angie": "api /status/;\nacme_client a https://example.com;\n",
     "Lua": "content_by_lua_block {\n    ngx.say('a')\n}\n",
     "Brotli": "brotli_static on;\n",
-    "Jinja": "{% if tls %}\nserver {\n    listen {{ port }};\n{% for x in y %}\n{{ x }}\n{% endfor %}\n}\n{% endif %}\n",
+    "Jinja": "{% if tls %}\nserver {\n    listen {{ port }};\n{% for x in y %}\n{{ x }}\n{% endfor %}}\n{% endif %}\n",
     "Jinja with braces in branches": "{% if a %}\nserver {\n{% else %}\nserver {\n{% endif %}\n  listen 80;\n}\n",
     "ERB": "<% if @tls -%>\nupstream a {\n<% @servers.each do |s| -%>\n  server <%= s %>;\n<% end -%>\n}\n<% end -%>\n",
     "Go": "{{ range $host := .Hosts }}\nserver {\n    server_name {{ $host }};\n}\n{{ end }}\n",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from nginxopt import _native
 from nginxopt.config import Directive, Token
+from nginxopt.records import record
 from nginxopt.semantics import locations
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level
@@ -17,7 +17,7 @@ Found = Iterator[tuple[Directive, str]]
 _MATCHES = ("~", "~*", "!~", "!~*")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RefusedPattern:
     """A pattern that no PCRE compiles: its directive, its word, its text in that word, and the error of PCRE."""
 

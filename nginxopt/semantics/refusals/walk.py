@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.semantics import directives
 from nginxopt.semantics.commands import TOGETHER, Declared, declared, place
 from nginxopt.semantics.inherit import Level
@@ -52,7 +52,7 @@ class RefusalStage(Enum):
     PATTERN = "when PCRE compiles it"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Refusal:
     """A fault for which nginx does not start.
 
