@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nginxopt.config.filesystem import DISK, STDIN
+from nginxopt.config.places import leads_to_installed
 from nginxopt.errors import InputError
 
 SUFFIXES = (".conf", ".nginx", ".ngx", ".vhost")
@@ -129,7 +130,7 @@ def _folder(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator
     inside = list(_walk(name, errors))
     kept = [path for path in inside if not excludes(path)]
     if not kept:
-        expected = f"expected files named *{', *'.join(SUFFIXES)}"
+        expected = f"expected files named *{', *'.join(SUFFIXES)}, or templates and parts of them"
         errors.append(_nothing(name, "all its configuration files are excluded" if inside else expected))
     yield from kept
 
@@ -164,7 +165,12 @@ def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
 
 def _is_configuration(folder: Path, name: str) -> bool:
     suffix = Path(name).suffix
-    if name.startswith(".") or name.endswith("~") or not isfile(folder / name):
+    if (
+        name.startswith(".")
+        or name.endswith("~")
+        or not isfile(folder / name)
+        or leads_to_installed(str(folder / name))
+    ):
         return False
     where = folder.absolute().name
     if where in SITES:

@@ -112,6 +112,7 @@ class Tree(Disk):
         self._names = names
         folders = _stated if stated is None else stated
         self._stated = {os.path.normpath(installed): folder for installed, folder in folders.items()}
+        self._led_out: set[str] = set()
         self._known: dict[str, list[str] | None] = {}
 
     @cached_property
@@ -125,14 +126,10 @@ class Tree(Disk):
         return _is_installed(self._folder)
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file. Raises `OSError`, also for a link out of a copy to what is installed here."""
-        if (
-            os.path.islink(path)
-            and not self.is_installed
-            and _is_installed(os.path.realpath(path))
-            and not self.has(path)
-        ):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        """Return the bytes of a file. Raises `OSError`, also for a link out of the tree to what is installed here."""
+        is_led_out = not self.is_installed and leads_to_installed(path) and not self.has(path)
+        if is_led_out or path in self._led_out:
+            raise PermissionError(errno.EACCES, "leads out of the tree", path)
         return super().read(path)
 
     def matches(self, prefix: str, name: str) -> list[str]:
@@ -172,10 +169,11 @@ class Tree(Disk):
 
     def _sought(self, name: str) -> list[str] | None:
         for folder, rest in self._places(name):
-            paths = self._unlinked(includes.matches(folder, rest))
-            inside = [path for path in paths if os.path.lexists(path) and self.has(path)]
-            if inside:
-                return inside
+            paths = [path for path in self._unlinked(includes.matches(folder, rest)) if os.path.lexists(path)]
+            led_out = [path for path in paths if not self.has(path)]
+            if len(led_out) < len(paths):
+                self._led_out |= set(led_out)
+                return paths
         home = self._place(name)
         if home is None:
             return None
@@ -276,6 +274,11 @@ def _is_installed(path: str) -> bool:
     names = ((os.path.abspath(path), place) for place in INSTALLED)
     real = ((os.path.realpath(path), os.path.realpath(place)) for place in INSTALLED)
     return any(_is_below(name, place) for name, place in (*names, *real))
+
+
+def leads_to_installed(path: str) -> bool:
+    """Return whether a file is a link to what this machine has installed, from a folder that is not installed."""
+    return os.path.islink(path) and _is_installed(os.path.realpath(path)) and not _is_installed(os.path.dirname(path))
 
 
 def _is_below(path: str, folder: str) -> bool:

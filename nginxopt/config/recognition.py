@@ -30,7 +30,7 @@ _ENDS = lazy.pattern(rb"^(?!\s*#).*[;{}]", re.MULTILINE)
 """A line with the end of a statement."""
 
 _TAG_LINES = lazy.pattern(
-    rb"^[ \t]*(?:\{\{-?[^\n]{0,1000}?\}\}|<%[\s\S]{0,1000}?%>|[@%$]\{?\w+\}?[@%]?)[ \t\r]*$", re.MULTILINE
+    rb"^[ \t]*(?:\{\{-?[^\n]{0,1000}?\}\}|<%[\s\S]{0,1000}?%>|[@%$]\{?\w+\}?[@%]?);?[ \t\r]*$", re.MULTILINE
 )
 _HIDDEN_TAGS = lazy.pattern(
     rb"\{%[\s\S]{0,1000}?%\}|\{\#[\s\S]{0,1000}?\#\}|<%[^=][\s\S]{0,1000}?%>|\{\{-?\s*(?:if|else|end|range|with|define|/\*)[^\n]{0,1000}?\}\}"

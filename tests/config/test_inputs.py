@@ -97,7 +97,7 @@ def test_names_with_nothing_in_them() -> None:
     assert named == []
     assert shown(errors) == ["a: no configuration found", "b: no configuration found"]
     assert [error.hint for error in errors] == [
-        "expected files named *.conf, *.nginx, *.vhost",
+        "expected files named *.conf, *.nginx, *.ngx, *.vhost, or templates and parts of them",
         "all its configuration files are excluded",
     ]
     assert {error.exit_code for error in errors} == {3}
