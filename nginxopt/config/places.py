@@ -35,7 +35,7 @@ from nginxopt.config.filesystem import DISK, STDIN, Disk, Files, Overlay, is_des
 
 # ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH114, PTH115, PTH118, PTH120 - paths are text here, as nginx has them
 
-INSTALLED = (
+INSTALLED: tuple[str, ...] = (
     "/etc/nginx",
     "/usr/local/nginx/conf",
     "/usr/local/etc/nginx",

@@ -213,11 +213,11 @@ def test_a_configuration_in_its_own_place(machine: Path) -> None:
     assert not any(is_of_machine(config, include) for include in config.includes)
 
 
-def test_a_repository_that_is_linked_into_its_place(machine: Path) -> None:
+def test_a_repository_that_is_linked_into_its_place(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the installed folder is a link to the repository, the paths of this machine are right."""
     repo = plant({"nginx.conf": "include OUT/own.conf;", "own.conf": ""}, machine)
     (machine.parent / "linked").symlink_to(repo)
-    places.INSTALLED = (str(machine.parent / "linked"), str(machine))
+    monkeypatch.setattr(places, "INSTALLED", (str(machine.parent / "linked"), str(machine)))
     (repo / "nginx.conf").write_text(f"include {machine}/own.conf;")
     config = load(repo / "nginx.conf", missing_ok=True)
     assert [file.path for file in config.files[1:]] == [f"{machine}/own.conf"]
