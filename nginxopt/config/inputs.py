@@ -10,7 +10,7 @@ from functools import partial
 from os.path import exists
 from pathlib import Path
 
-from nginxopt.config import paths, places, roots
+from nginxopt.config import includes, paths, places, roots
 from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump, is_dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
@@ -65,9 +65,9 @@ def read(
 ) -> Inputs:
     """Read the configurations of `names`, which may be anything that `nginxopt.config.paths.named` accepts.
 
-    Relative includes start from `InputOptions.prefix`. Without it they start from the folder of the file, or from the
-    nearest folder above it with an `nginx.conf` if more of them exist there. A file with the output of `nginx -T` is
-    read as the configuration in it. Raises `UsageError` for an unknown context.
+    Relative includes start from `InputOptions.prefix`. Without it they start from the folder of the file, or from one
+    above it if more of them exist there: see `_above`. A file with the output of `nginx -T` is read as the
+    configuration in it. Raises `UsageError` for an unknown context.
     """
     options = options or InputOptions()
     selected = paths.select(names, excludes, by_content=options.by_content)
@@ -190,22 +190,33 @@ def alone(
         roots=roots.around(name) if inside is None else inside,
     )
     config = load(prefix=options.prefix)
-    above = _above(name) if options.prefix is None else None
-    if above is None or not any(_is_open(config, include) for include in config.includes):
+    names = [str(include.args[0]) for include in config.includes if _is_open(config, include)]
+    above = _above(name, names) if names and options.prefix is None else None
+    if above is None:
         return config
     other = load(prefix=above)
     return other if len(other.files) > len(config.files) else config
 
 
-def _above(name: str) -> str | None:
-    """Return the nearest folder above that of a file with an `nginx.conf`; None if the file's own folder has one."""
+def _above(name: str, names: Sequence[str]) -> str | None:
+    """Return the folder above that of a file from which its relative includes may start; None for its own folder.
+
+    This is the nearest one with an `nginx.conf`, or else the nearest one in the tree that has one of `names`.
+    """
     folder = Path(name).absolute().parent
     if exists(folder / _MAIN):
         return None
-    nearest = next((parent for parent in folder.parents if exists(parent / _MAIN)), None)
+    nearest = next((str(parent) for parent in folder.parents if exists(parent / _MAIN)), None)
+    if nearest is None:
+        above = places.above(str(folder))[1:]
+        nearest = next((parent for parent in above if any(_is_there(parent, path) for path in names)), None)
     if nearest is None:
         return None
-    return str(nearest) if Path(name).is_absolute() else os.path.relpath(nearest)
+    return nearest if Path(name).is_absolute() else os.path.relpath(nearest)
+
+
+def _is_there(folder: str, name: str) -> bool:
+    return any(exists(path) for path in includes.matches(folder, name))
 
 
 def _is_open(config: Config, include: Directive) -> bool:

@@ -237,7 +237,7 @@ class Tree(Disk):
     @cached_property
     def _above(self) -> tuple[str, ...]:
         """The folder of the main file and those above it in its tree, the nearest first, named as the main file is."""
-        return _folders(self._folder)
+        return above(self._folder)
 
     @cached_property
     def _home(self) -> str:
@@ -258,14 +258,14 @@ class Tree(Disk):
         return next((file for file in found if os.path.isfile(file) and self.has(file)), path)
 
 
-def _folders(folder: str) -> tuple[str, ...]:
+def above(folder: str) -> tuple[str, ...]:
     """Return a folder and those above it in its tree, relative to the working directory if the folder is."""
-    above = [os.path.abspath(folder)]
-    while os.path.dirname(above[-1]) not in ("/", above[-1]):  # the root has all trees
-        above.append(os.path.dirname(above[-1]))
-    tops = (index for index, name in enumerate(above) if any(os.path.exists(f"{name}/{top}") for top in _TOPS))
-    homes = (index for index, name in enumerate(above) if os.path.exists(f"{name}/{MAIN}"))
-    inside = above[: next(tops, next(homes, 0)) + 1]
+    names = [os.path.abspath(folder)]
+    while os.path.dirname(names[-1]) not in ("/", names[-1]):  # the root has all trees
+        names.append(os.path.dirname(names[-1]))
+    tops = (index for index, name in enumerate(names) if any(os.path.exists(f"{name}/{top}") for top in _TOPS))
+    homes = (index for index, name in enumerate(names) if os.path.exists(f"{name}/{MAIN}"))
+    inside = names[: next(tops, next(homes, 0)) + 1]
     return tuple(inside) if folder.startswith("/") else tuple(map(os.path.relpath, inside))
 
 

@@ -183,6 +183,12 @@ def test_the_prefix_of_a_fragment() -> None:
     assert config.files[1].path == "etc/conf/d/snippets/s.conf"
     (config,) = read(["etc/conf/d/f.conf"], InputOptions(prefix="etc")).configs
     assert config.files[1].path == "etc/snippets/s.conf"
+    write(third__a__b="include snippets/s.conf;", third__snippets__s="listen 80;")
+    (config,) = read(["third/a/b.conf"]).configs
+    assert len(config.files) == 1  # no tree ends there
+    Path("third/.git").touch()
+    (config,) = read(["third/a/b.conf"]).configs
+    assert [file.path for file in config.files] == ["third/a/b.conf", "third/snippets/s.conf"]
     write(other__conf__g="include snippets/s.conf;")
     (config,) = read(["other/conf/g.conf"]).configs
     assert (len(config.files), config.prefix) == (1, "other/conf")
