@@ -219,10 +219,7 @@ class Tree(Disk):
 
     def _prefixes(self, path: str) -> Iterator[str]:
         """Yield the own prefixes that a path is below, the most likely first."""
-        yield from (folder for folder in INSTALLED if _is_below(path, folder))
-        server = _SERVER.match(path)
-        if server and server[1] not in INSTALLED:
-            yield server[1]
+        yield from _prefixes(path)
         if self._common is not None and _is_below(path, self._common):
             yield self._common
 
@@ -274,6 +271,19 @@ def _is_installed(path: str) -> bool:
     names = ((os.path.abspath(path), place) for place in INSTALLED)
     real = ((os.path.realpath(path), os.path.realpath(place)) for place in INSTALLED)
     return any(_is_below(name, place) for name, place in (*names, *real))
+
+
+def own_prefix(names: Iterable[str]) -> str:
+    """Return the own prefix that the includes of a main file show; `/etc/nginx` if they show none."""
+    return next((prefix for name in names for prefix in _prefixes(os.path.normpath(name))), INSTALLED[0])
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """Yield the folders of packages that a path is below, and the one with the name of a server."""
+    yield from (folder for folder in INSTALLED if _is_below(path, folder))
+    server = _SERVER.match(path)
+    if server and server[1] not in INSTALLED:
+        yield server[1]
 
 
 def leads_to_installed(path: str) -> bool:
