@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, stdout
+from nginxopt.cli import hosts, options, stdout
 from nginxopt.errors import InputError, status_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from nginxopt.config import Config, Directive, Token
     from nginxopt.config.inputs import Inputs
+    from nginxopt.lint.hosted import HostRefusal, Unread
     from nginxopt.semantics.refusals import Refusal
+    from nginxopt.system.host import Host
     from nginxopt.version import Version
 
 _EXAMPLES = """\b
@@ -24,10 +26,13 @@ Examples:
   nginxopt check nginx.conf --target-version 1.24       ... for another release
   nginxopt check conf.d/*.conf --context http           fragments, as far as they go
   nginxopt check - < nginx.conf
+  nginxopt check rootfs/etc/nginx/nginx.conf --root rootfs
+                                                        ... and the files and certificates of a container
   validate: nginxopt check %s                           in a task of Ansible
 
 \b
-Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 unreadable input.
+Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 unreadable input,
+4 cryptography is missing (--host, --root).
 """
 
 
@@ -37,6 +42,8 @@ Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 u
 @options.CONTEXT
 @options.PREFIX
 @options.STDIN_FILENAME
+@options.HOST
+@options.ROOT
 @options.QUIET
 def command(
     paths: tuple[str, ...],
@@ -44,13 +51,15 @@ def command(
     context: str | None,
     prefix: str | None,
     stdin_filename: str | None,
+    with_host: bool,
+    machine_root: str | None,
     quiet: bool,
 ) -> int:
     """Find all that nginx refuses for the text alone, as an offline nginx -t that does not stop at the first fault.
 
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
-    input. Files, names, certificates and the modules of a build are not looked at. Of the settings, only [include] is
-    read.
+    input. Files, names and certificates are looked at with --host or --root, the modules of a build are not. Of the
+    settings, only [include] is read.
     """
     from nginxopt.config import inputs, places
     from nginxopt.config.filesystem import STDIN
@@ -59,13 +68,20 @@ def command(
 
     options.refuse_stdin_filename(stdin_filename, paths)
     places.state(settings.includes())
-    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)
+    options.refuse_two_machines(with_host, machine_root)
+    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=hosts.files(machine_root))
     read = inputs.read(paths, how)
     errors = list(read.errors)
-    found = [*_found(read.configs, target_version or ASSUMED, errors)]
+    found: list[Refusal | HostRefusal] = [*_found(read.configs, target_version or ASSUMED, errors)]
+    notes = [note for config in read.configs for note in _notes(config)]
+    if (host := hosts.of(read.configs, with_host, machine_root)) is not None:
+        for config in read.configs:
+            refused, unread = _on_host(config, target_version or ASSUMED, host)
+            found += refused
+            notes += [_line(each.directive, each.word, f"note: {each.what}, so it is not checked") for each in unread]
     if not quiet:
         stdout.write_lines([f"{_line(refusal.directive, refusal.word, refusal.message)}\n" for refusal in found])
-        for note in dict.fromkeys([*(note for config in read.configs for note in _notes(config)), *_skipped(read)]):
+        for note in dict.fromkeys([*notes, *_skipped(read)]):
             click.echo(note, err=True)
     for error in errors:
         click.echo(error.render(), err=True)
@@ -88,6 +104,15 @@ def _refusals(config: Config, target: Version) -> list[Refusal]:
     from nginxopt.semantics.refusals import refusals
 
     return [*refusals(levels(config, target), target)]
+
+
+def _on_host(config: Config, target: Version, host: Host) -> tuple[Iterable[HostRefusal], Iterable[Unread]]:
+    """Return what nginx refuses on a machine, and what could not be looked at there."""
+    from nginxopt.lint import Model
+    from nginxopt.lint.hosted import refusals, unread
+
+    model = Model(config, target, host)
+    return refusals(model), unread(model)
 
 
 def _notes(config: Config) -> Iterator[str]:

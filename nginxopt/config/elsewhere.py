@@ -22,6 +22,7 @@ from nginxopt.config import places
 from nginxopt.config.dump import is_dump, is_whole_dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.config.places import tree
+from nginxopt.config.rooted import rooted
 
 if TYPE_CHECKING:
     from nginxopt.config.configuration import Config
@@ -39,7 +40,9 @@ def may_read_more(config: Config, include: Directive) -> bool:
     if is_whole_dump(config.origin):
         return False
     if not files:
-        return not _is_installed(config) or not has_folder(config.prefix, name)
+        root = rooted(config.origin)
+        here = name if root is None else root.here(name)
+        return not _is_installed(config) or not has_folder(config.prefix, here)
     if is_dump(config.origin) or _is_installed(config):
         return False
     if is_moved(config, include):
@@ -68,7 +71,10 @@ def _is_in_tree(config: Config, path: str) -> bool:
 
 
 def _is_installed(config: Config) -> bool:
-    """Return whether a configuration on the disk is where this machine's nginx reads it."""
+    """Return whether a configuration on the disk is where the nginx of this machine, or of a tree, reads it."""
+    root = rooted(config.origin)
+    if root is not None:
+        return root.has(config.main.path)
     return not is_dump(config.origin) and _folder(config.main.path) in places.INSTALLED
 
 

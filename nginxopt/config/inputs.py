@@ -51,6 +51,7 @@ class InputOptions:
         stdin_name: The name of standard input in messages.
         templates: Whether to read templates, in all their readings, instead of refusing them.
         by_content: Whether files that are named are skipped, too, if they are those of other programs.
+        files: The storage of the files.
     """
 
     prefix: str | None = None
@@ -58,6 +59,7 @@ class InputOptions:
     stdin_name: str = STDIN
     templates: bool = False
     by_content: bool = False
+    files: Files = DISK
 
 
 def read(
@@ -75,14 +77,15 @@ def read(
     for path in sorted(selected.files, key=_outer_first) if len(selected.files) > 1 else selected.files:
         reading.read(path)
     configs = tuple(config for path in selected.files for config in reading.roots(path))
-    read = {DISK.identity(file.path) for config in configs if not is_dump(config.origin) for file in config.files}
+    identity = options.files.identity
+    read = {identity(file.path) for config in configs if not is_dump(config.origin) for file in config.files}
     told = [(path, error) for path in selected.files for error in reading.errors.get(path, ())]
     templates = [error for path, error in told if path in selected.found and isinstance(error, TemplateError)]
     errors = [error for path, error in told if not (path in selected.found and isinstance(error, TemplateError))]
     return Inputs(
         configs,
         tuple(_once([*selected.errors, *errors])),
-        tuple(path for path in selected.foreign if DISK.identity(path) not in read),
+        tuple(path for path in selected.foreign if identity(path) not in read),
         tuple(_once(templates)),
     )
 
@@ -111,15 +114,16 @@ class _Reading:
         self._configs: dict[str, Config] = {}
         self._included: set[str] = set()
         self.errors: dict[str, list[InputError]] = {}
+        self._identity = self._options.files.identity
 
     def roots(self, path: str) -> Iterator[Config]:
         """Yield the configuration at `path`, unless it could not be read or another one includes it."""
-        if path in self._configs and DISK.identity(path) not in self._included:
+        if path in self._configs and self._identity(path) not in self._included:
             yield self._configs[path]
 
     def read(self, path: str) -> None:
         """Read the file at `path`, unless an earlier configuration includes it."""
-        if DISK.identity(path) in self._included:
+        if self._identity(path) in self._included:
             return
         try:
             config = limited(lambda: self._config(path), path=path)
@@ -133,15 +137,19 @@ class _Reading:
             return
         self._configs[path] = config
         if not is_dump(config.origin):
-            self._included |= {DISK.identity(file.path) for file in config.files[1:]}
+            self._included |= {self._identity(file.path) for file in config.files[1:]}
 
     def _config(self, path: str) -> Config:
         """Return the configuration at `path`, including templates if the options allow them."""
         name = self._options.stdin_name if path == STDIN else path
-        data = source(path).data
+        data = source(path, self._options.files).data
         dump = Dump.of(name, data)
         try:
-            config = alone(data, name, self._options) if dump is None else self._load_dump(path, name, dump)
+            config = (
+                alone(data, name, self._options, files=self._options.files)
+                if dump is None
+                else self._load_dump(path, name, dump)
+            )
             for file in config.files:
                 refuse_tags(file.block, names=self._options.templates and dump is None)
         except InputError as error:
@@ -155,7 +163,7 @@ class _Reading:
         """Return a configuration of which some files are templates."""
         from nginxopt.config.templates import Templates
 
-        files = places.of_main(DISK, name, self._options.prefix)
+        files = places.of_main(self._options.files, name, self._options.prefix)
         return Templates(lambda files, text: alone(text, name, self._options, files=files), files, name, data).config()
 
     def _load_dump(self, path: str, name: str, dump: Dump) -> Config:
