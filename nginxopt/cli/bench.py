@@ -173,9 +173,11 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
     fits the scheme, host and port of its URL; a path goes to the content of the site, over TLS if it is served so.
     """
     from nginxopt.bench import compare as comparison
-    from nginxopt.config import load
+    from nginxopt.config import load, places
     from nginxopt.config.reader import source
+    from nginxopt.settings import file as settings
 
+    places.state(settings.includes())
     requests = comparison.targets(source(targets))
     configs = load(before), load(after)
     call = _Call.of({**values, "inputs": (targets, *_paths(configs[0]), *_paths(configs[1]))})

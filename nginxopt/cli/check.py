@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nginxopt.config import Config, Directive, Token
+    from nginxopt.config.inputs import Inputs
     from nginxopt.lint.hosted import HostRefusal, Unread
     from nginxopt.semantics.refusals import Refusal
     from nginxopt.system.host import Host
@@ -57,14 +58,16 @@ def command(
     """Find all that nginx refuses for the text alone, as an offline nginx -t that does not stop at the first fault.
 
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
-    input. Files, names and certificates are looked at with --host or --root, the modules of a build are not. Settings
-    are not read.
+    input. Files, names and certificates are looked at with --host or --root, the modules of a build are not. Of the
+    settings, only [include] is read.
     """
-    from nginxopt.config import inputs
+    from nginxopt.config import inputs, places
     from nginxopt.config.filesystem import STDIN
+    from nginxopt.settings import file as settings
     from nginxopt.settings.target import ASSUMED
 
     options.refuse_stdin_filename(stdin_filename, paths)
+    places.state(settings.includes())
     options.refuse_two_machines(with_host, machine_root)
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=hosts.files(machine_root))
     read = inputs.read(paths, how)
@@ -78,7 +81,7 @@ def command(
             notes += [_line(each.directive, each.word, f"note: {each.what}, so it is not checked") for each in unread]
     if not quiet:
         stdout.write_lines([f"{_line(refusal.directive, refusal.word, refusal.message)}\n" for refusal in found])
-        for note in notes:
+        for note in dict.fromkeys([*notes, *_skipped(read)]):
             click.echo(note, err=True)
     for error in errors:
         click.echo(error.render(), err=True)
@@ -117,6 +120,18 @@ def _notes(config: Config) -> Iterator[str]:
     for include in config.elsewhere:
         what = "was not read" if config.is_missing(include) else "may read other files where it is installed"
         yield _line(include, include.args[0], f"note: {include.args[0]} {what}, so names may be defined there")
+
+
+def _skipped(read: Inputs) -> Iterator[str]:
+    """Yield a line for the files of other programs, and one for each template, which cannot be judged."""
+    from nginxopt.text.escape import line
+    from nginxopt.text.plural import be, count
+
+    if read.foreign:
+        many = f"{count(len(read.foreign), 'file')} that {be(len(read.foreign))} not nginx's"
+        yield line(f"note: skipped {many}, such as {read.foreign[0]}; name a file to check it")
+    for error in read.templates:
+        yield line(f"note: {error.render().splitlines()[0]}")
 
 
 def _line(directive: Directive, word: Token, message: str) -> str:

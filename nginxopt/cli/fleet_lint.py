@@ -79,11 +79,9 @@ _MOST_TOLD = 5  # hosts that cannot be read
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option(
     "--installed",
-    default="/etc/nginx",
-    show_default=True,
     type=options.DIRECTORY,
     metavar="DIR",
-    help="Directory of the main file on each host, if a tree does not show it.",
+    help="Directory of the main file on each host.  [default: as its path or its includes show, else /etc/nginx]",
 )
 @options.SELECT
 @options.IGNORE
@@ -118,7 +116,7 @@ def command(
     table: str | None,
     base: str | None,
     follows: bool,
-    installed: str,
+    installed: str | None,
     nginx: str | None,
     diff: bool,
     unsafe: bool,
@@ -182,7 +180,7 @@ def command(
         assume=assume,
         target=target.version,
         context=context,
-        installed=installed.rstrip("/") or "/",
+        installed=None if installed is None else installed.rstrip("/") or "/",
         table=None if table is None else _table(table, base, follows),
         base=base,
         follows=follows,

@@ -15,10 +15,10 @@ from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.text.plural import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from nginxopt.config.paths import Selected
     from nginxopt.format import IndentStyle
-    from nginxopt.settings.file import Settings
     from nginxopt.text import Edit, Source
 
 _EXAMPLES = """\b
@@ -36,16 +36,21 @@ as the input does (nothing is written).
 """
 
 
+_SHOWN = 3
+"""How many skipped files are named."""
+
+
 @dataclass(slots=True)
 class _Formatted:
-    """The files that were read, those that change with their edits, the errors of others, files not nginx's, and files
-    outside of the named paths that would change.
+    """The files that were read, those that change with their edits, the errors of others, files not nginx's, templates
+    that were found, and files outside of the named paths that would change.
     """
 
     read: dict[str, bytes] = field(default_factory=dict)
     changed: list[tuple[Source, tuple[Edit, ...]]] = field(default_factory=list)
     errors: list[InputError] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
+    templates: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
@@ -57,6 +62,7 @@ class _Formatted:
 @click.option("--indent-style", type=click.Choice(["space", "tab"]), help="Indent with spaces or tabs.")
 @options.ALSO
 @options.STDIN_FILENAME
+@options.BY_CONTENT
 @options.CONFIG
 @options.ISOLATED
 @options.QUIET
@@ -67,6 +73,7 @@ def command(
     indent_width: int | None,
     indent_style: str | None,
     stdin_filename: str | None,
+    by_content: bool,
     config: str | None,
     isolated: bool,
     quiet: bool,
@@ -76,6 +83,7 @@ def command(
     PATH is a file, a directory, a glob pattern, or - for standard input. Includes are not followed. Without PATH,
     format the paths in the settings, or the working directory.
     """
+    from nginxopt.config.paths import select
     from nginxopt.settings import file as settings_
 
     if "-" in paths and len(paths) > 1:
@@ -84,7 +92,8 @@ def command(
     settings = settings_.load(None, config=config, isolated=isolated)
     options.put_in_force(settings.budget)
     style = _style(settings.format, indent_width, indent_style)
-    files = _format_all(paths, settings, style, stdin_filename)
+    selected = select(paths or settings.paths or (".",), settings.excludes, by_content=by_content)
+    files = _format_all(selected, style, stdin_filename)
     writes = not (check or diff)
     if diff:
         _print_diff(files)
@@ -106,24 +115,23 @@ def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> I
     return IndentStyle(width or style.width, style.tabs if indent_style is None else indent_style == "tab")
 
 
-def _format_all(paths: Sequence[str], settings: Settings, style: IndentStyle, stdin_name: str | None) -> _Formatted:
-    """Format the files that `paths` name."""
-    from nginxopt.config.paths import named
+def _format_all(selected: Selected, style: IndentStyle, stdin_name: str | None) -> _Formatted:
+    """Format the selected files. A template that nobody has named is left."""
+    from nginxopt.config.templating import TemplateError
     from nginxopt.faults import FAULTS, internal, is_bug
     from nginxopt.format import edits
     from nginxopt.timelimit import limited
 
-    names, errors = named(paths or settings.paths or (".",), settings.excludes)
-    files = _Formatted(errors=errors)
-    for name in names:
+    files = _Formatted(errors=selected.errors, foreign=selected.foreign)
+    for name in selected.files:
         try:
             source = _source(name, stdin_name)
-            if name not in paths and _is_foreign(source.data):
-                files.foreign.append(name)
-                continue
             changes = limited(partial(edits, source, style), path=name)
         except InputError as error:
-            files.errors.append(error)
+            if isinstance(error, TemplateError) and name in selected.found:
+                files.templates.append(name)
+            else:
+                files.errors.append(error)
             continue
         except FAULTS as error:
             if not is_bug(error):
@@ -136,14 +144,6 @@ def _format_all(paths: Sequence[str], settings: Settings, style: IndentStyle, st
         elif changes:
             files.changed.append((source, changes))
     return files
-
-
-def _is_foreign(data: bytes) -> bool:
-    """Return whether a text is another program's; one of blanks and comments is nobody's."""
-    from nginxopt.semantics.recognition import looks_like_nginx
-
-    lines = (line.strip() for line in data.splitlines())
-    return not looks_like_nginx(data) and any(line and not line.startswith(b"#") for line in lines)
 
 
 def _source(name: str, stdin_name: str | None) -> Source:
@@ -181,8 +181,10 @@ def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
     """Print the files that were left out, the changed files, and the number of all; `quiet` only what was changed."""
     from nginxopt.text.escape import printable
 
-    for name in () if quiet else map(printable, files.foreign):
-        stdout.say(f"skipped {name}: it does not look like an nginx configuration; name it to format it")
+    for line in () if quiet else _skipped(files.foreign):
+        stdout.say(line)
+    if files.templates and not quiet:
+        stdout.say(f"skipped {count(len(files.templates), 'template')}, such as {printable(files.templates[0])}")
     for source, _ in files.changed if writes or not quiet else ():
         stdout.say(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}")
     for name in map(printable, files.left):
@@ -191,6 +193,18 @@ def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
         return
     if files.read or not files.errors:
         click.echo(", ".join(_counts(files, writes=writes)), err=True)
+
+
+def _skipped(foreign: list[str]) -> Iterator[str]:
+    """Yield lines about files that are not nginx's: each one, or if they are many how many they are."""
+    from nginxopt.text.escape import printable
+
+    if len(foreign) > _SHOWN:
+        what = "that do not look like nginx configurations"
+        yield f"skipped {count(len(foreign), 'file')} {what}, such as {printable(foreign[0])}; name one to format it"
+        return
+    for name in map(printable, foreign):
+        yield f"skipped {name}: it does not look like an nginx configuration; name it to format it"
 
 
 def _counts(files: _Formatted, *, writes: bool) -> Iterator[str]:

@@ -86,6 +86,7 @@ cryptography (--host) is missing, 7 a rule of your own failed, 70 nginx -t refus
 @options.PREFIX
 @options.ALSO
 @options.STDIN_FILENAME
+@options.BY_CONTENT
 @options.CONFIG
 @options.ISOLATED
 @click.option(
@@ -104,6 +105,7 @@ def command(
     context: str | None,
     prefix: str | None,
     stdin_filename: str | None,
+    by_content: bool,
     config: str | None,
     isolated: bool,
     settings_from: str | None,
@@ -132,7 +134,13 @@ def command(
     options.refuse_two_machines(with_host, machine_root)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     read = partial(
-        _read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename, root=machine_root
+        _read,
+        settings=settings,
+        prefix=prefix,
+        context=context,
+        stdin_name=call.stdin_filename,
+        by_content=by_content,
+        root=machine_root,
     )
     inputs = read(paths)
     around = _around(assume, settings)
@@ -203,16 +211,19 @@ def _read(
     prefix: str | None,
     context: str | None,
     stdin_name: str | None,
+    by_content: bool,
     root: str | None,
 ) -> Inputs:
-    from nginxopt.config import inputs
+    from nginxopt.config import inputs, places
     from nginxopt.config.filesystem import STDIN
 
+    places.state(settings.include)
     how = inputs.InputOptions(
         prefix or settings.prefix,
         lambda path: context or settings.context_of(path),
         stdin_name or STDIN,
         templates=True,
+        by_content=by_content,
         files=hosts.files(root),
     )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
@@ -236,6 +247,7 @@ def _run(
     from nginxopt.lint.check import check, check_and_fix
     from nginxopt.lint.report.model import Note
     from nginxopt.lint.report.notes import notes as notes_of
+    from nginxopt.lint.report.notes import of_inputs
 
     checked = (
         check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
@@ -249,7 +261,7 @@ def _run(
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
-    notes += notes_of(checked)
+    notes += [*notes_of(checked), *of_inputs(inputs)]
     notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:

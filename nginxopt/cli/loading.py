@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nginxopt.config import Config, File, surroundings
+from nginxopt.config import Config, File, places, surroundings
 from nginxopt.config import load as load_file
 from nginxopt.config.context import parse_context
 from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
 from nginxopt.errors import UsageError
 from nginxopt.rewrite.kinds.maps import rows
+from nginxopt.settings import file as settings
 
 if TYPE_CHECKING:
     from nginxopt.cli.call import Call
@@ -39,6 +40,7 @@ def load(call: Call) -> Loaded:
 
     The modes that work in place search for the main configuration of a fragment.
     """
+    places.state(settings.includes())
     head = rows.head(call.context)
     around: Surroundings | Alone | None = None
     if call.main is not None or call.mode in IN_PLACE or (rows.is_context(call.context) and head is None):

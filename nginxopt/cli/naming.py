@@ -21,10 +21,11 @@ def noting(command: click.Command) -> click.Command:
 
     @wraps(callback)
     def noted(*args: Any, **values: Any) -> Any:
-        from nginxopt.config import roots
+        from nginxopt.config import places, roots
         from nginxopt.system.files import DONE
 
         roots.forget()
+        places.state({})
         DONE.clear()
         roots.note(_named(click.get_current_context()))
         try:

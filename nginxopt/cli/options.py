@@ -116,6 +116,11 @@ OUTPUT = click.option("--output", type=FILE, metavar="FILE", help="Write the rep
 STDIN_FILENAME = click.option(
     "--stdin-filename", type=FILE, metavar="NAME", help="File name to report for standard input."
 )
+BY_CONTENT = click.option(
+    "--by-content",
+    is_flag=True,
+    help="Skip named files, too, that are not nginx's by their content, as in a directory: for pre-commit.",
+)
 CONFIG = click.option(
     "--config", type=FILE, metavar="FILE", help="Read settings from FILE instead of searching for them."
 )

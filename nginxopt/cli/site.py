@@ -142,11 +142,13 @@ def _address(text: str | None) -> tuple[str, int] | None:
 
 def read_config(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
     """Return the configuration that a file is part of, and what was taken as given for it."""
-    from nginxopt.config import surroundings
+    from nginxopt.config import places, surroundings
     from nginxopt.config.inputs import InputOptions, read
     from nginxopt.config.surroundings import Surroundings
+    from nginxopt.settings import file as settings
     from nginxopt.timelimit import limited
 
+    places.state(settings.includes())
     inputs = read([path], InputOptions(prefix, lambda _: context))
     if inputs.errors:
         raise inputs.errors[0]

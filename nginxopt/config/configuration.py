@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt import budget
+from nginxopt.config import places
 from nginxopt.config import roots as roots_
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.elsewhere import may_read_more
@@ -198,6 +199,7 @@ def load_text(
     stated = None if context is None else parse_context(context)
     main = guarded(parse, name, data, files, inside)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
+    files = places.of_main(files, name, None if prefix is None else base, _includes(main.block))
     reader = Reader(main, base, files, missing_ok=missing_ok, parse=parse, roots=inside)
     if includes:
         with budget.counting("matches"):
@@ -209,6 +211,11 @@ def load_text(
     read = tuple(reader.files.values())
     roots_.remember(read)
     return Config(main, read, candidates, base, tuple(reader.unread), files, inside, files_of, missing, parents)
+
+
+def _includes(block: Block) -> Iterator[str]:
+    """Yield what the includes of a file name, as far as it is read."""
+    return (str(item.args[0]) for item in block.walk() if item.name == "include" and item.block is None and item.args)
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:

@@ -5,11 +5,11 @@ the image or another role writes that folder; `include /etc/nginx/conf.d/*.conf`
 whatever the folder of that name on this one has. So an include is believed only if it is certain to read the same files
 there:
 
-- those of a dump (`nginx -T`), and of a main file in a folder of `INSTALLED`: this is the machine. Even there, a
-  wildcard without matches is believed only if its folder exists;
-- elsewhere, those of files below the folder of the main file, or below the prefix. A wildcard must match something: a
-  folder with files is where the files of this configuration are kept, so these are taken to be all. Another part fills
-  an empty one;
+- those of a dump (`nginx -T`), and of a main file in a folder of `places.INSTALLED`: this is the machine. Even there,
+  a wildcard without matches is believed only if its folder exists;
+- elsewhere, those of files below the folder of the main file, or below the prefix, and those that were found in the
+  tree around the main file (`nginxopt.config.places`). A wildcard must match something: a folder with files is where
+  the files of this configuration are kept, so these are taken to be all. Another part fills an empty one;
 - a relative path of one file that exists, wherever it leads: the file stays beside the main file.
 """
 
@@ -18,23 +18,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from nginxopt.config import places
 from nginxopt.config.dump import is_dump, is_whole_dump
 from nginxopt.config.includes import has_folder, is_pattern
+from nginxopt.config.places import tree
 from nginxopt.config.rooted import rooted
 
 if TYPE_CHECKING:
     from nginxopt.config.configuration import Config
     from nginxopt.config.tree import Directive
-
-INSTALLED = (
-    "/etc/nginx",
-    "/usr/local/nginx/conf",
-    "/usr/local/etc/nginx",
-    "/usr/local/openresty/nginx/conf",
-    "/opt/bitnami/nginx/conf",
-    "/opt/homebrew/etc/nginx",
-)
-"""The folders of main files in packages and images."""
 
 
 def may_read_more(config: Config, include: Directive) -> bool:
@@ -53,8 +45,29 @@ def may_read_more(config: Config, include: Directive) -> bool:
         return not _is_installed(config) or not has_folder(config.prefix, here)
     if is_dump(config.origin) or _is_installed(config):
         return False
+    if is_moved(config, include):
+        return not all(_is_in_tree(config, file.path) for file in files)
     is_certain = not is_pattern(name) and not os.path.isabs(name)  # noqa: PTH117 - a path is text here
     return not is_certain and not all(_is_inside(config, file.path) for file in files)
+
+
+def is_moved(config: Config, include: Directive) -> bool:
+    """Return whether the path of an include was looked for in the tree around the main file instead of as written."""
+    around = tree(config.origin)
+    return around is not None and around.installed(str(include.args[0])) is not None
+
+
+def is_of_machine(config: Config, include: Directive) -> bool:
+    """Return whether an include of a copy reads files of this machine that are not in its tree."""
+    around = tree(config.origin)
+    if around is None or around.is_installed:
+        return False
+    return any(not around.has(file.path) for file in config.included(include))
+
+
+def _is_in_tree(config: Config, path: str) -> bool:
+    around = tree(config.origin)
+    return around is not None and around.has(path)
 
 
 def _is_installed(config: Config) -> bool:
@@ -62,7 +75,7 @@ def _is_installed(config: Config) -> bool:
     root = rooted(config.origin)
     if root is not None:
         return root.has(config.main.path)
-    return not is_dump(config.origin) and _folder(config.main.path) in INSTALLED
+    return not is_dump(config.origin) and _folder(config.main.path) in places.INSTALLED
 
 
 def _is_inside(config: Config, path: str) -> bool:

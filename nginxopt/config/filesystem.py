@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
-from pathlib import Path
 from typing import IO, Protocol
 
 from nginxopt import budget
@@ -87,32 +86,6 @@ def is_descriptor(path: str) -> bool:
     return path == "/dev/stdin" or path.startswith(("/dev/fd/", "/proc/self/fd/"))
 
 
-class Moved(Disk):
-    """The files of this machine, with `folder` in place of the folder `installed`, such as `/etc/nginx`.
-
-    This resolves absolute includes of a configuration that is not installed yet: in a repository, or for an image.
-    """
-
-    def __init__(self, folder: str, installed: str) -> None:
-        self._folder = Path(folder).absolute()
-        self._installed = Path(installed)
-
-    def matches(self, prefix: str, name: str) -> list[str]:
-        """Return the paths of `include name`, with `folder` in place of `installed`."""
-        return includes.matches(*self._here(prefix, name))
-
-    def reads(self, prefix: str, name: str, path: str) -> bool:
-        """Return whether `include name` would read a file at `path`, with `folder` in place of `installed`."""
-        prefix, name = self._here(prefix, name)
-        return includes.reads(prefix, name, path)
-
-    def _here(self, prefix: str, name: str) -> tuple[str, str]:
-        path = Path(os.path.normpath(name))
-        if not path.is_relative_to(self._installed):
-            return prefix, name
-        return str(self._folder), str(path.relative_to(self._installed))
-
-
 class Overlay:
     """The files of `base`, some of them with other texts, whichever of its names a file is read by.
 
@@ -121,8 +94,13 @@ class Overlay:
     """
 
     def __init__(self, texts: Mapping[str, bytes], base: Files = DISK) -> None:
+        self._given = texts
         self._texts = {base.identity(path): text for path, text in texts.items()}
         self.base = base
+
+    def on(self, base: Files) -> Overlay:
+        """Return these texts in place of files of another storage."""
+        return Overlay(self._given, base)
 
     def read(self, path: str) -> bytes:
         """Return the text that replaces a file, otherwise its bytes in `base`."""

@@ -10,9 +10,9 @@ from functools import partial
 from os.path import exists
 from pathlib import Path
 
-from nginxopt.config import paths, roots
+from nginxopt.config import includes, paths, places, roots
 from nginxopt.config.configuration import Config, load_text
-from nginxopt.config.dump import Dump
+from nginxopt.config.dump import Dump, is_dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
 from nginxopt.config.reader import Parse, parsed, source
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
@@ -31,11 +31,14 @@ class Inputs:
     """The configurations, and an error for each file that could not be read; both in the order of the names.
 
     A named file that another one includes is part of that configuration and not a separate one. Included files that do
-    not exist are in `Config.unread`.
+    not exist are in `Config.unread`. `foreign` are the files of folders that are other programs', and `templates` has
+    an error for each template of a folder that could not be read: it may be right once it is rendered.
     """
 
     configs: tuple[Config, ...]
     errors: tuple[InputError, ...]
+    foreign: tuple[str, ...] = ()
+    templates: tuple[InputError, ...] = ()
 
 
 @record(eq=True)
@@ -47,6 +50,7 @@ class InputOptions:
         context: Returns the context of the file at a path; None to infer it.
         stdin_name: The name of standard input in messages.
         templates: Whether to read templates, in all their readings, instead of refusing them.
+        by_content: Whether files that are named are skipped, too, if they are those of other programs.
         files: The storage of the files.
     """
 
@@ -54,6 +58,7 @@ class InputOptions:
     context: Callable[[str], str | Sequence[str] | None] = lambda _: None
     stdin_name: str = STDIN
     templates: bool = False
+    by_content: bool = False
     files: Files = DISK
 
 
@@ -62,23 +67,43 @@ def read(
 ) -> Inputs:
     """Read the configurations of `names`, which may be anything that `nginxopt.config.paths.named` accepts.
 
-    Relative includes start from `InputOptions.prefix`. Without it they start from the folder of the file, or from the
-    nearest folder above it with an `nginx.conf` if more of them exist there. A file with the output of `nginx -T` is
-    read as the configuration in it. Raises `UsageError` for an unknown context.
+    Relative includes start from `InputOptions.prefix`. Without it they start from the folder of the file, or from one
+    above it if more of them exist there: see `_above`. A file with the output of `nginx -T` is read as the
+    configuration in it. Raises `UsageError` for an unknown context.
     """
-    files, errors = paths.named(names, excludes)
-    reading = _Reading(options or InputOptions())
-    for path in sorted(files, key=_outer_first):
+    options = options or InputOptions()
+    selected = paths.select(names, excludes, by_content=options.by_content)
+    reading = _Reading(options)
+    for path in sorted(selected.files, key=_outer_first) if len(selected.files) > 1 else selected.files:
         reading.read(path)
+    configs = tuple(config for path in selected.files for config in reading.roots(path))
+    identity = options.files.identity
+    read = {identity(file.path) for config in configs if not is_dump(config.origin) for file in config.files}
+    told = [(path, error) for path in selected.files for error in reading.errors.get(path, ())]
+    templates = [error for path, error in told if path in selected.found and isinstance(error, TemplateError)]
+    errors = [error for path, error in told if not (path in selected.found and isinstance(error, TemplateError))]
     return Inputs(
-        tuple(config for path in files for config in reading.roots(path)),
-        tuple(_once([*errors, *(error for path in files for error in reading.errors.get(path, ()))])),
+        configs,
+        tuple(_once([*selected.errors, *errors])),
+        tuple(path for path in selected.foreign if identity(path) not in read),
+        tuple(_once(templates)),
     )
 
 
-def _outer_first(path: str) -> tuple[bool, int]:
-    """Return a sort key that puts files that probably include others first, so that these are not read separately."""
-    return Path(path).name != _MAIN, len(Path(path).parts)
+def _outer_first(path: str) -> tuple[bool, bool, int]:
+    """Return a sort key that puts main files first, and those that probably include others, so that these are not read
+    separately.
+    """
+    return not _is_main(path), Path(path).name != _MAIN, len(Path(path).parts)
+
+
+def _is_main(path: str) -> bool:
+    from nginxopt.config import recognition  # which one file does not need
+
+    try:
+        return path != STDIN and recognition.is_main(DISK.read(path))
+    except (OSError, ValueError, InputError):
+        return False
 
 
 class _Reading:
@@ -111,7 +136,7 @@ class _Reading:
             self.errors.setdefault(path, []).append(internal(error, "the file", path=path))
             return
         self._configs[path] = config
-        if config.origin is self._options.files:
+        if not is_dump(config.origin):
             self._included |= {self._identity(file.path) for file in config.files[1:]}
 
     def _config(self, path: str) -> Config:
@@ -138,9 +163,8 @@ class _Reading:
         """Return a configuration of which some files are templates."""
         from nginxopt.config.templates import Templates
 
-        return Templates(
-            lambda files, text: alone(text, name, self._options, files=files), self._options.files, name, data
-        ).config()
+        files = places.of_main(self._options.files, name, self._options.prefix)
+        return Templates(lambda files, text: alone(text, name, self._options, files=files), files, name, data).config()
 
     def _load_dump(self, path: str, name: str, dump: Dump) -> Config:
         """Return the configuration in the output of `nginx -T`."""
@@ -174,22 +198,33 @@ def alone(
         roots=roots.around(name) if inside is None else inside,
     )
     config = load(prefix=options.prefix)
-    above = _above(name) if options.prefix is None else None
-    if above is None or not any(_is_open(config, include) for include in config.includes):
+    names = [str(include.args[0]) for include in config.includes if _is_open(config, include)]
+    above = _above(name, names) if names and options.prefix is None else None
+    if above is None:
         return config
     other = load(prefix=above)
     return other if len(other.files) > len(config.files) else config
 
 
-def _above(name: str) -> str | None:
-    """Return the nearest folder above that of a file with an `nginx.conf`; None if the file's own folder has one."""
+def _above(name: str, names: Sequence[str]) -> str | None:
+    """Return the folder above that of a file from which its relative includes may start; None for its own folder.
+
+    This is the nearest one with an `nginx.conf`, or else the nearest one in the tree that has one of `names`.
+    """
     folder = Path(name).absolute().parent
     if exists(folder / _MAIN):
         return None
-    nearest = next((parent for parent in folder.parents if exists(parent / _MAIN)), None)
+    nearest = next((str(parent) for parent in folder.parents if exists(parent / _MAIN)), None)
+    if nearest is None:
+        above = places.above(str(folder))[1:]
+        nearest = next((parent for parent in above if any(_is_there(parent, path) for path in names)), None)
     if nearest is None:
         return None
-    return str(nearest) if Path(name).is_absolute() else os.path.relpath(nearest)
+    return nearest if Path(name).is_absolute() else os.path.relpath(nearest)
+
+
+def _is_there(folder: str, name: str) -> bool:
+    return any(exists(path) for path in includes.matches(folder, name))
 
 
 def _is_open(config: Config, include: Directive) -> bool:

@@ -1,4 +1,8 @@
-"""Finds the files named on the command line: files, folders, wildcards, and standard input."""
+"""Finds the files named on the command line: files, folders, wildcards, and standard input.
+
+A file that is named is a configuration. In a folder, the name of a file says that it may be one, and its content that
+it is one (`nginxopt.config.recognition`): many programs have files named `x.conf`, and many templates end with `.j2`.
+"""
 
 # ruff: noqa: PTH112, PTH113 - for a path that cannot be checked, os.path returns False and Path raises
 
@@ -9,14 +13,22 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from os.path import isdir, isfile, lexists
 from pathlib import Path
+from typing import NamedTuple
 
 from nginxopt.config.filesystem import DISK, STDIN
+from nginxopt.config.places import leads_to_installed
 from nginxopt.errors import InputError
 
-SUFFIXES = (".conf", ".nginx", ".vhost")
+SUFFIXES = (".conf", ".nginx", ".ngx", ".vhost")
 """Suffixes of configurations in any folder."""
 
-FOLDERS = ("conf.d", "vhosts.d")
+TEMPLATES = (".template", ".j2", ".jinja", ".jinja2", ".erb", ".epp", ".tmpl", ".tpl", ".ctmpl", ".mustache", ".in")
+"""Suffixes of templates, of which those of configurations are found by their content."""
+
+PARTS = (".inc",)
+"""Suffixes of parts of configurations, which are found by their content."""
+
+FOLDERS = ("conf.d", "http.d", "nginx", "sites", "snippets", "stream.d", "vhosts", "vhosts.d")
 """Folders in which names without a suffix are configurations too."""
 
 SITES = ("sites-available", "sites-enabled")
@@ -33,6 +45,58 @@ Excludes = Callable[[str], bool]
 def nothing(_: str) -> bool:
     """Exclude no file."""
     return False
+
+
+class Selected(NamedTuple):
+    """The files that names on a command line stand for.
+
+    Attributes:
+        files: The paths of configurations, each once and in order.
+        foreign: The paths of files that are those of other programs by their content.
+        found: The paths in `files` that no name is, but a folder or a pattern has.
+        errors: An error for each name that matches nothing.
+    """
+
+    files: list[str]
+    foreign: list[str]
+    found: frozenset[str]
+    errors: list[InputError]
+
+
+def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bool = False) -> Selected:
+    """Return the configurations that `names` stand for, as `named` does, without those of other programs.
+
+    A file that is named is judged whatever it has, unless `by_content`.
+    """
+    files: dict[str, tuple[str, bool]] = {}
+    errors: list[InputError] = []
+    for name in names:
+        for path in _files(name, excludes, errors):
+            identity = DISK.identity(path)
+            is_named = path == name or files.get(identity, (path, False))[1]
+            files[identity] = files.get(identity, (path, False))[0], is_named
+    own: list[str] = []
+    foreign: list[str] = []
+    for path, is_named in files.values():
+        is_judged = path == STDIN or (is_named and not by_content)
+        where = own if is_judged else _place(path, own, foreign)
+        where.append(path)
+    if not own and not errors:
+        errors += [_nothing(name, "its files do not look like those of nginx") for name in names if isdir(name)]
+    return Selected(own, foreign, frozenset(path for path, is_named in files.values() if not is_named), errors)
+
+
+def _place(path: str, own: list[str], foreign: list[str]) -> list[str]:
+    """Return the list that a found file belongs to, by its content; what cannot be read is an error of `own`."""
+    from nginxopt.config import recognition  # which a named file does not need
+
+    try:
+        data = DISK.read(path)
+    except (OSError, ValueError, InputError):
+        return own
+    if recognition.is_empty(data):
+        return [] if Path(path).suffix in (*TEMPLATES, *PARTS) else own
+    return own if recognition.is_configuration(data) else foreign
 
 
 def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
@@ -66,11 +130,13 @@ def _folder(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator
     inside = list(_walk(name, errors))
     kept = [path for path in inside if not excludes(path)]
     if not kept:
-        reason = (
-            "all its configuration files are excluded" if inside else f"expected files named *{', *'.join(SUFFIXES)}"
-        )
-        errors.append(InputError("no configuration found", path=name, hint=reason))
+        expected = f"expected files named *{', *'.join(SUFFIXES)}, or templates and parts of them"
+        errors.append(_nothing(name, "all its configuration files are excluded" if inside else expected))
     yield from kept
+
+
+def _nothing(name: str, reason: str) -> InputError:
+    return InputError("no configuration found", path=name, hint=reason)
 
 
 def _wildcard(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
@@ -99,9 +165,14 @@ def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
 
 def _is_configuration(folder: Path, name: str) -> bool:
     suffix = Path(name).suffix
-    if name.startswith(".") or name.endswith("~") or not isfile(folder / name):
+    if (
+        name.startswith(".")
+        or name.endswith("~")
+        or not isfile(folder / name)
+        or leads_to_installed(str(folder / name))
+    ):
         return False
     where = folder.absolute().name
     if where in SITES:
         return not suffix.startswith((".dpkg-", ".rpm")) and suffix not in LEFT_BEHIND
-    return suffix in SUFFIXES or (not suffix and where in FOLDERS)
+    return suffix in (*SUFFIXES, *TEMPLATES, *PARTS) or (not suffix and where in FOLDERS)

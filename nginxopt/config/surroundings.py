@@ -12,8 +12,8 @@ from pathlib import Path
 
 from nginxopt.config import roots
 from nginxopt.config.configuration import Config, load
-from nginxopt.config.elsewhere import INSTALLED
-from nginxopt.config.filesystem import DISK, Files, Moved
+from nginxopt.config.filesystem import DISK, Files
+from nginxopt.config.places import INSTALLED, tree
 from nginxopt.config.reader import File
 from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record
@@ -96,30 +96,21 @@ def _load(main: str, files: Files) -> Config:
 def around(path: str, main: str, load: Load = _load) -> Surroundings | None:
     """Return the configuration of a main file if it includes the file at `path`; otherwise None.
 
-    The file may be included at its own path, or at the path that it will have once it is installed (`Moved`). Raises
-    `InputError` if the main file cannot be read.
+    The file may be included at its own path, or at the path that it will have once it is installed
+    (`nginxopt.config.places`). Raises `InputError` if the main file cannot be read.
     """
     config = load(main, DISK)
-    surroundings = _in(config, path)
-    if surroundings is not None or config.http is None:
-        return surroundings
-    folder = os.path.dirname(os.path.abspath(main))  # noqa: PTH100, PTH120
-    for installed in _named_folders(config, folder):
-        surroundings = _in(load(main, Moved(folder, installed)), path, installed)
-        if surroundings is not None:
-            return surroundings
-    return None
-
-
-def _in(config: Config, path: str, installed: str | None = None) -> Surroundings | None:
     try:
         file = config.file(path)
     except KeyError:
         return None
-    return Surroundings(config, file, installed) if config.http is not None and file is not config.main else None
+    if config.http is None or file is config.main:
+        return None
+    return Surroundings(config, file, _installed(config))
 
 
-def _named_folders(config: Config, folder: str) -> list[str]:
-    """Return the folders in `INSTALLED`, other than `folder`, to which absolute includes lead."""
-    names = [str(include.args[0]) for include in config.includes]
-    return [other for other in INSTALLED if other != folder and any(Path(name).is_relative_to(other) for name in names)]
+def _installed(config: Config) -> str | None:
+    """Return the folder for which one of the tree stands in absolute includes."""
+    around = tree(config.origin)
+    names = (str(include.args[0]) for include in config.includes if include.args)
+    return None if around is None else next(filter(None, map(around.installed, names)), None)

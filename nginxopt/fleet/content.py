@@ -6,20 +6,20 @@ import hashlib
 import posixpath
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
 from nginxopt import budget
 from nginxopt.config.dump import Dump
+from nginxopt.config.places import own_prefix
+from nginxopt.config.tokens import statements
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.text import Source, Span, encode
 
 MAIN = "nginx.conf"
-INSTALLED = "/etc/nginx"
-"""The folder of the main file on its host, where a tree does not show it."""
-
 _DEEPEST = 40  # links to links, as of the kernel (MAXSYMLINKS)
 
 
@@ -55,15 +55,18 @@ class Content:
             digest.update(f"{kind} {len(encode(name))} {len(data)}\n".encode() + encode(name) + data)
         return digest.hexdigest()
 
-    def dump(self, installed: str = INSTALLED) -> Dump:
+    def dump(self, installed: str | None = None) -> Dump:
         """Return the files by their names on the host, as nginx would print them.
 
-        `installed` is the folder of the main file there. Raises `InputError` if there is no main file.
+        `installed` is the folder of the main file there; by default the one that its includes show. Raises `InputError`
+        if there is no main file.
         """
         if list(self.files) == [""]:
             data = _bytes(self.files[""])
-            return Dump.of("nginx -T", data) or _joined({f"{installed}/{MAIN}": data})
+            return Dump.of("nginx -T", data) or _joined({f"{installed or _shown(data)}/{MAIN}": data})
         main = self._main()
+        part = self.files[main]
+        installed = installed or _shown(b"" if isinstance(part, Link) else part)
         whole = _resolved({_on_host(name, main, installed): part for name, part in self.files.items()})
         first = _on_host(main, main, installed)
         if first not in whole:
@@ -82,6 +85,16 @@ class Content:
             unread = next((f": {name}: {why}" for name, why in self.unread.items() if name.endswith(MAIN)), "")
             raise InputError(f"no {MAIN} in the tree{unread}")
         return min(mains, key=lambda name: (name.count("/"), name))
+
+
+def _shown(data: bytes) -> str:
+    """Return the folder of a main file on its host, by what it includes."""
+    names: list[str] = []
+    with suppress(InputError):
+        for statement in statements(Source("", data)):
+            if statement.kind == ";" and statement.words[0] == "include":
+                names += map(str, statement.words[1:2])
+    return own_prefix(names)
 
 
 def _bytes(part: bytes | Link) -> bytes:

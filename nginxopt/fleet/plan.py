@@ -10,7 +10,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nginxopt.fleet.content import INSTALLED
 from nginxopt.fleet.tables import FORMAT
 from nginxopt.lint import baseline
 from nginxopt.lint.baseline import Baseline
@@ -51,7 +50,7 @@ class FleetOptions:
         assume: The names of premises, or `stock`.
         target: The target nginx version.
         context: The context of fragments; None to infer it.
-        installed: The folder of trees on their hosts.
+        installed: The folder of trees on their hosts; None for the one that their includes show.
         table: A table of expectations that each host is to fulfil; None if there is none.
         base: The site of paths in the table.
         follows: Whether redirects are followed.
@@ -70,7 +69,7 @@ class FleetOptions:
     assume: tuple[str, ...] = ()
     target: Version = Version(1, 28, 0)  # noqa: RUF009 - it cannot be changed
     context: str | None = None
-    installed: str = INSTALLED
+    installed: str | None = None
     table: NamedText | None = None
     base: str | None = None
     follows: bool = False

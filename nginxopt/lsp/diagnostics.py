@@ -21,6 +21,7 @@ from lsprotocol.types import (
 
 from nginxopt import budget
 from nginxopt.config import Config, Source
+from nginxopt.config.templating import TemplateError
 from nginxopt.errors import InputError, InternalError, RuleError
 from nginxopt.lint import Severity, baseline, causes
 from nginxopt.lint import diagnostic as lint_
@@ -105,7 +106,9 @@ class Judges:
         judgement = self.judgement(document, is_current) if preferences.error(path) is None else None
         findings = [] if judgement is None else _findings(self._workspace, document, judgement)
         failed = [] if judgement is None else _failed_rules(document, judgement)
-        return [*_errors(document), *_broken_settings(document, preferences.error(path)), *failed, *findings]
+        is_read = judgement is not None and isinstance(document.error, TemplateError)
+        errors = [] if is_read else _errors(document)
+        return [*errors, *_broken_settings(document, preferences.error(path)), *failed, *findings]
 
     def judgement(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> Judgement | None:
         """Return the findings in the last version of a document that parses; None if no version did."""
@@ -161,7 +164,7 @@ def _errors(document: Document) -> Iterator[Diagnostic]:
     if error is None:
         return
     span = error.span or Span(0, 0)
-    is_template = error.nginx is None and error.expected is None and "template" in error.message
+    is_template = isinstance(error, TemplateError)
     severity = DiagnosticSeverity.Information if is_template else DiagnosticSeverity.Error
     yield Diagnostic(document.lines.range(span), _message(error), severity, SYNTAX, source=SOURCE)
 

@@ -6,14 +6,13 @@ To find out whether a configuration includes the file, it is read, with unsaved 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-from nginxopt import lazy
 from nginxopt.config import Config, paths, surroundings
 from nginxopt.config.filesystem import DISK
+from nginxopt.config.recognition import is_main
 from nginxopt.config.surroundings import Load
 from nginxopt.errors import InputError
 
@@ -22,8 +21,6 @@ _MOST_PATHS = 20_000
 
 MOST_ROOTS = 4
 """The maximum number of configurations in which a file is checked."""
-
-_MAIN_BLOCK = lazy.pattern(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
 
 
 def mains(folders: Iterable[str], excludes: paths.Excludes) -> list[str]:
@@ -35,7 +32,7 @@ def mains(folders: Iterable[str], excludes: paths.Excludes) -> list[str]:
 
 def _is_main(path: str) -> bool:
     try:
-        return bool(_MAIN_BLOCK.search(DISK.read(path)))
+        return is_main(DISK.read(path))
     except (OSError, ValueError):
         return False
 

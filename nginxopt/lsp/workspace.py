@@ -11,14 +11,16 @@ from urllib.parse import unquote, urlsplit
 from nginxopt.config import Config, File, load
 from nginxopt.config.filesystem import DISK, Files, Overlay
 from nginxopt.config.inputs import InputOptions, alone
+from nginxopt.config.places import Tree
+from nginxopt.config.recognition import is_configuration, looks_like_nginx
 from nginxopt.config.roots import of
+from nginxopt.config.templating import TemplateError
 from nginxopt.errors import InputError
 from nginxopt.lsp import roots
 from nginxopt.lsp.document import Document, opened
 from nginxopt.lsp.lines import Lines
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.reading import Nothing, Parser
-from nginxopt.semantics.recognition import looks_like_nginx
 from nginxopt.settings.file import Settings
 
 _NOWHERE = "/nonexistent"
@@ -105,15 +107,27 @@ class Workspace:
 
     def is_of_nginx(self, document: Document) -> bool:
         """Return whether a document is an nginx configuration, by its content or because a main file includes it."""
-        return looks_like_nginx(document.data) or self.shown(document) is not None
+        return _is_ours(document) or self.shown(document) is not None
 
     def judged(self, document: Document) -> DocumentContext | None:
         """Return the last version of a document that parses, in configurations with such versions of all open files.
 
         None if no version parsed, or if it is not an nginx configuration.
         """
+        if isinstance(document.error, TemplateError):
+            return self.rendered(document)
         good = document.good
         return self._reading(good, _good_text) if good else None
+
+    def rendered(self, document: Document) -> DocumentContext | None:
+        """Return a template as a configuration of its own, in all its readings; None if they are no configurations."""
+        settings = self.preferences.settings(document.path)
+        read = _Read(tuple(self.documents.values()), _good_text, self._parser, settings, self.folders)
+        try:
+            config = read.template(document)
+        except InputError:
+            return None
+        return DocumentContext(document, (config,), is_alone=True)
 
     def shown(self, document: Document) -> DocumentContext | None:
         """Return the current document in its configurations, with unreadable parts blanked out; None if it is not an
@@ -128,17 +142,24 @@ class Workspace:
         read = _Read(tuple(self.documents.values()), text, self._parser, settings, self.folders)
         itself = read.alone(document, file)
         if not document.is_file or itself.http is not None:
-            return DocumentContext(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
+            return DocumentContext(document, (itself,), is_alone=True) if _is_ours(document) else None
         configs = tuple(islice(roots.roots(document.path, self._main_files(settings), read.main), roots.MOST_ROOTS))
         if configs:
             return DocumentContext(document, configs, is_alone=False)
-        return DocumentContext(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
+        return DocumentContext(document, (itself,), is_alone=True) if _is_ours(document) else None
 
     def _main_files(self, settings: Settings) -> list[str]:
         mains = self._mains
         if mains is None:  # a local name, because another thread may reset the attribute
             mains = self._mains = roots.mains(self.folders, settings.excludes)
         return mains
+
+
+def _is_ours(document: Document) -> bool:
+    """Return whether a document is an nginx configuration by its content, which may be a template."""
+    if isinstance(document.error, TemplateError):
+        return is_configuration(document.data)
+    return looks_like_nginx(document.data)
 
 
 _Text = Callable[[Document], File | None]
@@ -174,7 +195,7 @@ class _Read:
     def main(self, path: str, files: Files) -> Config:
         """Return the configuration of a main file. Raises `InputError` if it cannot be read."""
         prefix, inside = self._settings.prefix, of(self._opened)
-        texts = Overlay(self._texts, files)
+        texts = Overlay(self._texts, self._tree(path) if files is DISK else files)
         return load(path, prefix=prefix, missing_ok=True, files=texts, parse=self._parse, roots=inside)
 
     def alone(self, document: Document, file: File) -> Config:
@@ -187,9 +208,25 @@ class _Read:
             return file if path == document.path else self._parse(path, text)
 
         try:
-            return alone(data, document.path, options, files=Overlay(self._texts), parse=parse, inside=inside)
+            texts = Overlay(self._texts, self._tree(document.path))
+            return alone(data, document.path, options, files=texts, parse=parse, inside=inside)
         except InputError:
             return alone(data, document.path, options, files=Nothing(), parse=parse, inside=inside)
+
+    def template(self, document: Document) -> Config:
+        """Return a template as a configuration of its own. Raises `InputError` if a reading of it is none."""
+        from nginxopt.config.templates import Templates
+
+        options = InputOptions(self._settings.prefix if document.is_file else _NOWHERE, self._settings.context_of)
+        path, inside = document.path, of(self._opened)
+
+        def read(files: Files, data: bytes) -> Config:
+            return alone(data, path, options, files=files, inside=inside)
+
+        return Templates(read, Overlay(self._texts, self._tree(path)), path, document.data).config()
+
+    def _tree(self, path: str) -> Tree:
+        return Tree(path, self._settings.prefix, stated=self._settings.include)
 
     def _parse(self, path: str, data: bytes) -> File:
         return self._files.get(DISK.identity(path)) or self._parser(path, data)

@@ -58,6 +58,7 @@ class Settings:
         target_version: The nginx versions that the configuration is for, oldest first; empty if not set.
         paths: The paths to check if the command line names none.
         exclude: The path patterns of files to skip.
+        include: The folders that stand for those of absolute includes, by these (`nginxopt.config.places`).
         prefix: The base of relative includes; None for the folder of the main file.
         fail_on: The lowest severity that makes the exit status 1.
         context: The context of fragments, by path pattern; the first match counts.
@@ -78,6 +79,7 @@ class Settings:
     target_version: tuple[Version, ...] = ()
     paths: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    include: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     prefix: str | None = None
     fail_on: Severity = Severity.WARNING
     context: Mapping[str, Context] = field(default_factory=lambda: MappingProxyType({}))
@@ -145,6 +147,20 @@ def rule_folders(source: Source) -> tuple[str, ...]:
     table = _table(source)
     value = None if table is None else table.table().get("rules")
     return () if value is None else _paths(value, None, Path(source.path).parent)
+
+
+def includes() -> Mapping[str, str]:
+    """Return the setting `include` of the nearest settings file, for commands that use no other setting.
+
+    It is empty if that file is another user's or cannot be read. Raises `InputError` for an invalid table.
+    """
+    try:
+        source = nearest(Path.cwd())
+        table = None if source is None else _table(source)
+    except InputError:
+        return {}
+    value = None if table is None else table.table().get("include")
+    return {} if value is None or source is None else _folders(value, None, Path(source.path).parent)
 
 
 def nearest(start: Path, top: Path | None = None) -> Source | None:
@@ -244,6 +260,14 @@ def _main(value: TomlValue, rules: Collection[str] | None, folder: Path) -> str:
 
 def _paths(value: TomlValue, _rules: Collection[str] | None, folder: Path) -> tuple[str, ...]:
     return tuple(str(folder / item.text()) for item in value.strings())
+
+
+def _folders(value: TomlValue, _rules: Collection[str] | None, folder: Path) -> Mapping[str, str]:
+    table = value.table()
+    for path, item in table.items():
+        if not path.startswith("/"):
+            raise item.error(f'"{path}" is not the path of an installed folder', expected="an absolute path")
+    return MappingProxyType({path: str(folder / item.text()) for path, item in table.items()})
 
 
 def _names(value: TomlValue, rules: Collection[str] | None, _folder: Path) -> tuple[str, ...]:
@@ -363,6 +387,7 @@ KEYS: Mapping[str, _Reader] = {
     "target-version": _versions,
     "paths": _paths,
     "exclude": _strings,
+    "include": _folders,
     "prefix": _path,
     "fail-on": _severity,
     "context": _context_by_pattern,

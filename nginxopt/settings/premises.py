@@ -56,8 +56,8 @@ WHOLE_CONFIGURATION = Premise(
 Something else may be there if
 
 - an include cannot be read, or has a wildcard that matches nothing (`include conf.d/*.conf;`);
-- an absolute include leads out of the folder of the main file (`/etc/nginx/conf.d/*.conf` for a file in a repository):
-  the files of that path on this machine are read, but other machines have others. So does a wildcard with `..`;
+- an absolute include leads out of the tree of the main file (`/srv/sites/*.conf` for a file in a repository): the files
+  of that path on this machine are read, but other machines have others. So does a wildcard with `..`;
 - the file is a fragment, which other files surround;
 - a tag of a template stands for directives.
 

@@ -54,8 +54,9 @@ def test_the_note_counts_the_includes(run: Any, tmp_path: Path) -> None:
     includes = "include a/*.conf; include b/*.conf; include /none/c/*; server { include d/*; }"
     main.write_text("include /etc/none/modules-enabled/*.conf;\n" + MAIN.replace("INCLUDE", includes))
     output = run(*LINT, str(main)).out.decode()
-    assert f"a/*.conf and 3 other includes {NOTE}" in output
+    assert f"a/*.conf and 3 other includes match no file here and {NOTE}" in output
     assert output.count(NOTE) == 1
+    assert "note /etc/none/modules-enabled/*.conf matches no file here\n" in output
 
 
 TEMPLATE = MAIN.replace("INCLUDE", "{{ extra }}")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config import elsewhere, load, load_text, may_read_more
+from nginxopt.config import load, load_text, may_read_more, places
 from nginxopt.config.dump import Dump
-from nginxopt.config.filesystem import Moved, Overlay
+from nginxopt.config.filesystem import Overlay
 from nginxopt.fleet.content import Content
 
 # What an include names, and what is there: REPO is the folder of the main file, and OTHER a folder of this machine that
@@ -52,7 +52,7 @@ def test_what_may_be_other_elsewhere(
     """Outside of a folder where nginx is installed, what matches nothing or leads out of the main file's folder."""
     name, *expected = case
     if is_installed:
-        monkeypatch.setattr(elsewhere, "INSTALLED", (str(repo),))
+        monkeypatch.setattr(places, "INSTALLED", (str(repo),))
     written = name.replace("REPO", str(repo)).replace("OTHER", str(repo.parent / "other"))
     (repo / "nginx.conf").write_text(f"http {{ include {written}; }}\n")
     config = load(repo / "nginx.conf", missing_ok=True)
@@ -74,7 +74,7 @@ def test_the_prefix_is_part_of_the_configuration(repo: Path) -> None:
 def test_a_folder_in_place_of_the_installed_one(repo: Path) -> None:
     """If the repository stands for /etc/nginx, an absolute include reads the repository's files, or may read others."""
     text = b"http { include /etc/nginx/there/*.conf; include /etc/nginx/empty/*.conf; }"
-    config = load_text(text, str(repo / "nginx.conf"), files=Moved(str(repo), "/etc/nginx"), missing_ok=True)
+    config = load_text(text, str(repo / "nginx.conf"), missing_ok=True)
     assert [may_read_more(config, include) for include in config.includes] == [False, True]
 
 

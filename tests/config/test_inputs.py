@@ -97,7 +97,7 @@ def test_names_with_nothing_in_them() -> None:
     assert named == []
     assert shown(errors) == ["a: no configuration found", "b: no configuration found"]
     assert [error.hint for error in errors] == [
-        "expected files named *.conf, *.nginx, *.vhost",
+        "expected files named *.conf, *.nginx, *.ngx, *.vhost, or templates and parts of them",
         "all its configuration files are excluded",
     ]
     assert {error.exit_code for error in errors} == {3}
@@ -151,8 +151,9 @@ def test_one_broken_file_keeps_no_other_from_being_read() -> None:
     assert shown(inputs.errors) == [
         "none.conf: cannot be read: No such file or directory",
         "d.conf:2:3: the file ends inside this quoted string",
-        "c.conf:1:8: this is a Jinja or Mustache template: check the rendered file",
     ]
+    assert shown(inputs.templates) == ["c.conf:1:8: this is a Jinja or Mustache template: check the rendered file"]
+    assert shown(read(["c.conf"]).errors) == shown(inputs.templates)
 
 
 def test_a_template_that_parses_is_refused() -> None:
@@ -182,6 +183,12 @@ def test_the_prefix_of_a_fragment() -> None:
     assert config.files[1].path == "etc/conf/d/snippets/s.conf"
     (config,) = read(["etc/conf/d/f.conf"], InputOptions(prefix="etc")).configs
     assert config.files[1].path == "etc/snippets/s.conf"
+    write(third__a__b="include snippets/s.conf;", third__snippets__s="listen 80;")
+    (config,) = read(["third/a/b.conf"]).configs
+    assert len(config.files) == 1  # no tree ends there
+    Path("third/.git").touch()
+    (config,) = read(["third/a/b.conf"]).configs
+    assert [file.path for file in config.files] == ["third/a/b.conf", "third/snippets/s.conf"]
     write(other__conf__g="include snippets/s.conf;")
     (config,) = read(["other/conf/g.conf"]).configs
     assert (len(config.files), config.prefix) == (1, "other/conf")

@@ -91,7 +91,7 @@ ELSEWHERE = {
     "nginxopt/request/outcomes.py": "kinds of steps, not directives",
     "nginxopt/request/transplant.py": "what a private nginx leaves out, or has of its own",
     "nginxopt/semantics/inherit.py": "what a file of Certbot contains",
-    "nginxopt/semantics/recognition.py": "words of other languages",
+    "nginxopt/config/recognition.py": "words of other languages",
     "nginxopt/system/nginx/permission.py": "sentences about what programs do",
     "nginxopt/verify/influences.py": "its keys are variables",
     "rust/src/prove/tables.rs": "sizes of tables, by their place in an array",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.fleet.content import Content, Link
 
@@ -21,6 +22,23 @@ def test_a_tree_is_where_its_main_file_is_installed() -> None:
     files: dict[str, bytes | Link] = {"conf/nginx.conf": b"a", "conf/conf.d/x.conf": b"b", "other": b"c"}
     assert _names(files) == ["/etc/other", "/etc/nginx/nginx.conf", "/etc/nginx/conf.d/x.conf"]
     assert "/srv/conf.d/x.conf" in _names(files, "/srv")
+
+
+@pytest.mark.parametrize(
+    ("main", "folder"),
+    [
+        (b"include /usr/local/nginx/conf/vhost/*.conf;", "/usr/local/nginx/conf"),
+        (b"http { include /usr/share/nginx/modules/*; include /srv/x/nginx/conf/a; }", "/srv/x/nginx/conf"),
+        (b"include /srv/a.conf; include b.conf;", "/etc/nginx"),
+        (b"include '/opt/nginx", "/etc/nginx"),
+    ],
+)
+def test_a_tree_is_where_its_includes_show(main: bytes, folder: str) -> None:
+    """Without a statement, the includes of the main file show its folder on the host."""
+    dump = Content({"nginx.conf": main, "vhost/a.conf": b"b;"}).dump()
+    assert [file.path for file in load_text(b"include vhost/*;", dump.main, files=dump).files[1:]] == [
+        f"{folder}/vhost/a.conf"
+    ]
 
 
 def test_a_root_file_system_keeps_its_paths() -> None:

@@ -213,6 +213,7 @@ def documents(draw: st.DrawFn) -> dict[str, object]:
         "assume": st.lists(st.sampled_from(sorted(PREMISES))),
         "paths": st.lists(WORDS),
         "exclude": st.lists(WORDS),
+        "include": st.dictionaries(WORDS.map(lambda path: f"/{path}"), WORDS),
         "prefix": WORDS,
         "main": WORDS,
         "fail-on": SEVERITIES.map(str),

@@ -251,9 +251,19 @@ def test_settings_that_name_a_missing_main_file_are_an_error(editor: Editor) -> 
         editor.diagnostics(document)
 
 
-def test_a_template_is_named(editor: Editor) -> None:
-    """A template that looks like nginx is named as one, without alarm."""
-    document = editor.open("a.conf", SITE.replace("80", "{{ port }}"))
+def test_a_template_is_checked_as_lint_does(editor: Editor) -> None:
+    """The findings of a template are those that hold whatever its tags are; it is no faulty text."""
+    text = "{% if tls %}\nserver {\n    listen {{ port }};\n    root /a;\n    root /b;\n}\n{% endif %}\n"
+    document = editor.open("site.conf.j2", text)
+    (diagnostic,) = editor.diagnostics(document)
+    assert (diagnostic.code, diagnostic.range.start.line) == ("duplicate-directive", 4)
+    assert editor.diagnostics(editor.open("b.conf", SITE.replace("80", "{{ port }}"))) == []
+    assert editor.diagnostics(editor.open("values.yml.j2", "a: {{ b }}\nserver: x\n")) == []
+
+
+def test_a_template_that_cannot_be_read_is_named(editor: Editor) -> None:
+    """A template that looks like nginx, whose readings are no configurations, is named as one, without alarm."""
+    document = editor.open("a.conf", SITE.replace("80;", "{{ port }} '"))
     (diagnostic,) = editor.diagnostics(document)
     assert diagnostic.severity == DiagnosticSeverity.Information
     assert "template" in diagnostic.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.semantics.recognition import looks_like_nginx
+from nginxopt.config.recognition import looks_like_nginx
 from tests.lsp.foreign import FOREIGN
 
 

@@ -139,7 +139,7 @@ def call(hooks: Hooks, tmp_path: Path) -> Any:
 
 def test_lint_fails_with_the_finding(call: Any) -> None:
     """A slow configuration fails and shows its finding, a fast one passes, and other files are not asked."""
-    files = {"nginx.conf": SLOW, "README.md": SLOW, "app/app.conf": SLOW}
+    files = {"nginx.conf": SLOW, "README.md": SLOW, "app/app.conf": "[app]\nname = x\n"}
     done = call("nginxopt-lint", files, FAIL_ON_INFO)
     assert "nginx.conf:5:21: info gzip-level" in done.stdout
     assert "1 finding in 1 file" in done.stdout
@@ -202,7 +202,7 @@ def test_every_hook_is_tried() -> None:
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook["id"]))
 def test_hooks_run_on_the_files_of_nginx(hook: dict[str, Any]) -> None:
-    """Each hook runs on files with the names that nginx and its packages use, and on no others."""
+    """Each hook runs on files with the names that nginx and its packages use; those that look into files on more."""
     matched = [
         "nginx.conf",
         "deploy/nginx.conf",
@@ -216,5 +216,8 @@ def test_hooks_run_on_the_files_of_nginx(hook: dict[str, Any]) -> None:
         "shop.nginx",
         "shop.vhost",
     ]
-    left = ["app.conf", "nginx/mime.types", "docs/nginx.md", "nginx.conf.j2", "nginx/Dockerfile", "engine.conf"]
+    left = ["nginx/mime.types", "docs/nginx.md", "site.yml"]
+    by_content = ["app.conf", "nginx.conf.j2", "engine.conf", "site.inc", "default.conf.template", "nginx/Dockerfile"]
+    where = matched if "--by-content" in hook["entry"] else left
+    where += by_content
     assert [path for path in [*matched, *left] if re.search(hook["files"], path)] == matched

@@ -1,0 +1,295 @@
+"""Finds the files of absolute includes of a configuration that is not where nginx reads it: a copy.
+
+A repository, an image or a backup has a folder that will be `/etc/nginx`, say, and its files include each other by the
+paths that they will have there. On this machine these paths lead to another configuration, or nowhere. So a path below
+the configuration's *own prefix* is looked for in the tree around its main file. Own prefixes are what the user states
+(`[include]` of the settings, `-p`), the folders of `INSTALLED`, folders with the name of a server such as
+`/opt/x/nginx/conf`, and the deepest folder that all absolute includes of the main file have in common, unless this
+machine has it.
+
+A configuration below one of `INSTALLED` is in its own place, and so is a file below the folder of its main file: their
+paths mean what they say. For a copy, a path below an own prefix is
+
+1. where the user says;
+2. the same path below a folder above the main file, which is a root file system (`rootfs/etc/nginx/mime.types`);
+3. the rest of the path, below the nearest folder above the main file where that exists;
+4. for a file of nginx's packages (`STOCK`), this machine's;
+5. missing. A configuration of this machine is no part of another one.
+
+A tree ends at its repository (`.git`), else at the folder with the `nginx.conf`. No path leads out of it by `..` or
+links, but into a folder that the user states. A link to a path below an own prefix, as `sites-enabled` has them, is
+followed in the tree. Other absolute paths are read as they are written.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+
+from nginxopt import lazy
+from nginxopt.config import includes
+from nginxopt.config.filesystem import DISK, STDIN, Disk, Files, Overlay, is_descriptor
+
+# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH114, PTH115, PTH118, PTH120 - paths are text here, as nginx has them
+
+INSTALLED: tuple[str, ...] = (
+    "/etc/nginx",
+    "/usr/local/nginx/conf",
+    "/usr/local/etc/nginx",
+    "/usr/local/openresty/nginx/conf",
+    "/opt/bitnami/nginx/conf",
+    "/opt/homebrew/etc/nginx",
+)
+"""The folders of main files in packages and images."""
+
+MAIN = "nginx.conf"
+
+STOCK = frozenset(
+    [
+        *("mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "proxy_params"),
+        *("koi-utf", "koi-win", "win-utf", "snippets/fastcgi-php.conf"),
+    ]
+)
+"""Files that packages install beside the main file, the same on all machines."""
+
+_TOPS = (".git", ".hg", "nginxopt.toml")
+"""What the top folder of a tree has."""
+
+_SERVER = lazy.pattern(
+    r"(/(?!usr/(?:share|lib)|var/(?:lib|log|cache|run)|run)(?:[^/]+/)*(?:nginx|openresty|tengine|angie|freenginx)(?:/conf)?)/"
+)
+"""A folder with the name of a server, and `conf` in it."""
+
+_SHORTEST = 2
+"""How many folders a common one is at least below the root."""
+
+_stated: Mapping[str, str] = MappingProxyType({})
+"""The folders that the settings name, by the folders that they stand for."""
+
+
+def state(folders: Mapping[str, str]) -> None:
+    """State which folders of this machine stand for which of installed configurations, until the next call."""
+    global _stated
+    _stated = MappingProxyType(dict(folders))
+
+
+def of_main(files: Files, main: str, prefix: str | None = None, names: Iterable[str] = ()) -> Files:
+    """Return the files of a configuration, with the disk in `files` replaced by a `Tree`.
+
+    `main` is the path of the main file, `names` is what it includes, as far as that is known, and `prefix` is the one
+    that the user states.
+    """
+    if isinstance(files, Overlay) and files.base is DISK:
+        return files.on(Tree(main, prefix, names))
+    return Tree(main, prefix, names) if files is DISK else files
+
+
+def tree(files: Files) -> Tree | None:
+    """Return the tree from which files are read; None for a dump."""
+    base = files.base if isinstance(files, Overlay) else files
+    return base if isinstance(base, Tree) else None
+
+
+class Tree(Disk):
+    """The files of this machine, as the configuration with a main file at `main` reads them; see `of_main`.
+
+    `stated` are folders by those that they stand for; by default those of `state`.
+    """
+
+    def __init__(
+        self,
+        main: str,
+        prefix: str | None = None,
+        names: Iterable[str] = (),
+        stated: Mapping[str, str] | None = None,
+    ) -> None:
+        is_file = main != STDIN and not is_descriptor(main)
+        self._folder = (os.path.dirname(main) or ".") if is_file else "."
+        self._prefix = prefix
+        self._names = names
+        folders = _stated if stated is None else stated
+        self._stated = {os.path.normpath(installed): folder for installed, folder in folders.items()}
+        self._led_out: set[str] = set()
+        self._known: dict[str, list[str] | None] = {}
+
+    @cached_property
+    def top(self) -> str:
+        """The top folder of the tree, without links."""
+        return os.path.realpath(self._above[-1])
+
+    @cached_property
+    def is_installed(self) -> bool:
+        """Whether the main file is where nginx reads it on this machine."""
+        return _is_installed(self._folder)
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file. Raises `OSError`, also for a link out of the tree to what is installed here."""
+        is_led_out = not self.is_installed and leads_to_installed(path) and not self.has(path)
+        if is_led_out or path in self._led_out:
+            raise PermissionError(errno.EACCES, "leads out of the tree", path)
+        return super().read(path)
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name`, in nginx's order."""
+        found = self._found(name)
+        return self._unlinked(includes.matches(prefix, name)) if found is None else found
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` would read a file at `path`."""
+        here = [(prefix, name)] if self._found(name) is None else self._places(name)
+        return any(includes.reads(folder, rest, path) for folder, rest in here)
+
+    def installed(self, name: str) -> str | None:
+        """Return the folder for which one of the tree stands in the path of an include; None if it is as written."""
+        if self._found(name) is None:
+            return None
+        return next(self._prefixes(os.path.normpath(name)), "/")
+
+    def has(self, path: str) -> bool:
+        """Return whether a file is in the tree, or in a folder that the user states."""
+        real = os.path.realpath(path)
+        return any(
+            _is_below(real, os.path.realpath(folder)) for folder in (self.top, *self._stated.values(), *self._own)
+        )
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        return () if self._prefix is None else (self._prefix,)
+
+    def _found(self, name: str) -> list[str] | None:
+        """Return the paths of an include for which the tree has a place; None for any other, which is as written."""
+        if not name.startswith("/"):
+            return None
+        if name not in self._known:
+            self._known[name] = self._sought(name)
+        return self._known[name]
+
+    def _sought(self, name: str) -> list[str] | None:
+        for folder, rest in self._places(name):
+            paths = [path for path in self._unlinked(includes.matches(folder, rest)) if os.path.lexists(path)]
+            led_out = [path for path in paths if not self.has(path)]
+            if len(led_out) < len(paths):
+                self._led_out |= set(led_out)
+                return paths
+        home = self._place(name)
+        if home is None:
+            return None
+        if includes.is_pattern(name):
+            return []
+        is_stock = home[1] in STOCK and os.path.exists(name) and self._stated_place(name) is None
+        return [name if is_stock else os.path.join(*home)]
+
+    def _places(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield where the file of an absolute include may be in the tree: a folder, and the name in it."""
+        path = os.path.normpath(name)
+        stated = self._stated_place(path)
+        if stated is not None:
+            yield stated
+            return
+        if self._is_as_written(path):
+            return
+        for folder in self._above:
+            yield folder, path.lstrip("/")
+        for installed in self._prefixes(path):
+            rest = os.path.relpath(path, installed)
+            if "/" in rest or not includes.is_pattern(rest):  # `*.conf` of the folder has the main file, too
+                for folder in (*self._own, *self._above):
+                    yield folder, rest
+                    yield os.path.join(folder, "nginx"), rest
+
+    def _place(self, name: str) -> tuple[str, str] | None:
+        """Return where a path below an own prefix belongs in the tree; None for any other."""
+        path = os.path.normpath(name)
+        stated = self._stated_place(path)
+        if stated is not None or self._is_as_written(path):
+            return stated
+        installed = next(self._prefixes(path), None)
+        return None if installed is None else (self._home, os.path.relpath(path, installed))
+
+    def _is_as_written(self, path: str) -> bool:
+        return self.is_installed or _is_below(path, os.path.abspath(self._folder))
+
+    def _stated_place(self, path: str) -> tuple[str, str] | None:
+        """Return where the settings say that a path is."""
+        installed = max((folder for folder in self._stated if _is_below(path, folder)), key=len, default=None)
+        return None if installed is None else (self._stated[installed], os.path.relpath(path, installed))
+
+    def _prefixes(self, path: str) -> Iterator[str]:
+        """Yield the own prefixes that a path is below, the most likely first."""
+        yield from _prefixes(path)
+        if self._common is not None and _is_below(path, self._common):
+            yield self._common
+
+    @cached_property
+    def _common(self) -> str | None:
+        """The deepest folder that the absolute includes of the main file have in common, unless this machine has it."""
+        names = (os.path.normpath(name).split("*")[0] for name in self._names if name.startswith("/"))
+        folders = {os.path.dirname(name) for name in names}
+        common = os.path.commonpath(folders) if len(folders) > 1 else "/"
+        return common if common.count("/") >= _SHORTEST and not os.path.isdir(common) else None
+
+    @cached_property
+    def _above(self) -> tuple[str, ...]:
+        """The folder of the main file and those above it in its tree, the nearest first, named as the main file is."""
+        return above(self._folder)
+
+    @cached_property
+    def _home(self) -> str:
+        """The folder that stands for the own prefix."""
+        if self._prefix is not None:
+            return self._prefix
+        return next((folder for folder in self._above if os.path.exists(os.path.join(folder, MAIN))), self._folder)
+
+    def _unlinked(self, paths: list[str]) -> list[str]:
+        """Return paths with links to what is below an own prefix replaced by where that is in the tree."""
+        return paths if self.is_installed and not self._stated else [self._led(path) for path in paths]
+
+    def _led(self, path: str) -> str:
+        target = os.readlink(path) if os.path.islink(path) else ""
+        if not target.startswith("/"):
+            return path
+        found = (os.path.join(*place) for place in self._places(target))
+        return next((file for file in found if os.path.isfile(file) and self.has(file)), path)
+
+
+def above(folder: str) -> tuple[str, ...]:
+    """Return a folder and those above it in its tree, relative to the working directory if the folder is."""
+    names = [os.path.abspath(folder)]
+    while os.path.dirname(names[-1]) not in ("/", names[-1]):  # the root has all trees
+        names.append(os.path.dirname(names[-1]))
+    tops = (index for index, name in enumerate(names) if any(os.path.exists(f"{name}/{top}") for top in _TOPS))
+    homes = (index for index, name in enumerate(names) if os.path.exists(f"{name}/{MAIN}"))
+    inside = names[: next(tops, next(homes, 0)) + 1]
+    return tuple(inside) if folder.startswith("/") else tuple(map(os.path.relpath, inside))
+
+
+def _is_installed(path: str) -> bool:
+    """Return whether a path is below one of `INSTALLED`, by its name or where its links lead."""
+    names = ((os.path.abspath(path), place) for place in INSTALLED)
+    real = ((os.path.realpath(path), os.path.realpath(place)) for place in INSTALLED)
+    return any(_is_below(name, place) for name, place in (*names, *real))
+
+
+def own_prefix(names: Iterable[str]) -> str:
+    """Return the own prefix that the includes of a main file show; `/etc/nginx` if they show none."""
+    return next((prefix for name in names for prefix in _prefixes(os.path.normpath(name))), INSTALLED[0])
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """Yield the folders of packages that a path is below, and the one with the name of a server."""
+    yield from (folder for folder in INSTALLED if _is_below(path, folder))
+    server = _SERVER.match(path)
+    if server and server[1] not in INSTALLED:
+        yield server[1]
+
+
+def leads_to_installed(path: str) -> bool:
+    """Return whether a file is a link to what this machine has installed, from a folder that is not installed."""
+    return os.path.islink(path) and _is_installed(os.path.realpath(path)) and not _is_installed(os.path.dirname(path))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
