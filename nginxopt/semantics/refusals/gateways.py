@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nginxopt import _native
 from nginxopt.config import Directive
 from nginxopt.semantics.refusals.logs import cache_of_files
 from nginxopt.semantics.refusals.reading import Setter, Stated, register
 from nginxopt.semantics.refusals.urls import parse_url
 from nginxopt.semantics.values import number, seconds, size
+from nginxopt.text import encode
 from nginxopt.version import Version
 
 SETTERS: dict[str, Setter] = {}
@@ -194,3 +196,18 @@ def _rate(stated: Stated) -> Iterator[str]:
 
 
 _EMPTY_STORE = Version(1, 23, 0)
+
+
+@register(SETTERS, "ngx_http_fastcgi_split_path_info")
+def _split_path_info(stated: Stated) -> Iterator[str]:
+    pattern = str(stated.args[0])
+    if groups(pattern) not in (2, None):
+        yield f'pattern "{pattern}" must have 2 captures'
+
+
+def groups(pattern: str) -> int | None:
+    """Return the number of groups of a pattern that capture; None if that takes more than counting."""
+    if re.search(r"\\[QE]|\(\?[|#(^a-z-]*[x|#(]|\(\*|\[\^?\]|\[:", pattern) or _native.pattern_error(encode(pattern)):
+        return None
+    bare = re.sub(r"\\.|\[\^?(?:\\.|[^\]\\])*\]", "", pattern, flags=re.DOTALL)
+    return len(re.findall(r"\((?!\?)|\(\?P?<(?![=!])|\(\?'", bare))

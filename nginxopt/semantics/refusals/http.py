@@ -346,11 +346,11 @@ def _geoip_proxy(stated: Stated) -> Iterator[str]:
 @register(SETTERS, "ngx_http_charset_map_block")
 def _charset_map(stated: Stated) -> Iterator[str]:
     first, second = (word.lower() for word in stated.args)
-    charsets = stated.reading.charsets
+    charsets = stated.reading.charsets  # nginx compares with the first only
     if first == second:
         yield f'"charset_map" between the same charsets "{stated.args[0]}" and "{stated.args[1]}"'
     elif first == "utf-8":
         yield '"charset_map" with "utf-8" charset should be given in the second column'
-    elif (first, second) in charsets or (second, first) in charsets:
+    elif charsets in ((first, second), (second, first)):
         yield f'duplicate "charset_map" between "{stated.args[0]}" and "{stated.args[1]}"'
-    charsets.add((first, second))
+    stated.reading.charsets = charsets or (first, second)

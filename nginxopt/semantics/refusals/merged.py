@@ -14,7 +14,7 @@ from nginxopt.semantics import locations
 from nginxopt.semantics.addresses import PORT, Address
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level, Setting
-from nginxopt.semantics.listens import addresses
+from nginxopt.semantics.listens import addresses, endpoints, read_listens, sockets
 from nginxopt.semantics.refusals.http import is_name_or_wildcard
 from nginxopt.semantics.refusals.reading import PAGE, ReadState
 from nginxopt.semantics.refusals.urls import parse_url
@@ -22,6 +22,9 @@ from nginxopt.semantics.values import number, size
 from nginxopt.version import Version
 
 Found = Iterator[tuple[Directive, str]]
+
+NO_SERVERS = "no servers are inside upstream"
+"""What nginx says at the end of an upstream."""
 
 _BUFFERED = ("proxy", "fastcgi", "scgi", "uwsgi")
 _SIZES = ("buffer_size", "buffers", "busy_buffers_size", "temp_file_write_size", "max_temp_file_size")
@@ -55,6 +58,7 @@ def of_file(root: Level, reading: ReadState) -> Found:
     """Yield zones without a size and thread pools that nothing declares, which nginx refuses after the file."""
     if not reading.is_whole:
         return
+    yield from _of_connections(root, reading)
     zones = {name for name, zone in reading.zones.items() if not zone.size}
     pools = {name for name, declared in reading.pools.items() if declared is None and name != "default"}
     if not zones and not pools:
@@ -69,6 +73,30 @@ def of_file(root: Level, reading: ReadState) -> Found:
                 elif word.startswith("threads=") and name in pools:
                     pools.discard(name)
                     yield directive, f'unknown thread pool "{name}"'
+
+
+def _of_connections(root: Level, reading: ReadState) -> Found:
+    """Yield fewer connections than sockets that listen (`ngx_event_init_conf`)."""
+    events = next((level for level in root.levels if level.kind == "events"), None)
+    stated = next(iter(events.own("worker_connections") if events is not None else ()), None)
+    count = number(stated.args[0]) if stated is not None and len(stated.args) == 1 else None
+    if stated is None or count is None:
+        return
+    listening = _sockets(root, reading)
+    if count < listening + 1:
+        yield stated, f"{count} worker_connections are not enough for {listening} listening sockets"
+
+
+def _sockets(root: Level, reading: ReadState) -> int:
+    """Return the number of sockets that listen."""
+    count = 0
+    for outer in root.levels:
+        servers = [level for level in outer.levels if level.kind == "server"]
+        if outer.kind == "http":
+            count += len(sockets(endpoints(read_listens(servers)).values()))
+        elif outer.kind in ("stream", "mail"):
+            count += len({address for server in servers for address in _addresses(server, reading)})
+    return count
 
 
 def _uses_zone(directive: Directive, word: str) -> bool:
@@ -94,7 +122,7 @@ def _of_upstreams(outer: Level, reading: ReadState) -> Found:
         if not servers and level.own("zone") and not reading.is_of_nginx:
             continue  # NGINX Plus adds servers later
         if not servers:
-            yield level.opener, "no servers are inside upstream"
+            yield level.opener, NO_SERVERS
         elif all("backup" in server.args for server in servers):
             yield level.opener, f'no servers in upstream "{name}"'
         elif any("resolve" in server.args for server in servers):
@@ -143,7 +171,7 @@ def _of_ports(outer: Level, names: set[str]) -> Found:
 
 
 _PASSES = group("pass") | {"tunnel_pass"}
-_WITHOUT_PORT = group("pass") - {"proxy_pass", "grpc_pass"}
+_WITHOUT_PORT = group("pass") - {"proxy_pass"}
 """Passes that have no default port."""
 
 

@@ -47,7 +47,7 @@ class ReadState:
         paths: The levels of the directories that nginx makes, by path (`ngx_add_path`).
         buffers: The parameters of buffered logs by path.
         pools: The thread pools, and those that were only named, by name.
-        charsets: The pairs of `charset_map`.
+        charsets: The pair of the first `charset_map`.
         listens: The addresses of each protocol.
         is_late: Whether a block was read after which nginx loads no more modules.
     """
@@ -61,7 +61,7 @@ class ReadState:
     paths: dict[str, tuple[str, str]] = field(default_factory=dict)
     buffers: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     pools: dict[str, Directive | None] = field(default_factory=dict)
-    charsets: set[tuple[str, str]] = field(default_factory=set)
+    charsets: tuple[str, str] | None = None
     listens: dict[tuple[str, Address], Listened] = field(default_factory=dict)
     is_late: bool = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from nginxopt.config import Directive
 from nginxopt.semantics.addresses import quad
@@ -40,6 +40,17 @@ def _of_variable(word: str) -> Iterator[str]:
         yield 'invalid variable name "$"'
 
 
+_Rows = Callable[[Stated], Iterator[tuple[Directive, str]]]
+
+
+def with_blocks(stated: Stated, rows: _Rows) -> Iterator[tuple[Directive, str]]:
+    """Yield what nginx refuses of the rows of a block: those that open a block themselves, and what `rows` does."""
+    assert stated.block is not None
+    opening = {row for row in stated.block.directives if row.block is not None}
+    yield from ((row, 'unexpected "{"') for row in opening)
+    yield from ((row, message) for row, message in rows(stated) if row not in opening)
+
+
 def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
     """`ngx_http_map`"""
     assert stated.block is not None
@@ -47,9 +58,6 @@ def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
     seen: set[str] = set()
     for row in stated.block.directives:
         key, args = str(row.name), row.args
-        if row.block is not None:
-            yield row, 'unexpected "{"'
-            continue
         if not args and key == "hostnames":
             hostnames = True
             continue

@@ -32,9 +32,9 @@ Not `http2_push`, which nginx 1.25.1 and later ignore.
 _PLAIN = ("~", "syslog:")
 """How arguments begin that have no variables: patterns, and the server of a log."""
 _FIRST = having("variables", "first")
-_PER_REQUEST = having("variables", "passed")
+PER_REQUEST = having("variables", "passed")
 """Those whose variables nginx looks up only where a server inherits them."""
-_LATER = _PER_REQUEST | having("variables", "later")
+_LATER = PER_REQUEST | having("variables", "later")
 _NAMES = having("variables", "name")
 _TABLES = ("map", "split_clients", "geo")
 _TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format")
@@ -174,7 +174,7 @@ def _uses(outer: Level, target: Version) -> _Use:
 
 def _is_looked_up(directive: Directive, level: Level) -> bool:
     """Return whether nginx looks up the variables of a directive: those of headers only where a server has them."""
-    if level.kind != "http" or directive.name not in _PER_REQUEST:
+    if level.kind != "http" or directive.name not in PER_REQUEST:
         return True
     merged = (inner for server in level.levels if server.kind == "server" for inner in server.walk())
     return any(
