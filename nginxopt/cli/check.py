@@ -9,12 +9,14 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, status_of
+from nginxopt.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nginxopt.config import Config, Directive, Token
+    from nginxopt.config import Config
     from nginxopt.semantics.refusals import Refusal
+    from nginxopt.text import Source
     from nginxopt.version import Version
 
 _EXAMPLES = """\b
@@ -26,7 +28,7 @@ Examples:
   validate: nginxopt check %s                           in a task of Ansible
 
 \b
-Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 unreadable input.
+Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 a file cannot be read.
 """
 
 
@@ -58,14 +60,36 @@ def command(
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)
     read = inputs.read(paths, how)
     errors = list(read.errors)
-    found = [*_found(read.configs, target_version or ASSUMED, errors)]
+    target = target_version or ASSUMED
+    found = [line for error in read.errors for line in _of_error(error, target)]
+    errors = [error for error in errors if not _is_refusal(error)]
+    found += [_of(refusal) for refusal in _found(read.configs, target, errors)]
     if not quiet:
-        stdout.write_lines([f"{_line(refusal.directive, refusal.word, refusal.message)}\n" for refusal in found])
+        stdout.write_lines([f"{line}\n" for line in found])
         for note in (note for config in read.configs for note in _notes(config)):
             click.echo(note, err=True)
     for error in errors:
         click.echo(error.render(), err=True)
     return status_of(errors) if errors else int(bool(found))
+
+
+def _is_refusal(error: InputError) -> bool:
+    """Return whether an error is one that nginx finds in the text: of its syntax, not of a file that is not there."""
+    return error.nginx is not None and error.source is not None and not error.nginx.startswith("open()")
+
+
+def _of_error(error: InputError, target: Version) -> Iterator[str]:
+    """Yield what nginx refuses of a file without a tree: what is before the syntax error, and that."""
+    from nginxopt.semantics.refusals import before
+
+    if not _is_refusal(error):
+        return
+    assert error.nginx is not None
+    assert error.source is not None
+    yield from map(_of, before(error, target))
+    message, _, _ = error.nginx.rpartition(f" in {error.source.path}:")
+    span = error.span or Span(0, 0)
+    yield _line(error.source, span, message or error.nginx)
 
 
 def _found(configs: Iterable[Config], target: Version, errors: list[InputError]) -> Iterator[Refusal]:
@@ -81,21 +105,26 @@ def _found(configs: Iterable[Config], target: Version, errors: list[InputError])
 
 def _refusals(config: Config, target: Version) -> list[Refusal]:
     from nginxopt.semantics import levels
-    from nginxopt.semantics.refusals import refusals
+    from nginxopt.semantics.refusals import first, refusals
 
-    return [*refusals(levels(config, target), target)]
+    return first(refusals(levels(config, target), target))
 
 
 def _notes(config: Config) -> Iterator[str]:
     """Yield a line for each include of which not all is known: names that it may define are not judged."""
     for include in config.elsewhere:
         what = "was not read" if config.is_missing(include) else "may read other files where it is installed"
-        yield _line(include, include.args[0], f"note: {include.args[0]} {what}, so names may be defined there")
+        message = f"note: {include.args[0]} {what}, so names may be defined there"
+        yield _line(include.source, include.args[0].span, message)
 
 
-def _line(directive: Directive, word: Token, message: str) -> str:
+def _of(refusal: Refusal) -> str:
+    return _line(refusal.directive.source, refusal.word.span, refusal.message)
+
+
+def _line(source: Source, span: Span, message: str) -> str:
     """Return `file:line:column: message`."""
     from nginxopt.text.escape import line
 
-    place = directive.source.position(word.span.start)
-    return line(f"{directive.source.path}:{place.line}:{place.column}: {message}")
+    place = source.position(span.start)
+    return line(f"{source.path}:{place.line}:{place.column}: {message}")

@@ -391,7 +391,7 @@ def _of_mail_tls(server: Level) -> Found:
     certificates, keys = server.setting("ssl_certificate"), server.setting("ssl_certificate_key")
     starttls = server.setting("starttls")
     if _listens_with(server, "ssl"):
-        mode, at = "listen ... ssl", server.opener
+        mode, at = "listen ... ssl", _tls_listen(server)
     elif starttls.directive is not None and starttls.value in ("on", "only"):
         mode, at = "starttls", starttls.directive
     else:
@@ -402,8 +402,14 @@ def _of_mail_tls(server: Level) -> Found:
         yield at, f'no "ssl_certificate_key" is defined for the "{mode}" directive'
     elif len(keys.directives) < len(certificates.directives) and keys.known:
         last = certificates.directives[-1]
-        message = f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}" and the "{mode}" directive'
-        yield last, message
+        yield at, f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}" and the "{mode}" directive'
+
+
+def _tls_listen(server: Level) -> Directive:
+    """Return the last `listen` of a server that has TLS, or the server."""
+    listens = [listen for listen in server.own("listen") if "ssl" in listen.args]
+    assert server.opener is not None
+    return listens[-1] if listens else server.opener
 
 
 def _is_known_port(server: Level) -> bool:
@@ -494,7 +500,8 @@ def _of_default_servers(outer: Level, servers: list[Level], reading: ReadState) 
         for server, message in _without_certificate(default[address], sharing[address], name):
             if server not in said and server.opener is not None:
                 said.add(server)
-                yield server.opener, message
+                is_at_listen = outer.kind == "stream" and reading.target < _VIRTUAL_STREAM
+                yield _tls_listen(server) if is_at_listen else server.opener, message
 
 
 def _without_certificate(default: Level, sharing: list[Level], name: str) -> Iterator[tuple[Level, str]]:

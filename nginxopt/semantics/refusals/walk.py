@@ -40,12 +40,14 @@ _COUNTING = ("events", *_PROTOCOLS)
 
 
 _NOWHERE = re.compile(
-    r"invalid server name or wildcard|no \w+_trusted_certificate for|no ssl_client_certificate|zero size"
-    r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$'
+    r"invalid server name or wildcard|\d+ worker_connections|no \w+_trusted_certificate for|no ssl_client_certificate|zero size"
+    r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$|the "none" or "blocked" referers'
+    r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
 """How messages begin with which nginx names no place."""
 _OF_ITS_OWN = re.compile(
-    r'no ("(ssl_certificate|ssl_certificate_key|listen)"|(servers|port) in upstream)|upstream ".*" may not'
+    r'no ("(ssl_certificate|ssl_certificate_key|listen|auth_http)"|(servers|port) in upstream|handler|resolver)'
+    r'|upstream ".*" may not|resolving names|unknown (mail protocol|thread pool)|"ssl_protocols" must'
 )
 """How messages begin with which nginx names the place of a directive, though it has read on."""
 
@@ -97,7 +99,7 @@ class Refusal:
     @property
     def sentence(self) -> str:
         """What nginx says, with the place that it adds: the line that it has read last, or where the directive is."""
-        if self.stage in (RefusalStage.VARIABLE, RefusalStage.EVENTS, RefusalStage.SHARED) or _NOWHERE.match(self.message):
+        if self.stage in (RefusalStage.VARIABLE, RefusalStage.EVENTS) or _NOWHERE.match(self.message):
             return self.message
         if self.ended is not None and self.stage is not RefusalStage.LOCATION and not _OF_ITS_OWN.match(self.message):
             return f"{self.message} in {self.ended.source.path}:{self.ended.source.position(self.ended.end - 1).line}"
