@@ -188,6 +188,8 @@ def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]
         ("server { fastcgi_split_path_info ^(.+)$; }", 'pattern "^(.+)$" must have 2 captures'),
         ("server { location / { grpc_pass grpc://backend; } }", 'no port in upstream "backend"'),
         ("charset_map a b { c { } }", 'unexpected "{"'),
+        ("server { valid_referers a b;\nvalid_referers server_names B; }", 'conflicting parameter "b"'),
+        ("proxy_cache weight=2;", 'zero size shared memory zone "weight=2"'),
         ("open_log_file_cache off 1m;", 'invalid "open_log_file_cache" parameter "1m"'),
         ("charset_map a utf-8 {}\ncharset_map b utf-8 {}\ncharset_map b utf-8 {}", None),
         ("server { fastcgi_split_path_info ^(?:a)[(](b)\\((c)$; }", None),

@@ -66,10 +66,11 @@ def of_file(root: Level, reading: ReadState) -> Found:
     for level in root.walk():
         for directive in level.directives if level.kind not in ROWS else ():
             for word in directive.args:
-                name = word.rpartition("=")[2]
-                if name in zones and _uses_zone(directive, word):
-                    zones.discard(name)
-                    yield directive, f'zero size shared memory zone "{name}"'
+                zone = word.removeprefix("zone=") if directive.name == "limit_req" else str(word)
+                name = word.removeprefix("threads=")
+                if zone in zones and _uses_zone(directive, word):
+                    zones.discard(zone)
+                    yield directive, f'zero size shared memory zone "{zone}"'
                 elif word.startswith("threads=") and name in pools:
                     pools.discard(name)
                     yield directive, f'unknown thread pool "{name}"'
@@ -439,7 +440,12 @@ def _of_certificates(server: Level, reading: ReadState) -> Found:
     if len(keys.directives) < len(certificates.directives):
         last = certificates.directives[-1]
         if not is_mail and last.args:
-            yield last, f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}"'
+            message = f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}"'
+            ssl = server.setting("ssl") if reading.target < _SSL_GONE else None
+            if ssl is not None and ssl.directive is not None and _is_on(ssl):
+                yield ssl.directive, f'{message} and the "ssl" directive'
+            else:
+                yield last, message
         return
     if verify.directive and verify.value in ("on", "optional"):
         client, trusted = server.setting("ssl_client_certificate"), server.setting("ssl_trusted_certificate")

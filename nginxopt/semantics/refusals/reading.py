@@ -129,6 +129,14 @@ def register(setters: dict[str, Setter], *names: str) -> Callable[[Setter], Sett
     return enter
 
 
+def before(stated: Stated) -> Iterator[Directive]:
+    """Yield the directives of the same name before one in its level."""
+    for other in stated.level.own(stated.name):
+        if other is stated.directive:
+            return
+        yield other
+
+
 def parameter(word: str, names: Mapping[str, object] | tuple[str, ...]) -> tuple[str, str] | None:
     """Split `name=value` if the name is known; None otherwise."""
     name, equals, value = word.partition("=")

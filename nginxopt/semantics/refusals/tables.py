@@ -202,7 +202,16 @@ def _is_utf8(text: str) -> bool:
     return len(decoded) >= 1
 
 
+def rows_of_types(stated: Stated) -> Iterator[tuple[Directive, str]]:
+    """`ngx_http_core_type`: any words are types."""
+    assert stated.block is not None
+    for row in stated.block.directives:
+        if row.name == "include" and len(row.args) != 1:
+            yield row, 'invalid number of arguments in "include" directive'
+
+
 BLOCKS = {
+    "ngx_http_core_types": rows_of_types,
     "ngx_http_map_block": rows_of_map,
     "ngx_stream_map_block": rows_of_map,
     "ngx_conf_split_clients_block": rows_of_split,

@@ -25,6 +25,7 @@ from nginxopt.semantics.refusals import (
     upstreams,
     zones,
 )
+from nginxopt.semantics.refusals.http import is_empty_condition
 from nginxopt.semantics.refusals.patterns import of_patterns
 from nginxopt.semantics.refusals.reading import ReadState, Setter, Stated
 from nginxopt.semantics.refusals.variables import PER_REQUEST, is_of_nginx, of_variables
@@ -50,6 +51,10 @@ _OF_ITS_OWN = re.compile(
     r'|upstream ".*" may not|resolving names|unknown (mail protocol|thread pool)|"ssl_protocols" must'
 )
 """How messages begin with which nginx names the place of a directive, though it has read on."""
+
+
+_CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
+"""How directives end whose variables nginx compiles when it merges levels (`ngx_ssl_preserve_passwords`)."""
 
 
 class RefusalStage(Enum):
@@ -174,7 +179,7 @@ def _of_protocol(level: Level, reading: ReadState) -> Iterator[Refusal]:
         for directive, message in of_variables(level, reading):
             if message.startswith("unknown"):
                 yield _refusal(directive, message, RefusalStage.VARIABLE, ended)
-            elif directive.name in PER_REQUEST:
+            elif directive.name in PER_REQUEST or directive.name.endswith(_CERTIFICATES):
                 yield _refusal(directive, message, RefusalStage.MERGE, ended)
             else:
                 yield _refusal(directive, message, RefusalStage.SETTER)
@@ -213,6 +218,9 @@ class _Open:
 
     def _of(self, directive: Directive, block: Level | None, here: Declared) -> Iterator[Refusal]:
         fault = here.fault(directive)
+        if fault is not None and fault.kind is FaultKind.ARGUMENTS and is_empty_condition(directive):
+            yield _refusal(directive, 'invalid condition ")"', RefusalStage.SETTER)
+            return
         if fault is not None and fault.kind is not FaultKind.FLAG:
             yield _refusal(directive, fault.message, RefusalStage.HANDLER)
             return

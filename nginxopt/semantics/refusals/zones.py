@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 
-from nginxopt.config import Directive
-from nginxopt.semantics.refusals.reading import PAGE, Setter, Stated, parameter, register
+from nginxopt.semantics.refusals.reading import PAGE, Setter, Stated, before, parameter, register
 from nginxopt.semantics.refusals.slots import add_path
 from nginxopt.semantics.values import milliseconds, number, seconds, size
 
@@ -113,7 +112,7 @@ def _limit_req(stated: Stated) -> Iterator[str]:
             return
     if not name:
         yield '"limit_req" must have "zone" parameter'
-    elif any(f"zone={name}" in other.args for other in _before(stated)):
+    elif any(f"zone={name}" in other.args for other in before(stated)):
         yield stated.says("is duplicate")
 
 
@@ -124,20 +123,12 @@ def _limit_conn(stated: Stated) -> Iterator[str]:
         yield message
         return
     count = number(text)
-    if any(other.args[:1] == (name,) for other in _before(stated)):
+    if any(other.args[:1] == (name,) for other in before(stated)):
         yield stated.says("is duplicate")
     elif not count:
         yield f'invalid number of connections "{text}"'
     elif count > _MOST_CONNECTIONS:
         yield f"connection limit must be less {_MOST_CONNECTIONS + 1}"
-
-
-def _before(stated: Stated) -> Iterator[Directive]:
-    """Yield the directives of that name before this one in its level."""
-    for other in stated.level.own(stated.name):
-        if other is stated.directive:
-            return
-        yield other
 
 
 @register(SETTERS, "ngx_http_file_cache_set_slot")
