@@ -89,9 +89,12 @@ def _stream_pass(stated: Stated) -> Iterator[str]:
     if "$" in address:
         return
     url = parse_url(address)
-    error = url.error or ("no port" if url.port is None else None)
-    if error is not None:
-        yield f'{error} in "{address}" of the "pass" directive'
+    if url.error is not None:
+        yield f'{url.error} in "{address}" of the "pass" directive'
+    elif not url.is_numeric:
+        yield stated.says("has no addresses")
+    elif url.port is None:
+        yield stated.says("has no port")
 
 
 @register(SETTERS, "ngx_http_proxy_store", "ngx_http_fastcgi_store", "ngx_http_scgi_store", "ngx_http_uwsgi_store")

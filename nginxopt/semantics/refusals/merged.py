@@ -26,6 +26,7 @@ Found = Iterator[tuple[Directive, str]]
 NO_SERVERS = "no servers are inside upstream"
 """What nginx says at the end of an upstream."""
 
+_DEFAULT_CONNECTIONS = 512
 _BUFFERED = ("proxy", "fastcgi", "scgi", "uwsgi")
 _SIZES = ("buffer_size", "buffers", "busy_buffers_size", "temp_file_write_size", "max_temp_file_size")
 _COMPARED = 'the maximum of the value of "{0}_buffer_size" and one of the "{0}_buffers"'
@@ -80,12 +81,14 @@ def _of_connections(root: Level, reading: ReadState) -> Found:
     """Yield fewer connections than sockets that listen (`ngx_event_init_conf`)."""
     events = next((level for level in root.levels if level.kind == "events"), None)
     stated = next(iter(events.own("worker_connections") if events is not None else ()), None)
-    count = number(stated.args[0]) if stated is not None and len(stated.args) == 1 else None
-    if stated is None or count is None:
+    if events is None or events.opener is None:
+        return
+    count = number(stated.args[0]) if stated is not None and len(stated.args) == 1 else _DEFAULT_CONNECTIONS
+    if count is None or (stated is None and not reading.listens):
         return
     listening = _sockets(root, reading)
     if count < listening + 1:
-        yield stated, f"{count} worker_connections are not enough for {listening} listening sockets"
+        yield stated or events.opener, f"{count} worker_connections are not enough for {listening} listening sockets"
 
 
 def _sockets(root: Level, reading: ReadState) -> int:

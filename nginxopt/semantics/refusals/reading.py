@@ -44,7 +44,7 @@ class ReadState:
         is_part: Whether it is a fragment that is taken as given, so that what is around it may set anything.
         zones: The zones of shared memory by name (`ngx_shared_memory_add`).
         formats: The log formats of each protocol, in lower case where nginx compares them so.
-        paths: The levels of the directories that nginx makes, by path (`ngx_add_path`).
+        paths: The levels, places and managers of the directories that nginx makes, by path (`ngx_add_path`).
         buffers: The parameters of buffered logs by path.
         pools: The thread pools, and those that were only named, by name.
         charsets: The pair of the first `charset_map`.
@@ -58,7 +58,7 @@ class ReadState:
     is_part: bool
     zones: dict[str, Zone] = field(default_factory=dict)
     formats: dict[str, set[str]] = field(default_factory=dict)
-    paths: dict[str, tuple[str, str]] = field(default_factory=dict)
+    paths: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     buffers: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     pools: dict[str, Directive | None] = field(default_factory=dict)
     charsets: tuple[str, str] | None = None

@@ -11,6 +11,7 @@ from nginxopt.version import Version
 SETTERS: dict[str, Setter] = {}
 _ACCESS = {"user", "group", "all"}
 _MOST_LEVELS = 3  # NGX_MAX_PATH_LEVEL
+_MOST_LETTERS = 10  # of the levels of a path
 
 
 @register(SETTERS, "ngx_conf_set_num_slot")
@@ -73,16 +74,20 @@ def _path(stated: Stated) -> Iterator[str]:
     levels = [number(word) for word in stated.args[1:]]
     if any(not level for level in levels):
         yield stated.says("invalid value")
-        return
-    yield from add_path(stated, str(stated.args[0]), tuple(map(str, levels)))
+    elif sum(level or 0 for level in levels) > _MOST_LETTERS:
+        yield stated.says("invalid value")
+    else:
+        yield from add_path(stated, str(stated.args[0]), tuple(map(str, levels)))
 
 
-def add_path(stated: Stated, path: str, levels: tuple[str, ...]) -> Iterator[str]:
-    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c)."""
+def add_path(stated: Stated, path: str, levels: tuple[str, ...], data: str = "") -> Iterator[str]:
+    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c); `data` names what manages it."""
     here = stated.directive.located("")[len(" in ") :]
     path = path.removesuffix("/")
-    earlier, place = stated.reading.paths.setdefault(path, (":".join(levels), here))
-    if earlier != ":".join(levels):
+    earlier, place, manager = stated.reading.paths.setdefault(path, (":".join(levels), here, data))
+    if manager != data:
+        yield f'the same path name "{path}" used in {place} and'
+    elif earlier != ":".join(levels):
         yield f'the same path name "{path}" in {place} has the different levels than'
 
 

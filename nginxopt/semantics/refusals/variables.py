@@ -8,6 +8,7 @@ variable possible.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import Directive
@@ -37,7 +38,7 @@ PER_REQUEST = having("variables", "passed")
 _LATER = PER_REQUEST | having("variables", "later")
 _NAMES = having("variables", "name")
 _TABLES = ("map", "split_clients", "geo")
-_TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format")
+_TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format") | {"sticky"}
 """The directives with variables in their first argument, in the others, as their argument; and all of them."""
 
 _IN_VALUE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|[1-9]|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
@@ -97,7 +98,16 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
 def _is_of_nginx(name: str, kind: str, target: Version) -> bool:
     if name in _PORTS and target < _SINCE_PORTS:
         return False
-    return name in _KNOWN[kind] or (name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind])
+    return name in _KNOWN[kind] or (
+        name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind] and not _is_misspelt(name, kind)
+    )
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_misspelt(name: str, kind: str) -> bool:
+    """Return whether a name with the prefix of a module is most likely that of a variable of nginx, misspelt."""
+    likely = (known for known in _KNOWN[kind] if known.startswith(_OF_MODULES) and abs(len(known) - len(name)) <= 1)
+    return any(directives.distance(name, known) == 1 for known in likely)
 
 
 def _redefined(http: Level, target: Version) -> Found:
@@ -209,6 +219,10 @@ def _of(directive: Directive) -> _Use:
         yield from _in(directive, args[1:], _IN_FORMAT)
     elif name == "if":
         yield from _in_condition(directive, args)
+    elif name == "sticky":
+        for word in args:
+            variable = word.partition("=")[2] if word.startswith(("create=", "lookup=")) else word
+            yield from _in(directive, [variable], _IN_FORMAT)
     elif (name in _NAMES or len(args) > 1) and args[:1] and args[0].startswith("$"):  # `geo $address $variable` as well
         is_named = len(args[0]) > 1
         yield directive, args[0][1:].lower() if is_named else 'invalid variable name "$"', is_named

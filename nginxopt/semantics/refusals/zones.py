@@ -166,7 +166,7 @@ def _cache_path(stated: Stated) -> Iterator[str]:
     if not name or not zone_size:
         yield f'"{stated.name}" must have "keys_zone" parameter'
         return
-    yield from add_path(stated, str(path), tuple(levels.split(":")) if levels else ())
+    yield from add_path(stated, str(path), tuple(levels.split(":")) if levels else (), stated.directive.located(""))
     for message in stated.reading.add_zone(name, zone_size, stated.module):
         yield message
         return
