@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nginxopt import _native
 from nginxopt.config import Directive
 from nginxopt.semantics.refusals.logs import cache_of_files
+from nginxopt.semantics.refusals.patterns import pattern_error
 from nginxopt.semantics.refusals.reading import Setter, Stated, register
 from nginxopt.semantics.refusals.urls import parse_url
 from nginxopt.semantics.values import number, seconds, size
@@ -210,7 +210,7 @@ def _split_path_info(stated: Stated) -> Iterator[str]:
 
 def groups(pattern: str) -> int | None:
     """Return the number of groups of a pattern that capture; None if that takes more than counting."""
-    if re.search(r"\\[QE]|\(\?[|#(^a-z-]*[x|#(]|\(\*|\[\^?\]|\[:", pattern) or _native.pattern_error(encode(pattern)):
+    if re.search(r"\\[QE]|\(\?[|#(^a-z-]*[x|#(]|\(\*|\[\^?\]|\[:", pattern) or pattern_error(encode(pattern)):
         return None
     bare = re.sub(r"\\.|\[\^?(?:\\.|[^\]\\])*\]", "", pattern, flags=re.DOTALL)
     return len(re.findall(r"\((?!\?)|\(\?P?<(?![=!])|\(\?'", bare))

@@ -119,6 +119,6 @@ def _of_rewriting(args: Sequence[Token]) -> _Taken:
 _TAKING: Mapping[str, Callable[[Sequence[Token]], _Taken]] = {
     **dict.fromkeys(("rewrite", "fastcgi_split_path_info"), _of_first),
     **dict.fromkeys(("server_name", "valid_referers"), _of_names),
-    **dict.fromkeys(("proxy_redirect", "proxy_cookie_path", "proxy_cookie_domain", "proxy_cookie_flags"), _of_rewriting),
+    **dict.fromkeys(("proxy_redirect", *map("proxy_cookie_{}".format, ("path", "domain", "flags"))), _of_rewriting),
     "if": _of_if,
 }
