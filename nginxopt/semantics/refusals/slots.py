@@ -55,6 +55,12 @@ def _buffers(stated: Stated) -> Iterator[str]:
         yield stated.says("invalid value")
 
 
+@register(SETTERS, "ngx_http_ssl_enable", "ngx_mail_ssl_enable")
+def _flag(stated: Stated) -> Iterator[str]:
+    if stated.args[0].lower() not in ("on", "off"):
+        yield f'invalid value "{stated.args[0]}" in "{stated.name}" directive, it must be "on" or "off"'
+
+
 @register(SETTERS, "ngx_conf_set_enum_slot")
 def _enum(stated: Stated) -> Iterator[str]:
     if stated.args[0].lower() not in stated.declaration.values.lower().split("|"):

@@ -33,9 +33,9 @@ Not `http2_push`, which nginx 1.25.1 and later ignore.
 _PLAIN = ("~", "syslog:")
 """How arguments begin that have no variables: patterns, and the server of a log."""
 _FIRST = having("variables", "first")
-PER_REQUEST = having("variables", "passed")
+_PER_REQUEST = having("variables", "passed")
 """Those whose variables nginx looks up only where a server inherits them."""
-_LATER = PER_REQUEST | having("variables", "later")
+_LATER = _PER_REQUEST | having("variables", "later")
 _NAMES = having("variables", "name")
 _TABLES = ("map", "split_clients", "geo")
 _TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format") | {"sticky"}
@@ -74,6 +74,14 @@ _FIXED = frozenset({
 """The variables of http's core, of all releases, that no directive may define (`ngx_http_core_variables`)."""
 _PORTS = ("request_port", "is_request_port")
 _SINCE_PORTS = Version(1, 29, 3)
+
+
+_CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
+
+
+def is_merged(name: str) -> bool:
+    """Return whether nginx compiles the variables of a directive when it merges levels, so only where a server has it."""
+    return name in _PER_REQUEST or name.endswith(_CERTIFICATES)
 
 
 def of_variables(outer: Level, reading: ReadState) -> Found:
@@ -184,7 +192,7 @@ def _uses(outer: Level, target: Version) -> _Use:
 
 def _is_looked_up(directive: Directive, level: Level) -> bool:
     """Return whether nginx looks up the variables of a directive: those of headers only where a server has them."""
-    if level.kind != "http" or directive.name not in PER_REQUEST:
+    if level.kind != "http" or not is_merged(str(directive.name)):
         return True
     merged = (inner for server in level.levels if server.kind == "server" for inner in server.walk())
     return any(

@@ -28,7 +28,7 @@ from nginxopt.semantics.refusals import (
 from nginxopt.semantics.refusals.http import is_empty_condition
 from nginxopt.semantics.refusals.patterns import of_patterns
 from nginxopt.semantics.refusals.reading import ReadState, Setter, Stated
-from nginxopt.semantics.refusals.variables import PER_REQUEST, is_of_nginx, of_variables
+from nginxopt.semantics.refusals.variables import is_merged, is_of_nginx, of_variables
 from nginxopt.version import Version
 
 SETTERS: dict[str, Setter] = {}
@@ -46,15 +46,13 @@ _NOWHERE = re.compile(
     r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
 """How messages begin with which nginx names no place."""
+_COMPILED = re.compile(r"invalid variable name$|the closing bracket in ")
+"""What nginx says of a `$` (`ngx_http_script_compile`)."""
 _OF_ITS_OWN = re.compile(
     r'no ("(ssl_certificate|ssl_certificate_key|listen|auth_http)"|(servers|port) in upstream|handler|resolver)'
     r'|upstream ".*" may not|resolving names|unknown (mail protocol|thread pool)|"ssl_protocols" must'
 )
 """How messages begin with which nginx names the place of a directive, though it has read on."""
-
-
-_CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
-"""How directives end whose variables nginx compiles when it merges levels (`ngx_ssl_preserve_passwords`)."""
 
 
 class RefusalStage(Enum):
@@ -132,9 +130,12 @@ def first(found: Iterable[Refusal]) -> list[Refusal]:
 
 
 def _order(refusal: Refusal) -> tuple[int, int, int]:
-    is_late = refusal.stage in _AT_END
     after = _AFTER.index(refusal.stage) + 1 if refusal.stage in _AFTER else 0
-    return after, refusal.at, _AT_END.index(refusal.stage) if is_late else -1
+    if refusal.stage in _AT_END:
+        rank = _AT_END.index(refusal.stage)
+    else:  # setters compile a value before they look at others
+        rank = -2 if _COMPILED.match(refusal.message) else -1
+    return after, refusal.at, rank
 
 
 def refusals(
@@ -179,7 +180,7 @@ def _of_protocol(level: Level, reading: ReadState) -> Iterator[Refusal]:
         for directive, message in of_variables(level, reading):
             if message.startswith("unknown"):
                 yield _refusal(directive, message, RefusalStage.VARIABLE, ended)
-            elif directive.name in PER_REQUEST or directive.name.endswith(_CERTIFICATES):
+            elif is_merged(str(directive.name)):
                 yield _refusal(directive, message, RefusalStage.MERGE, ended)
             else:
                 yield _refusal(directive, message, RefusalStage.SETTER)
