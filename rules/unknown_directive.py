@@ -3,8 +3,8 @@
 Flags unknown directives whose names differ from one of nginx's in one or two letters, keywords of other languages such
 as `else`, directives of Angie if no module is loaded, and in a main configuration that was read as a whole any name
 that no table has. Does not flag unknown names in fragments, nor where the configuration shows that its build has more:
-it loads a module, has a directive of a vendor or a common module, or the target version is that of a vendor. Does not
-flag names inside `map`, `types`, `geo` and other blocks of values, or names inside
+it loads a module, has a directive of a vendor or a common module, or several with one prefix that is none of nginx's,
+or the target version is that of a vendor. Does not flag names inside `map`, `types`, `geo` and other blocks of values, or names inside
 blocks of modules. With a target version of a vendor, such as `angie-1.12`, its directives are known.
 
 ## Why it matters
@@ -75,9 +75,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.facts import declarations, vendors
+from nginxopt.facts import vendors
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import commands, directives
+from nginxopt.semantics import commands, directives, plain
 
 _OF_ANGIE = "state the target version as that of Angie, such as angie-1.12, or delete it"
 _OF_MODULE = "load the module that has it, or delete it"
@@ -88,7 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find names that differ from a directive of nginx by a letter or two, and those of others."""
     rows = commands.is_of_rows(model.config)
     is_plain = model.is_whole and not model.root.own("load_module")
-    is_bare = is_plain and model.root.kind == "main" and _is_of_nginx(model)
+    is_bare = model.is_whole and plain.is_plain(model.root, model.target)
     of_angie = vendors.names(vendors.ANGIE) if is_plain else frozenset[str]()
     for directive, scope in model.config.walk():
         if directive.name in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
@@ -110,16 +110,6 @@ def check(model: Model) -> Iterator[Finding]:
         elif directive.name in directives.FOREIGN:
             message = f'unknown directive "{directive.name}": nginx has no such keyword'
             yield Finding(directive.source, directive.name.span, message, help="write a second if, or a map")
-
-
-def _is_of_nginx(model: Model) -> bool:
-    """Return whether all directives that tables have are of nginx, so that nothing shows a build with more."""
-    if vendors.vendor_of(model.target):
-        return False
-    plain = declarations.names() | vendors.names(vendors.OLDER) | {"include"}
-    further = (vendors.names(table) for table in (vendors.MODULES, vendors.FURTHER, *vendors.VENDORS) if table != vendors.OPENRESTY)
-    others = frozenset().union(*further) - plain
-    return all(directive.name not in others for directive, _ in model.config.walk())
 
 
 def _finding(directive: Directive, similar: tuple[str, ...]) -> Finding:

@@ -14,6 +14,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
+from nginxopt.facts import vendors
 from nginxopt.facts.declarations import PLACES, declarations
 from nginxopt.semantics import levels
 from nginxopt.semantics.refusals import Refusal, RefusalStage, refusals
@@ -156,7 +157,11 @@ def test_a_refusal_has_the_word_that_is_wrong() -> None:
         "events {} http { server { include missing.conf; listen 443 ssl; } }",
         "server { listen 443 ssl; proxy_buffers 2 4k; }",
         "load_module x.so; events {} http { server { return 200 $of_a_module; } }",
-        "events {} http { more_headers on; server { return 200 $of_a_module; } }",
+        "events {} http { more_set_headers 'a: b'; frobnicate on; server { return 200 $of_a_module; } }",
+        "load_module x.so; events {} http { frobnicate on; }",
+        "events {} http { include gone.conf; frobnicate on; }",
+        "server { frobnicate on; }",
+        "events {} http { mruby_init a; server { mruby_set $a b; } }",
         "events {} http { server { listen %ip%:80; send_timeout ${TIME}; keepalive_timeout @TIMEOUT@; } }",
         "events {} http { map $uri $a { proxy_pass 404; error_page 1; } }",
     ],
@@ -210,3 +215,12 @@ def test_sockets_that_listen_take_connections() -> None:
     text = "events { worker_connections 2; }\nhttp { server { listen 80; listen 127.0.0.1:80; listen 81; } }\n"
     assert said(text, "1.22.1") == ["2 worker_connections are not enough for 2 listening sockets"]
     assert said(text.replace("connections 2", "connections 3"), "1.22.1") == []
+
+
+def test_a_name_that_no_table_has_is_unknown_to_a_plain_build() -> None:
+    """The configuration was read as a whole, and nothing in it shows a module."""
+    text = "events {} http { frobnicate on; map $uri $a { frobnicate on; } server { return 200 $of_a_module; } }"
+    assert [refusal.message for refusal in _found(text)] == ['unknown directive "frobnicate"']
+    release = vendors.target("plus-R34")
+    config = load_text(text.encode(), "nginx.conf")
+    assert not list(refusals(levels(config, release), release))

@@ -49,6 +49,7 @@ class ReadState:
         pools: The thread pools, and those that were only named, by name.
         charsets: The pair of the first `charset_map`.
         listens: The addresses of each protocol.
+        is_plain: Whether nothing shows a build with more than nginx, so that a name that no table has is unknown.
         is_late: Whether a block was read after which nginx loads no more modules.
     """
 
@@ -64,6 +65,7 @@ class ReadState:
     charsets: tuple[str, str] | None = None
     listens: dict[tuple[str, Address], Listened] = field(default_factory=dict)
     is_late: bool = False
+    is_plain: bool = False
 
     def add_zone(self, name: str, size: int, module: str) -> Iterator[str]:
         """Declare or use a zone, and yield what `ngx_shared_memory_add` refuses. A size of 0 stands for any."""

@@ -12,6 +12,7 @@ from nginxopt.errors import InputError
 from nginxopt.semantics import directives
 from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, declared, place
 from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.plain import is_plain
 from nginxopt.semantics.refusals import (
     gateways,
     http,
@@ -149,7 +150,9 @@ def refusals(
     """
     whole = root.is_whole if is_whole is None else is_whole
     is_part = is_whole is not None and root.kind != "main"
-    reading = ReadState(target, whole and root.kind == "main", is_of_nginx(root), is_part)
+    is_all = whole and root.kind == "main"
+    bare = is_all and not extra and is_plain(root, target)
+    reading = ReadState(target, is_all, is_of_nginx(root), is_part, is_plain=bare)
     stack = [_Open(root, reading, extra, _protocol(root))]
     while stack:
         level = stack[-1]
@@ -227,7 +230,8 @@ class _Open:
             return
         declaration = here.declaration(directive.name)
         if declaration is None:
-            if here.is_known and directives.is_misspelt(str(directive.name)):
+            is_strange = self._reading.is_plain and directive.name != "include"
+            if here.is_known and (is_strange or directives.is_misspelt(str(directive.name))):
                 yield _refusal(directive, f'unknown directive "{directive.name}"', RefusalStage.UNKNOWN)
             return
         name = declaration.name
