@@ -120,7 +120,9 @@ def _folders(configs: Iterable[Config]) -> list[Path]:
             continue
         own = Path(config.main.path).absolute().parent
         above = [own, *own.parents] if own.is_relative_to(here) else [own]
-        folders.update(dict.fromkeys(folder for folder in above[:_MOST_FOLDERS] if folder == own or folder.is_relative_to(here)))
+        folders.update(
+            dict.fromkeys(folder for folder in above[:_MOST_FOLDERS] if folder == own or folder.is_relative_to(here))
+        )
     return list(folders)[:_MOST_FILES]
 
 
@@ -164,4 +166,3 @@ def image_version(user: str, name: str, tag: str) -> Version | None:
     if release[0].count(".") > 1 or version.minor not in _LAST:
         return version
     return Version(version.major, version.minor, _LAST[version.minor])
-

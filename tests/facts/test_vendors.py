@@ -11,7 +11,15 @@ from nginxopt.facts.vendors import target, vendor_of
 from nginxopt.semantics import commands
 from nginxopt.version import Version
 
-TABLES = (vendors.OLDER, vendors.PLUS, vendors.MODULES, vendors.FURTHER, vendors.ANGIE, vendors.TENGINE, vendors.FREENGINX)
+TABLES = (
+    vendors.OLDER,
+    vendors.PLUS,
+    vendors.MODULES,
+    vendors.FURTHER,
+    vendors.ANGIE,
+    vendors.TENGINE,
+    vendors.FREENGINX,
+)
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -143,10 +143,13 @@ def class_of(message: str) -> str | None:
     return next((name for name, pattern in _OF_MORE.items() if re.search(pattern, message)), None)
 
 
-def play(texts: Sequence[tuple[str, bytes]], judge: Judge, release: Version, draw: random.Random, each: int, tally: Tally, ends: float) -> None:  # fmt: skip
-    """Try mutants of configurations that nginx accepts, with parts of each other."""
+def play(
+    texts: Sequence[tuple[str, bytes]], judge: Judge, release: Version, draw: random.Random, each: int, tally: Tally,
+    ends: float, most: int | None = None,
+) -> None:  # fmt: skip
+    """Try mutants of configurations that nginx accepts, with parts of each other: for a time, and `most` at most."""
     others = [b""]
-    while time.monotonic() < ends:
+    while time.monotonic() < ends and (most is None or tally.mutants < most):
         name, text = draw.choice(texts)
         try:
             config = load_text(text, name)
@@ -247,7 +250,9 @@ def mutant(draw: random.Random, config: Config, others: Sequence[bytes]) -> tupl
             text = data[new.span.start : new.span.end]
             return _cut(data, word.span.start, word.span.end, text), f"{one.name}: {word} -> {text!r}"
         case 14:
-            return _cut(data, one.name.span.start, one.name.span.end, str(other.name).encode()), f"{one.name} -> {other.name}"
+            return _cut(
+                data, one.name.span.start, one.name.span.end, str(other.name).encode()
+            ), f"{one.name} -> {other.name}"
         case _:
             return _cut(data, one.span.end, one.span.end, b"\n" + whole), f"{one.name} twice"
 
@@ -277,7 +282,9 @@ def _inside(config: Config) -> Iterator[Directive]:
 # ---- making public configurations independent of the machine
 
 _PATHS = re.compile(rb"((?:error|access)_log|pid|lock_file|\w+_temp_path|\w+_cache_path|client_body_in_file)\s+(\"?)/[^\s;\"]*", re.M)  # fmt: skip
-_CERTIFICATE = re.compile(rb"(\bssl_certificate|_ssl_certificate|ssl_trusted_certificate|ssl_client_certificate)\s+[^;{}]+;")
+_CERTIFICATE = re.compile(
+    rb"(\bssl_certificate|_ssl_certificate|ssl_trusted_certificate|ssl_client_certificate)\s+[^;{}]+;"
+)
 _KEY = re.compile(rb"(ssl_certificate_key)\s+[^;{}]+;")
 _GONE = re.compile(rb"^\s*(load_module|include|user|ssl_dhparam|ssl_crl|ssl_session_ticket_key|ssl_stapling_file|ssl_password_file|perl\w*|js_\w+|xslt_\w+)\s[^;{}]*;", re.M)  # fmt: skip
 _AROUND = {
@@ -287,23 +294,6 @@ _AROUND = {
     "http/server/location": b"events {}\nhttp {\nserver {\nlocation / {\n%s\n}\n}\n}\n",
     "stream": b"events {}\nstream {\n%s\n}\n",
 }
-
-
-def inlined(config: Config, directives: Sequence[Directive] | None = None) -> bytes:
-    """Return the text of a configuration with its includes in place."""
-    file = config.main.source
-    return _inlined(config, config.main.block, file.data, 0)
-
-
-def _inlined(config: Config, block: object, data: bytes, depth: int) -> bytes:
-    parts, last = [], 0
-    found = [each for each, _ in config.walk() if each.source.data is data and each.name == "include"]
-    for include in sorted(found, key=lambda each: each.span.start):
-        if include.span.start < last:
-            continue
-        parts.append(data[last : include.span.start])
-        last = include.span.end
-    return b"".join([*parts, data[last:]])
 
 
 def bases(paths: Sequence[Path], judge: Judge, draw: random.Random, most: int) -> Iterator[tuple[str, bytes]]:
@@ -341,7 +331,9 @@ def _base(path: Path, judge: Judge) -> bytes | None:
 
 def generated() -> Iterator[tuple[str, bytes]]:
     """Yield small configurations that nginx accepts, one for each message that it has: twins of what it refuses."""
-    for line in (Path(__file__).parents[1] / "semantics" / "refusals" / "refused.tsv").read_text("utf-8").split("\n")[1:]:
+    for line in (
+        (Path(__file__).parents[1] / "semantics" / "refusals" / "refused.tsv").read_text("utf-8").split("\n")[1:]
+    ):
         cells = line.split("\t")
         if len(cells) > 5 and cells[5]:
             text = re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), cells[5])
@@ -366,7 +358,11 @@ def _repaired(text: bytes, judge: Judge) -> bytes | None:
         at = [each for each, _ in config.walk() if each.located("").endswith(f":{answer.line}")]
         if not at:
             word = re.search(r'"([^"]+)"', answer.message)
-            at = [each for each, _ in config.walk() if word and word[1] in (*each.args, each.name) or (word and f"${word[1]}" in str(each.args))]
+            at = [
+                each
+                for each, _ in config.walk()
+                if word and word[1] in (*each.args, each.name) or (word and f"${word[1]}" in str(each.args))
+            ]
         if not at:
             return None
         span = at[-1].span
@@ -397,6 +393,8 @@ def main() -> None:
         texts += [(each, text) for each, text in generated() if judge(text) is None]
         draw.shuffle(texts)
         print(len(texts), "bases", flush=True)
+        for each, text in texts:
+            compare(tally, each, text, "as it is", judge, Version.of(binary.version))
         ends = time.monotonic() + options.seconds
         play(texts, judge, Version.of(binary.version), draw, options.each, tally, ends)
     print(tally)

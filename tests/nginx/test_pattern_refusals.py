@@ -13,7 +13,18 @@ _ALL = [
     "^/(?", "(?", "(?<", "(?<a", "(?P", "(?P<a>", "(?i", "(?-", "(?%)", "(?<a>b)(?<a>c)", "(?P<a>b)(?'a'c)", "[a", "*a",
     "a{2,1}", "[z-a]", "a(b", "a)b", "(?:a",
 ]  # fmt: skip
-_SOME = ["a**", "\\\\1x", "(?<a>b)[(?]", "\\\\Q(?\\\\E", "(?#(?)a", "(?J)(?<a>b)(?<a>c)", "(?|(?<a>b)|(?<a>c))", "(?i)a", "(?i-s:a)", "[[(?]"]
+_SOME = [
+    "a**",
+    "\\\\1x",
+    "(?<a>b)[(?]",
+    "\\\\Q(?\\\\E",
+    "(?#(?)a",
+    "(?J)(?<a>b)(?<a>c)",
+    "(?|(?<a>b)|(?<a>c))",
+    "(?i)a",
+    "(?i-s:a)",
+    "[[(?]",
+]
 
 
 @pytest.mark.nginx
@@ -21,7 +32,9 @@ _SOME = ["a**", "\\\\1x", "(?<a>b)[(?]", "\\\\Q(?\\\\E", "(?#(?)a", "(?J)(?<a>b)
 def test_all_refuse_it(tmp_path: Path, pattern: str) -> None:
     """And so do we."""
     assert pattern_error(pattern.encode()) is not None
-    (tmp_path / "nginx.conf").write_text(f'events {{}}\nhttp {{ server {{ listen unix:{tmp_path}/s; location ~ "{pattern}" {{}} }} }}\n')
+    (tmp_path / "nginx.conf").write_text(
+        f'events {{}}\nhttp {{ server {{ listen unix:{tmp_path}/s; location ~ "{pattern}" {{}} }} }}\n'
+    )
     assert NGINXES
     for binary in NGINXES:
         verdict = nginx_verdict(binary, tmp_path)

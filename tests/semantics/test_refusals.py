@@ -195,7 +195,7 @@ def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]
         ("charset_map a b { c { } }", 'unexpected "{"'),
         ("server { valid_referers a b;\nvalid_referers server_names B; }", 'conflicting parameter "b"'),
         ('ssl_certificate cert.pem; ssl_certificate_key "${uri";', None),
-        ('server { error_page 404 /a $; }', "invalid variable name"),
+        ("server { error_page 404 /a $; }", "invalid variable name"),
         ("proxy_cache weight=2;", 'zero size shared memory zone "weight=2"'),
         ("open_log_file_cache off 1m;", 'invalid "open_log_file_cache" parameter "1m"'),
         ("charset_map a utf-8 {}\ncharset_map b utf-8 {}\ncharset_map b utf-8 {}", None),

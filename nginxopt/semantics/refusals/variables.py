@@ -213,7 +213,9 @@ def _in_row(row: Directive, target: Version) -> _Use:
 def _of(directive: Directive) -> _Use:
     """Yield the variables of a directive."""
     name, args = str(directive.name), directive.args
-    if name in _ALL:
+    if name == "access_log":
+        yield from _in(directive, [*args[:1], *(word for word in args[1:] if word.startswith("if="))])
+    elif name in _ALL:
         yield from _in(directive, [word for word in args if not word.startswith(_PLAIN)])
         if name == "memcached_pass":
             yield directive, "memcached_key", True
