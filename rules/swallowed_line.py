@@ -46,8 +46,8 @@ log_format main '$remote_addr'
 ## Fix safety
 May change: responses.
 
-The line becomes a directive, and the one above loses these arguments: that is what the text looks like, but not what nginx
-does today.
+The line becomes a directive, and the one above loses these arguments: that is what the text looks like, but not what
+nginx does today.
 
 ## When to ignore it
 If the word is meant: quote it.

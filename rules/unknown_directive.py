@@ -4,8 +4,8 @@ Flags unknown directives whose names differ from one of nginx's in one or two le
 as `else`, directives of Angie if no module is loaded, and in a main configuration that was read as a whole any name
 that no table has. Does not flag unknown names in fragments, nor where the configuration shows that its build has more:
 it loads a module, has a directive of a vendor or a common module, or several with one prefix that is none of nginx's,
-or the target version is that of a vendor. Does not flag names inside `map`, `types`, `geo` and other blocks of values, or names inside
-blocks of modules. With a target version of a vendor, such as `angie-1.12`, its directives are known.
+or the target version is that of a vendor. Does not flag names inside `map`, `types`, `geo` and other blocks of values,
+or names inside blocks of modules. With a target version of a vendor, such as `angie-1.12`, its directives are known.
 
 ## Why it matters
 nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then,

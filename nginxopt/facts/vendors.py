@@ -106,7 +106,8 @@ def has(version: Version, name: str) -> bool:
 
 
 _COMMON = (
-    "ngx_http_js_module", "ngx_stream_js_module", "ngx_http_lua_module", "ngx_http_lua_fake_shm_module", "ngx_http_upstream_check_module", "ngx_http_concat_module",
+    "ngx_http_js_module", "ngx_stream_js_module", "ngx_http_lua_module", "ngx_http_lua_fake_shm_module",
+    "ngx_http_upstream_check_module", "ngx_http_concat_module",
     "ngx_http_dyups_module", "ngx_http_proxy_connect_module", "ngx_http_upstream_session_sticky_module",
     "ngx_http_upstream_dynamic_module", "ngx_http_upstream_vnswrr_module", "ngx_http_upstream_iwrr_module",
     "ngx_http_zstd_filter_module", "ngx_http_zstd_static_module", "ngx_http_footer_filter_module",

@@ -28,8 +28,8 @@ from nginxopt.lint.selection import reported
 from nginxopt.lint.suppress import FAULTY, UNUSED, Further, suppress
 from nginxopt.lint.withheld import undeclined
 from nginxopt.settings.file import Settings
-from nginxopt.settings.selecting import Severity
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Draft
 from nginxopt.timelimit import OutOfMemoryError, limited
 from nginxopt.version import Version
@@ -58,8 +58,8 @@ class Judge:
         around: The main configuration that fragments are included in; None if that is unknown.
         catalogue: All rules, whether they are run or not.
         known: The baseline whose findings are reported, but not fixed; None for none.
-        maybe: Releases that it may be for, if the target version is a guess: what nginx refuses in some of them alone is
-            no finding.
+        maybe: Releases that it may be for, if the target version is a guess: what nginx refuses in some of them alone
+            is no finding.
         before_rule: Called before each rule; what it raises ends the check.
     """
 

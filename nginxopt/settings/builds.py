@@ -45,8 +45,10 @@ _PRODUCTS = {
     "freenginx": vendors.FREENGINX,
 }
 """The vendors of images by the last part of their names."""
-_OF_NGINX = ("", "library/", "docker.io/", "docker.io/library/", "nginxinc/", "docker.io/nginxinc/", "ghcr.io/nginxinc/",
-             "public.ecr.aws/nginx/", "public.ecr.aws/docker/library/")  # fmt: skip
+_OF_NGINX = (
+    "", "library/", "docker.io/", "docker.io/library/", "nginxinc/", "docker.io/nginxinc/", "ghcr.io/nginxinc/",
+    "public.ecr.aws/nginx/", "public.ecr.aws/docker/library/",
+)  # fmt: skip
 """The registries and users whose `nginx` is nginx."""
 _RELEASE = re.compile(r"\d+\.\d+(\.\d+)*|[rR]\d+")
 _LAST = {19: 10, 20: 2, 21: 6, 22: 1, 23: 4, 25: 5, 26: 3, 27: 5, 28: 0, 29: 8}
@@ -112,7 +114,7 @@ def shown_image(configs: Iterable[Config]) -> ShownImage | None:
 
 
 def _folders(configs: Iterable[Config]) -> list[Path]:
-    """Return the folders of configurations, and those above them in the working directory; of others, only their own."""
+    """Return the folders of configurations, and those above them as far as they are in the working directory."""
     here = Path.cwd()
     folders: dict[Path, None] = {}
     for config in configs:
@@ -121,7 +123,7 @@ def _folders(configs: Iterable[Config]) -> list[Path]:
         own = Path(config.main.path).absolute().parent
         above = [own, *own.parents] if own.is_relative_to(here) else [own]
         folders.update(
-            dict.fromkeys(folder for folder in above[:_MOST_FOLDERS] if folder == own or folder.is_relative_to(here))
+            dict.fromkeys(each for each in above[:_MOST_FOLDERS] if each == own or each.is_relative_to(here))
         )
     return list(folders)[:_MOST_FILES]
 

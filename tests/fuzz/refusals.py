@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nginxopt.config import Config, Directive, has_placeholder, load, load_text
+from nginxopt.config import Config, Directive, has_placeholder, load_text
 from nginxopt.errors import InputError
 from nginxopt.semantics import levels
 from nginxopt.semantics.refusals import Refusal, before, first, refusals
@@ -30,25 +30,26 @@ from nginxopt.version import Version
 
 _WORDS = (
     "", "0", "1", "-1", "1k", "1m", "1g", "10s", "1y", "5ms", "on", "off", "ON", "x", "$uri", "$nosuch", "$", "${uri",
-    "${uri}x", "$1", "99999999999999999999", "65535", "65536", "200", "404", "999", "1000", "=404", "=", "@a", "/a", "~(",
-    "~", "~*", "^~", "!~", "-f", "*", "*.a", ".a", "a..b", "a.*", "all", "10.0.0.0/33", "10.0.0.0/8", "::1", "[::1]:80",
-    "127.0.0.1:99999", "http://127.0.0.1", "http://127.0.0.1/", "https://127.0.0.1", "http://u:1/x", "127.0.0.1:8080",
-    "default", "default_server", "ssl", "backup", "down", "shared:a:1m", "zone=a:1m", "zone=a", "rate=1r/s", "burst=0",
-    "burst=5", "nodelay", "weight=0", "weight=2", "max_fails=x", "always", "permanent", "redirect", "last", "break", "main",
-    "combined", "unix:", "unix:/a", "if=$uri", "levels=1:2", "levels=3", "keys_zone=a:1m", "inactive=1x", "max_size=1z",
-    "1h30m", "30m1h", "1M", "1d12h", "1.5", "0x10", "+5", "1 0", "modified", "epoch", "@15h", "GET", "any", "none", "blocked",
-    "8k", "8 8k", "4 1k", "syslog:server=127.0.0.1", "buffer=1k", "gzip", "flush=1s", "auto", "crit", "debug", "utf-8",
+    "${uri}x", "$1", "99999999999999999999", "65535", "65536", "200", "404", "999", "1000", "=404", "=", "@a", "/a",
+    "~(", "~", "~*", "^~", "!~", "-f", "*", "*.a", ".a", "a..b", "a.*", "all", "10.0.0.0/33", "10.0.0.0/8", "::1",
+    "[::1]:80", "127.0.0.1:99999", "http://127.0.0.1", "http://127.0.0.1/", "https://127.0.0.1", "http://u:1/x",
+    "127.0.0.1:8080", "default", "default_server", "ssl", "backup", "down", "shared:a:1m", "zone=a:1m", "zone=a",
+    "rate=1r/s", "burst=0", "burst=5", "nodelay", "weight=0", "weight=2", "max_fails=x", "always", "permanent",
+    "redirect", "last", "break", "main", "combined", "unix:", "unix:/a", "if=$uri", "levels=1:2", "levels=3",
+    "keys_zone=a:1m", "inactive=1x", "max_size=1z", "1h30m", "30m1h", "1M", "1d12h", "1.5", "0x10", "+5", "1 0",
+    "modified", "epoch", "@15h", "GET", "any", "none", "blocked", "8k", "8 8k", "4 1k", "syslog:server=127.0.0.1",
+    "buffer=1k", "gzip", "flush=1s", "auto", "crit", "debug", "utf-8",
 )  # fmt: skip
 
 _OF_MORE = {
-    "hosts": r"host not found|could not be resolved|no resolver|invalid IPv6 address",
-    "files": r"open\(\)|stat\(\)|mkdir\(\)|opendir\(\)|glob\(\)|read\(\)|is a directory|dlopen|chown\(\)|realpath|fstat",
-    "certificates": r"cannot load|PEM_|SSL_CTX|BIO_|SSL_CONF|X509|EVP_|failed \(SSL|invalid option|d2i_|ssl_stapling|PKCS",
+    "hosts": r"host not found|could not be resolved",
+    "files": r"(open|stat|mkdir|opendir|glob|read|chown|fstat)\(\)|is a directory|dlopen|realpath",
+    "certificates": r"cannot load|PEM_|SSL_CTX|BIO_|SSL_CONF|X509|EVP_|failed \(SSL|invalid option|d2i_|PKCS",
     "users": r"getpwnam|getgrnam",
     "sockets": r"bind\(\)|socket\(\)|setsockopt|listen\(\)|sendmsg",
-    "modules": r"unknown directive|is not supported|requires|the \S+ parameter requires|not compiled|no QUIC|is required",
+    "modules": r"unknown directive|is not supported|parameter requires|not compiled|no QUIC",
     "hashes": r"could not build",
-    "memory": r"mmap|malloc|posix_memalign|\[crit\]",
+    "memory": r"mmap|malloc|posix_memalign|too small for",
 }
 """What nginx refuses for its machine, its modules or libraries."""
 
@@ -160,7 +161,8 @@ def play(
             mutated, what = mutant(draw, config, others)
             compare(tally, name, mutated, what, judge, release)
         pieces = [item for item in _inside(config) if item.span.end - item.span.start < 2000]
-        others = [*others[-200:], *(text[item.span.start : item.span.end] for item in draw.sample(pieces, min(5, len(pieces))))]  # fmt: skip
+        spans = [item.span for item in draw.sample(pieces, min(5, len(pieces)))]
+        others = [*others[-200:], *(text[span.start : span.end] for span in spans)]
 
 
 def compare(tally: Tally, name: str, text: bytes, what: str, judge: Judge, release: Version) -> None:
@@ -171,30 +173,28 @@ def compare(tally: Tally, name: str, text: bytes, what: str, judge: Judge, relea
         return
     tally.mutants += 1
     tally.refused += message is not None
-    if message is None and not found:
-        return
     if message is None:
-        counts, key = tally.check_alone, found[0].message
-    elif reason := class_of(message.message) or _class_of_text(text, message.message):
+        if found:
+            _differs(tally, tally.check_alone, found[0].message, f"{name}: {what}", text)
+        return
+    is_same = bool(found) and _without_pcre(found[0].message) == _without_pcre(message.message)
+    if is_same and found[0].line == message.line:
+        return
+    reason = class_of(message.message) or _class_of_text(text, message.message)
+    if reason is not None:
         tally.of_more[reason] += 1
         return
-    elif not found:
-        counts, key = tally.nginx_alone, message.message
-    elif _first_word(message.message) != _first_word(found[0].message):
-        counts, key = tally.other_words, message.message
-        what += f" {found[:3]}"
-    elif message.line != found[0].line:
-        counts, key = tally.other_line, message.message
-        what += f" {found[:3]}"
-    else:
-        return
-    key = f"{'+' if found else '-'}{'+' if message else '-'} {key}"
-    key = re.sub(r'"[^"]*"(?! directive| variable| parameter)|:\d+|\d+', "...", key)[:140]
+    counts = tally.nginx_alone if not found else tally.other_line if is_same else tally.other_words
+    _differs(tally, counts, message.message, f"{name}: {what} {found[:3]} [{message}]", text)
+
+
+def _differs(tally: Tally, counts: Counter[str], message: str, what: str, text: bytes) -> None:
+    key = re.sub(r'"[^"]*"(?! directive| variable| parameter)|:\d+|\d+', "...", message)[:140]
     counts[key] += 1
     if key not in tally.examples:
-        path = Path(tempfile.gettempdir()) / f"difference-{len(tally.examples)}-{release}.conf"
+        path = Path(tempfile.gettempdir()) / f"difference-{len(tally.examples)}.conf"
         path.write_bytes(text)
-        tally.examples[key] = f"{name}: {what} [{message}] {path}"
+        tally.examples[key] = f"{what} {path}"
 
 
 def _class_of_text(text: bytes, message: str) -> str | None:
@@ -205,7 +205,7 @@ def _class_of_text(text: bytes, message: str) -> str | None:
     return "placeholders" if has_placeholder(message) or re.search(rb"%\w+%", text) else None
 
 
-def _first_word(message: str) -> str:
+def _without_pcre(message: str) -> str:
     """Return a message in which PCRE's own words, which differ by library, are left out."""
     return re.sub(r"pcre2?_compile\(\) failed.*", "pcre", message, flags=re.DOTALL).replace("\n", " ")
 
@@ -281,12 +281,18 @@ def _inside(config: Config) -> Iterator[Directive]:
 
 # ---- making public configurations independent of the machine
 
-_PATHS = re.compile(rb"((?:error|access)_log|pid|lock_file|\w+_temp_path|\w+_cache_path|client_body_in_file)\s+(\"?)/[^\s;\"]*", re.M)  # fmt: skip
+_PATHS = re.compile(
+    rb"((?:error|access)_log|pid|lock_file|\w+_temp_path|\w+_cache_path|client_body_in_file)\s+(\"?)/[^\s;\"]*"
+)
 _CERTIFICATE = re.compile(
     rb"(\bssl_certificate|_ssl_certificate|ssl_trusted_certificate|ssl_client_certificate)\s+[^;{}]+;"
 )
 _KEY = re.compile(rb"(ssl_certificate_key)\s+[^;{}]+;")
-_GONE = re.compile(rb"^\s*(load_module|include|user|ssl_dhparam|ssl_crl|ssl_session_ticket_key|ssl_stapling_file|ssl_password_file|perl\w*|js_\w+|xslt_\w+)\s[^;{}]*;", re.M)  # fmt: skip
+_GONE = re.compile(
+    rb"^\s*(load_module|include|user|ssl_dhparam|ssl_crl|ssl_session_ticket_key|ssl_stapling_file|ssl_password_file"
+    rb"|perl\w*|js_\w+|xslt_\w+)\s[^;{}]*;",
+    re.MULTILINE,
+)
 _AROUND = {
     "main": b"%s",
     "http": b"events {}\nhttp {\n%s\n}\n",
@@ -361,7 +367,7 @@ def _repaired(text: bytes, judge: Judge) -> bytes | None:
             at = [
                 each
                 for each, _ in config.walk()
-                if word and word[1] in (*each.args, each.name) or (word and f"${word[1]}" in str(each.args))
+                if (word and word[1] in (*each.args, each.name)) or (word and f"${word[1]}" in str(each.args))
             ]
         if not at:
             return None

@@ -1,4 +1,4 @@
-"""Mutants of configurations that nginx accepts: nginx and `check` refuse the same, first with the same words and line."""
+"""Mutants of configurations that nginx accepts: nginx and `check` refuse the same, with the same words and line."""
 
 from __future__ import annotations
 

@@ -174,14 +174,20 @@ def test_what_may_stand_elsewhere_is_not_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("events {}\nhttp {\n sendfil on;\n server { send_timeout 1y;\n", ["3 unknown directive", "4 \"send_timeout\"", "5 unexpected end of file"]),
-        ("worker_processes 1;\nevents\n  worker_connections 9;\n}\nhttp {}\n", ["3 directive \"events\" has no", "4 unexpected \"}\""]),
-        ("events {\nhttp {\n}\n", ["2 \"http\" directive is not", "4 unexpected end of file"]),
+        (
+            "events {}\nhttp {\n sendfil on;\n server { send_timeout 1y;\n",
+            ["3 unknown directive", '4 "send_timeout"', "5 unexpected end of file"],
+        ),
+        (
+            "worker_processes 1;\nevents\n  worker_connections 9;\n}\nhttp {}\n",
+            ['3 directive "events" has no', '4 unexpected "}"'],
+        ),
+        ("events {\nhttp {\n}\n", ['2 "http" directive is not', "4 unexpected end of file"]),
         ("events {}\nhttp {\n upstream u {\n", ["4 unexpected end of file"]),
     ],
-)  # fmt: skip
+)
 def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]) -> None:
-    """nginx acts on each directive as it reads it; what it says at the end of a block that has none, it does not say."""
+    """nginx acts on each directive as it reads it; what it says at the end of a block, it does not say before."""
     told = [f"{each.line} {each.message}" for each in mutants.said(text.encode(), Version(1, 22, 1))]
     assert [each.startswith(start) for each, start in zip(told, found, strict=True)] == [True] * len(found)
 

@@ -36,8 +36,8 @@ def _guessed(checked: Checked) -> Iterator[Note]:
         messages = {diagnostic.message: None for diagnostic in checked.guessed}
         more = f" and {count(len(checked.guessed) - 1, 'more place')}" if len(checked.guessed) > 1 else ""
         yield Note(
-            f"which nginx runs this is not stated, and it depends on that whether it starts ({next(iter(messages))}{more}): "
-            "--target-version says it",
+            f"which nginx runs this is not stated, and it depends on that whether it starts "
+            f"({next(iter(messages))}{more}): --target-version says it",
             first.finding.source,
             first.finding.span,
         )

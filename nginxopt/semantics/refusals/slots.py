@@ -78,9 +78,7 @@ def _bits(stated: Stated) -> Iterator[str]:
 @register(SETTERS, "ngx_conf_set_path_slot")
 def _path(stated: Stated) -> Iterator[str]:
     levels = [number(word) for word in stated.args[1:]]
-    if any(not level for level in levels):
-        yield stated.says("invalid value")
-    elif sum(level or 0 for level in levels) > _MOST_LETTERS:
+    if any(not level for level in levels) or sum(level or 0 for level in levels) > _MOST_LETTERS:
         yield stated.says("invalid value")
     else:
         yield from add_path(stated, str(stated.args[0]), tuple(map(str, levels)))

@@ -8,8 +8,8 @@ variable possible.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from nginxopt.config import Directive
 from nginxopt.facts import group, having
@@ -80,7 +80,7 @@ _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
 
 
 def is_merged(name: str) -> bool:
-    """Return whether nginx compiles the variables of a directive when it merges levels, so only where a server has it."""
+    """Return whether nginx compiles the variables of a directive when it merges levels: only where a server has it."""
     return name in _PER_REQUEST or name.endswith(_CERTIFICATES)
 
 

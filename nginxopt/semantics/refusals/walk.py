@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -42,7 +42,8 @@ _COUNTING = ("events", *_PROTOCOLS)
 
 
 _NOWHERE = re.compile(
-    r"invalid server name or wildcard|\d+ worker_connections|no \w+_trusted_certificate for|no ssl_client_certificate|zero size"
+    r"invalid server name or wildcard|\d+ worker_connections|no \w+_trusted_certificate for|no ssl_client_certificate"
+    r"|zero size"
     r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$|the "none" or "blocked" referers'
     r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
@@ -133,10 +134,9 @@ def first(found: Iterable[Refusal]) -> list[Refusal]:
 def _order(refusal: Refusal) -> tuple[int, int, int]:
     after = _AFTER.index(refusal.stage) + 1 if refusal.stage in _AFTER else 0
     if refusal.stage in _AT_END:
-        rank = _AT_END.index(refusal.stage)
-    else:  # setters compile a value before they look at others
-        rank = -2 if _COMPILED.match(refusal.message) else -1
-    return after, refusal.at, rank
+        return after, refusal.at, _AT_END.index(refusal.stage)
+    # Setters compile a value before they look at others.
+    return after, refusal.at, -2 if _COMPILED.match(refusal.message) else -1
 
 
 def refusals(
