@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Self
 
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Version:
     """A release of nginx: `1.22.1`. Releases are older or newer by their numbers alone.
 

@@ -110,18 +110,32 @@ def _may_be_set_anywhere(model: Model) -> bool:
 
 
 def _elsewhere(model: Model) -> Iterator[Finding]:
+    setters: dict[int, list[Level] | None] = {}
     for level in model.levels("location"):
-        server = level.around("server")
-        if server is None or _sets_captures(server, level):
+        read = [*_reads(level)]
+        server = level.around("server") if read else None
+        if server is None:
+            continue
+        if id(server) not in setters:
+            setters[id(server)] = _setters(server)
+        others = setters[id(server)]
+        # A request may come from any other level of the server within nginx, and brings its captures along.
+        if others is None or any(other is not level for other in others):
             continue
         pattern = _pattern(level)
         groups = 0 if pattern is None else subjects.group_count(pattern)
-        for directive in level.directives:
-            word = next((word for word in directive.args if _CAPTURE.search(word)), None)
-            if groups is None or word is None or directive.name not in _READERS:
-                continue
-            if max(_numbers(word)) > groups:
+        for directive, word in read:
+            if groups is not None and max(_numbers(word)) > groups:
                 yield _finding(directive, word, f"${max(_numbers(word))} is always empty: no pattern sets it")
+
+
+def _reads(level: Level) -> Iterator[tuple[Directive, Token]]:
+    """Yield the directives of a level that read captures, each with the first word that has one."""
+    for directive in level.directives:
+        if directive.name in _READERS:
+            word = next((word for word in directive.args if _CAPTURE.search(word)), None)
+            if word is not None:
+                yield directive, word
 
 
 def _pattern(level: Level) -> str | None:
@@ -129,12 +143,15 @@ def _pattern(level: Level) -> str | None:
     return locations.path(level) if locations.modifier(level) in ("~", "~*") else None
 
 
-def _sets_captures(server: Level, level: Level) -> bool:
-    """Return whether another level of a server may set captures: a request may come from there within nginx."""
-    return any(
-        other.is_open or other.own("rewrite") or other.bulks or (other is not level and _has_groups(other))
-        for other in server.walk()
-    )
+def _setters(server: Level) -> list[Level] | None:
+    """Return up to two levels of a server whose patterns set captures; None if rewrites or unread text may do it."""
+    found: list[Level] = []
+    for level in server.walk():
+        if level.is_open or level.own("rewrite") or level.bulks:
+            return None
+        if len(found) < 2 and _has_groups(level):
+            found.append(level)
+    return found
 
 
 def _has_groups(level: Level) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 
+from nginxopt import lazy
 from nginxopt.bench.isolation import ROLE, Certificate, Isolated, addresses, isolate, place
 from nginxopt.bench.listeners import Listener, Listeners, RequestTarget, sent_host, site
 from nginxopt.bench.report.sentences import told
@@ -14,6 +15,7 @@ from nginxopt.bench.run_folder import slug
 from nginxopt.bench.scenario import Attack, Experiment, Measured, OpenLoop, Target, Tls, Variant, VariantPair
 from nginxopt.config import Config
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.request.urls import UrlError, read_url
 from nginxopt.semantics import Address
 from nginxopt.settings.target import ASSUMED
@@ -22,7 +24,7 @@ from nginxopt.version import Version
 
 LOAD = OpenLoop(rate=1000, seconds=2)
 
-_FIELD = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_FIELD = lazy.pattern(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 """The name of a header (RFC 9110, 5.6.2)."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
@@ -63,7 +65,7 @@ def build(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Case:
     """Targets that go to the same listener, which each side has, by name."""
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from nginxopt.bench import run_folder
 from nginxopt.bench.rendering import template
 from nginxopt.bench.scenario import Experiment, Node, Variant
+from nginxopt.records import record
 
 BASE = "debian:bookworm-slim"
 LOAD = "load"
@@ -37,7 +37,7 @@ _RELEASE: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Images:
     """The sources of the images.
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.bench.measure import FEWEST_ROUNDS, FIGURES, is_exact
 from nginxopt.bench.result import AttackMedians, GateResult, Ratio
 from nginxopt.bench.scenario import Experiment
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -34,15 +35,15 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 _UNITS = {"s": {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}, "B": {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}}
 _PLAIN = {"k": 1e3, "M": 1e6, "req/s": 1.0}
 
-_FIGURE = re.compile(r"\s*([a-z_][a-z0-9_]*(?:\.[a-z][a-z0-9]*)?)\s*")
-_OPERATOR = re.compile(r"(<=|>=|==|<|>)\s*")
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*")
-_UNIT = re.compile(r"([A-Za-z/]+)\s*")
-_NONE = re.compile(r"none\s*")
+_FIGURE = lazy.pattern(r"\s*([a-z_][a-z0-9_]*(?:\.[a-z][a-z0-9]*)?)\s*")
+_OPERATOR = lazy.pattern(r"(<=|>=|==|<|>)\s*")
+_NUMBER = lazy.pattern(r"(\d+(?:\.\d+)?|\.\d+)\s*")
+_UNIT = lazy.pattern(r"([A-Za-z/]+)\s*")
+_NONE = lazy.pattern(r"none\s*")
 _OF_NODES = ("cpu", "accepts", "requests")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Gate:
     """A gate: `figure` of the variant after, or (`of`) its ratio to the variant before or without rules."""
 

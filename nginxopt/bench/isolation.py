@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.bench.scenario import Node
 from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
 from nginxopt.facts import group
+from nginxopt.records import record
 from nginxopt.semantics import Address, read_addresses
 from nginxopt.semantics.addresses import PORT
 from nginxopt.system.nginx.writes import SERVED
@@ -50,7 +50,7 @@ _LOG_TO = "access.log"
 ROLE = "edge"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Isolated:
     """A configuration that can run beside the real one.
 
@@ -74,7 +74,7 @@ class Isolated:
         return Node(ROLE, self.files["nginx.conf"], others, status=False, says=says, ports=ports)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Certificate:
     """A certificate and its key, in PEM."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt.bench.scenario import Scheme, Target
 from nginxopt.config import Config
 from nginxopt.errors import InputError, UsageError
+from nginxopt.records import record
 from nginxopt.request.connection import RequestForm, is_named
 from nginxopt.request.locations import absolute
 from nginxopt.request.model import SiteModel
@@ -40,7 +40,7 @@ _PATTERN, _MAYBE, _NO_RANK = (3, 0), (4, 0), (9, 0)
 _WORLD = World(may_send_more=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RequestTarget:
     """Where requests go, as a URL says it.
 
@@ -56,7 +56,7 @@ class RequestTarget:
     sent: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Listener:
     """An address of a configuration, and the server that answers a host there.
 
@@ -81,7 +81,7 @@ class Listener:
         return f"{self.scheme}://{self.address if self.host is None else self.host}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class _Candidate:
     """A socket with the server that answers a host there.
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nginxopt import lazy
 from nginxopt.bench.scenario import Asks, Attack, ExpectedResponse, Experiment, OpenFiles, Probe, Target, Variant
 from nginxopt.bench.site import RunningSite
 from nginxopt.errors import RunError
+from nginxopt.records import record
 
 ROUND = "@round@"
 _MOST_TARGETS = 50  # the number of targets of an attack that are checked before it
 
-_PORT = re.compile(r"^(https?://[^/?#]*:)(\d+)(?=[/?#]|$)")
+_PORT = lazy.pattern(r"^(https?://[^/?#]*:)(\d+)(?=[/?#]|$)")
 
 Statuses = Mapping[tuple[str, str], frozenset[str]]
 """The statuses of the responses to the targets of an attack, by variant and case."""
@@ -23,7 +25,7 @@ _Known = dict[tuple[str, Target], ExpectedResponse]
 """The responses so far to targets without a stated one, by case."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Response:
     """The parts of a response that are checked."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.bench.cases import cases
 from nginxopt.bench.rewrite_rules import FAR_MISS
 from nginxopt.bench.scenario import Target
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.rewrite import Options, scene, sizes
 from nginxopt.rewrite.compilation import plan
 from nginxopt.rewrite.kinds.maps.differential import Sender, sender, with_source
@@ -26,11 +27,11 @@ NO_VALUE = "https://map.test/[]"
 """The redirect target of a server without a map."""
 
 _FAR = (FAR_MISS, b"zqvx7 kwj9")
-_PATH = re.compile(r"/(?:[\w./?=&~-]|%[0-9A-F]{2})*", re.ASCII)
+_PATH = lazy.pattern(r"/(?:[\w./?=&~-]|%[0-9A-F]{2})*", re.ASCII)
 _HOST = ("Host", HOST.decode())
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class MeasuredMap:
     """A map alone: its text for the http block before and after compilation, and the request of each case."""
 

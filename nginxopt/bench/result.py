@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from nginxopt.bench.scenario import Experiment, OpenLoop
+from nginxopt.records import record
 
 FORMAT = 1
 """The version of the JSON. It changes if a field is removed or changes its meaning."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class NodeUse:
     """The activity and resources of one nginx during one attack.
 
@@ -30,7 +31,7 @@ class NodeUse:
     requests: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Outcome:
     """The outcome of one attack, from the load generator; empty if none was used.
 
@@ -64,7 +65,7 @@ OUTCOME_FIELDS = ("requests", "seconds", "percentiles", "histogram", "statuses",
 """The fields of an outcome in the JSON, where they are fields of the sample."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Sample:
     """One attack in one round.
 
@@ -87,7 +88,7 @@ class Sample:
     instructions: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class AttackMedians:
     """The medians over the rounds of one attack, by figure (see `nginxopt.bench.measure.FIGURES`)."""
 
@@ -96,7 +97,7 @@ class AttackMedians:
     figures: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Ratio:
     """The ratio of after to before: the median of the rounds, and its confidence interval.
 
@@ -114,7 +115,7 @@ class Ratio:
     difference: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class GateResult:
     """The outcome of a gate.
 
@@ -137,7 +138,7 @@ class GateResult:
     decided: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LoadWorker:
     """A worker that made a share of the load: its address and host, its CPUs, and the version of its vegeta."""
 
@@ -147,7 +148,7 @@ class LoadWorker:
     vegeta: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class WorkerStart:
     """How one worker started an attack.
 
@@ -166,7 +167,7 @@ class WorkerStart:
     late: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LoadStart:
     """How the workers started one attack; `skew` is the time between the first and the last start, in seconds."""
 
@@ -177,7 +178,7 @@ class LoadStart:
     workers: tuple[WorkerStart, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Result:
     """The result of a run.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Config, load_text
 from nginxopt.errors import DefectError, InputError
+from nginxopt.records import record
 from nginxopt.rewrite import Emission, Options, emit, plan
 from nginxopt.rewrite.proving import proved as proof_of
 
@@ -32,7 +32,7 @@ def literal(count: int) -> Iterator[bytes]:
         yield b"rewrite ^%s$ https://$http_host%s permanent;\n" % (pattern, location(number))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Parts:
     """Compiled rules: the text for the http block, and the text for the server."""
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from nginxopt import lazy
 from nginxopt.bench.rendering import template
 from nginxopt.bench.scenario import Attack, Experiment, Node, OpenLoop, Variant
 from nginxopt.bench.site import Generator
@@ -27,7 +28,7 @@ PARTS = ("nginx", "targets", "results")
 Addresses = Mapping[tuple[str, str], str]
 """host:port by variant and place: see `places`."""
 
-_PLACE = re.compile(rb"@([a-z][a-z0-9]*(?:/[a-z0-9]+)?)@")
+_PLACE = lazy.pattern(rb"@([a-z][a-z0-9]*(?:/[a-z0-9]+)?)@")
 
 
 def slug(name: str) -> str:

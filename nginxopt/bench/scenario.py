@@ -8,10 +8,11 @@ variants are compared. Nothing here has side effects.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from nginxopt.config import Config
+from nginxopt.records import record
 
 Figure = Literal["accepts", "requests"]
 Metric = Literal["latency", "throughput", "cpu", "instructions"]
@@ -20,7 +21,7 @@ Scheme = Literal["http", "https"]
 NO_FILES: Mapping[str, bytes] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Node:
     """One nginx of a variant.
 
@@ -46,7 +47,7 @@ class Node:
     ports: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ExpectedResponse:
     """The expected response: its status, its exact `Location`, a part of its body, and a header with its exact value.
 
@@ -59,14 +60,14 @@ class ExpectedResponse:
     header: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Tls:
     """TLS of a request: `server_name` is the name in its handshake (SNI); None for none. Any certificate will do."""
 
     server_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Target:
     """A request and its expected response.
 
@@ -87,7 +88,7 @@ class Target:
     site: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class OpenLoop:
     """Requests at a constant rate, independent of response times.
 
@@ -113,7 +114,7 @@ class OpenLoop:
         return ClosedLoop(self.connections, self.seconds, keepalive=self.keepalive)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ClosedLoop:
     """Requests as fast as possible on a number of connections: each sends its next request after a response.
 
@@ -129,7 +130,7 @@ class ClosedLoop:
 Load = OpenLoop | ClosedLoop
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Count:
     """A condition on a counter of a node after an attack: `figure` per request of the load is from `least` to `most`.
 
@@ -142,7 +143,7 @@ class Count:
     most: float = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Asks:
     """A probe: of `times` consecutive requests to `role`, the last one gets the expected response of the target.
 
@@ -154,7 +155,7 @@ class Asks:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class OpenFiles:
     """A probe: the workers of `role` may open `limit` files (the soft limit in /proc/PID/limits)."""
 
@@ -165,7 +166,7 @@ class OpenFiles:
 Probe = Asks | OpenFiles
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Variant:
     """A variant of the configuration.
 
@@ -196,7 +197,7 @@ class Variant:
         return {node.role: node for node in self.nodes}[role]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Measured:
     """What an attack on a configuration of the user measures.
 
@@ -215,7 +216,7 @@ class Measured:
     server: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Attack:
     """A load on a variant.
 
@@ -246,7 +247,7 @@ class Attack:
         return self.targets[0].tls
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Published:
     """A figure of a published report: its values as text with a unit, and the ratio of after to before if it has both.
 
@@ -262,7 +263,7 @@ class Published:
     compares: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class VariantPair:
     """The names of two variants that are compared in every case in which both are attacked."""
 
@@ -270,7 +271,7 @@ class VariantPair:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Experiment:
     """A scenario with concrete values. Raises `ValueError` for duplicate names of variants, and for unknown ones.
 
@@ -323,7 +324,7 @@ class Experiment:
         return replace(self, attacks=attacks)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ScenarioSettings:
     """The settings of scenarios, of which each uses those that concern it.
 
@@ -335,7 +336,7 @@ class ScenarioSettings:
     counts: tuple[int, ...] = (0, 819, 10_000)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Scenario:
     """A scenario: its name, its help, and the function that builds its experiment."""
 

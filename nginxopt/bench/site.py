@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from nginxopt.bench.result import Outcome
 from nginxopt.bench.scenario import Attack, Experiment, Load, Target, Tls, Variant
 from nginxopt.errors import RunError
+from nginxopt.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Status:
     """The counters of one nginx since its start (stub_status): accepted connections and requests.
 
@@ -24,7 +24,7 @@ class Status:
     requests: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Memory:
     """The memory of the processes of one nginx in bytes: resident (`rss`), and proportional (`pss`), in which shared
     pages are divided among their processes."""
@@ -122,7 +122,7 @@ class Generator(Protocol):
         """Return the version of the generator."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LoadRun:
     """One attack to be made.
 

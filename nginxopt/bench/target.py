@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from nginxopt import lazy
 from nginxopt.bench.scenario import Attack, Experiment, OpenLoop, Target, Variant
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 
 SECONDS = 5.0
 VARIANT = "target"
 CASE = "load"
 
 _PORTS = {"http": 80, "https": 443}
-_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
-_PATH = re.compile(r"/[!-~]*")
-_TEXT = re.compile(r"[!-~]+")  # urlsplit would silently remove line breaks
+_HOST = lazy.pattern(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+_PATH = lazy.pattern(r"/[!-~]*")
+_TEXT = lazy.pattern(r"[!-~]+")  # urlsplit would silently remove line breaks
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TargetUrl:
     """An `http` or `https` URL: its scheme, host (an IPv6 address without brackets), port and path with arguments."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,7 @@ from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.cli.bench_target import TargetOptions
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 from nginxopt.system.interrupts import orderly
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ Exit status: 0 success, 1 a gate fails, 2 usage error, 3 unreadable input, 4 ngi
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Call:
     """The options of all scenarios."""
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from nginxopt.cli import options
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.bench.load_workers.team import Team
     from nginxopt.bench.site import Generator, LoadSource
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LoadOptions:
     """The values of `OPTIONS`, by the names of their parameters."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +12,7 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import MissingError, UsageError
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.bench.containers import Images
@@ -26,7 +26,7 @@ Name = Literal["vegeta", "wrk"]
 """The name of a load generator."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class SiteOptions:
     """The values of `OPTIONS`, by the names of their parameters."""
 

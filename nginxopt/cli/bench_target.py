@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from nginxopt.cli.options import FILE
 from nginxopt.errors import MissingError, UsageError
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.bench.scenario import Experiment
@@ -23,7 +23,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TargetOptions:
     """The values of `OPTIONS`, by the names of their parameters."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from nginxopt import lazy
 from nginxopt.cli.options import FILE
 
 VARIABLE = "_NGINXOPT_COMPLETE"
@@ -15,7 +15,7 @@ VARIABLE = "_NGINXOPT_COMPLETE"
 
 SHELLS = ("bash", "zsh", "fish")
 
-_OF_FILES = re.compile(r"\b(?:FILE|DIR|FOLDER|PATH|CONFIG|OLD|NEW|TABLE)\b|\.conf$|\.json$")
+_OF_FILES = lazy.pattern(r"\b(?:FILE|DIR|FOLDER|PATH|CONFIG|OLD|NEW|TABLE)\b|\.conf$|\.json$")
 """Matches the placeholders of arguments that name files; options for files are of type `PathName`."""
 
 

@@ -6,13 +6,14 @@ import glob
 import os
 from collections.abc import Sequence
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.config.inputs import Inputs
 from nginxopt.lint.baseline import BaselineEntry, entries
 from nginxopt.lint.check import check
+from nginxopt.records import record
 from nginxopt.system.revision import Revision, revision
 from nginxopt.text import Source
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.diagnostic import Diagnostic
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Base:
     """The findings in a revision, the top folder of its files, and the number of those that could not be read."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nginxopt.cli import options, overwriting
 from nginxopt.errors import UsageError
 from nginxopt.lint.report import COUNTED
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nginxopt.config.inputs import Inputs
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LintCall:
     """The options of a call, except those about its input and its rules."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.settings import file as settings_
 from nginxopt.text import Source
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nginxopt.system.revision import Revision
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Origin:
     """The work tree, or a revision of it."""
 

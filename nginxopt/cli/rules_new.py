@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
 
+from nginxopt import lazy
 from nginxopt.cli import options
 from nginxopt.errors import InputError, UsageError
 
@@ -22,7 +22,7 @@ Exit status: 0 success, 2 usage error, 3 the file exists or cannot be written.
 FOLDER = "nginx-rules"
 """Where rules are if the settings name no folder."""
 
-_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
+_ID = lazy.pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
 
 _MODULE = '''\
 """`autoindex on` shows the names of all files

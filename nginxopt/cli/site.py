@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,7 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 from nginxopt.semantics.site import FIXES
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def of_site(command: _Function) -> _Function:
     return reduce(lambda function, option: option(function), reversed(_OPTIONS), command)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class AskedSite:
     """A site as a command asks about it.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import click
 from nginxopt.cli import faulty, options, overwriting, site, stdout
 from nginxopt.errors import UsageError
 from nginxopt.faults import collecting
+from nginxopt.records import record
 from nginxopt.request.report import FORMATS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _SHOWN = 10
 """The requests that are listed of those left out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TestCall:
     """A comparison as the command line asks for it."""
 
@@ -162,12 +162,12 @@ def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
 
 def _record(asked: AskedSite, path: str, output: str | None, ask: Ask) -> int:
     """Write the table of today's answers."""
-    from nginxopt.request.recording import record
+    from nginxopt.request.recording import recorded
     from nginxopt.text.escape import printable
     from nginxopt.text.plural import count
 
     requests = _requests(asked, path)
-    recording = record(requests, ask(requests))
+    recording = recorded(requests, ask(requests))
     _write([recording.text], output)
     for request, reason in recording.left_out[:_SHOWN]:
         stdout.say(f"left out: {printable(str(request))}: {printable(reason)}")

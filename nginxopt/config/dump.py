@@ -13,14 +13,15 @@ import re
 from pathlib import Path
 from typing import Self
 
+from nginxopt import lazy
 from nginxopt.config import includes
 from nginxopt.config.filesystem import Files, Overlay
 from nginxopt.errors import InputError
 from nginxopt.text import Source, Span, decode
 
 # A name is a prefix, which ends with a slash, and what follows it.
-_HEADER = re.compile(rb"^# configuration file (?P<name>[^\s/]*/.*):(?P<end>\r?\n)", re.MULTILINE)
-_MESSAGES = re.compile(rb"(?:nginx: .*\n)*")
+_HEADER = lazy.pattern(rb"^# configuration file (?P<name>[^\s/]*/.*):(?P<end>\r?\n)", re.MULTILINE)
+_MESSAGES = lazy.pattern(rb"(?:nginx: .*\n)*")
 
 
 class Dump:

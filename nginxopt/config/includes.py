@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from nginxopt import budget
+from nginxopt import budget, lazy
 
-_MAGIC = re.compile(r"[*?[]")
+_MAGIC = lazy.pattern(r"[*?[]")
 
 
 def matches(prefix: str, name: str) -> list[str]:

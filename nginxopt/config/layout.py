@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nginxopt import lazy
 from nginxopt.config.tokens import Comment, Token, statements
 from nginxopt.config.tree import Block, Bulk, Directive
 from nginxopt.text import Change, Edit, Source, Span, encode
 
 # A backslash stands for itself, unless what follows makes it stand for something else (ngx_conf_read_token).
-_PLAIN = re.compile(r"(?:\$\{\w+\}|\\[^\s;{}\"'\\#trn]|[^\s;{}\"'\\#])+")
-_ESCAPED = re.compile(r"\"|\\(?=[\"'\\trn]|\Z)")
-_UNIT = re.compile(rb"^([ \t]*)[^\s#][^\n]*\{[ \t\r]*\n\1([ \t]+)[^\s#}]", re.MULTILINE)
+_PLAIN = lazy.pattern(r"(?:\$\{\w+\}|\\[^\s;{}\"'\\#trn]|[^\s;{}\"'\\#])+")
+_ESCAPED = lazy.pattern(r"\"|\\(?=[\"'\\trn]|\Z)")
+_UNIT = lazy.pattern(rb"^([ \t]*)[^\s#][^\n]*\{[ \t\r]*\n\1([ \t]+)[^\s#}]", re.MULTILINE)
 _BLANKS = b" \t"
-_BEHIND = re.compile(rb"[ \t\r]*#([^\n]*)")
-_NEXT_LINE = re.compile(rb"[ \t\r]*\n[ \t]*")
+_BEHIND = lazy.pattern(rb"[ \t\r]*#([^\n]*)")
+_NEXT_LINE = lazy.pattern(rb"[ \t\r]*\n[ \t]*")
 
 
 def replace(directive: Directive, token: Token, word: str) -> Change:

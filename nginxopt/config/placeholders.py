@@ -10,8 +10,7 @@ known, so no rule takes one for the value of a directive, and commands other tha
 
 from __future__ import annotations
 
-import re
-
+from nginxopt import lazy
 from nginxopt.text import encode
 
 AT = rb"@[A-Z][A-Z0-9_]*@"
@@ -37,7 +36,7 @@ CERTAIN = (AT, PERCENT, BRACES)
 LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT)
 """Those that nginx may take as they stand. `lint` alone takes them for placeholders, as it can do without a value."""
 
-_ANY = re.compile(b"|".join([*CERTAIN, *LIKELY]))
+_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY]))
 
 
 def has_placeholder(word: str) -> bool:

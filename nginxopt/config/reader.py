@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt import budget
@@ -18,13 +17,14 @@ from nginxopt.config.includes import is_pattern
 from nginxopt.config.roots import Roots
 from nginxopt.config.tree import DEPTH, Block, Directive, parse
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Source
 
 MOST_CHAINED = 100
 """How many files may include each other one in another. nginx keeps all of them open, which systems limit."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class File:
     """One file of a configuration."""
 
@@ -37,7 +37,7 @@ class File:
         return self.source.path
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class UnreadFile:
     """An included file that could not be read.
 
@@ -56,7 +56,7 @@ Parse = Callable[[str, bytes], File]
 """A function that parses the text of the file at a path. Raises `InputError` if it cannot be parsed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Content:
     """What a file adds each time it is read.
 

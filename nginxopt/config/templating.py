@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nginxopt import lazy
 from nginxopt.budget import ExceededError
 from nginxopt.config import placeholders
 from nginxopt.config.tokens import Token
@@ -31,19 +32,19 @@ _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*;?[ \t
 
 # In a text that does not parse: a tag, or comments and quoted words (of at most nginx's length), which are skipped.
 _PASSED_OVER = rb"""(?<![^\s;{}])(?:\#.*|"(?:\\[\s\S]|[^"\\]){0,4096}"|'(?:\\[\s\S]|[^'\\]){0,4096}')"""
-_ENVSUBST = re.compile(_ENVSUBST_LINE, re.MULTILINE)
+_ENVSUBST = lazy.pattern(_ENVSUBST_LINE, re.MULTILINE)
 _OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, *placeholders.CERTAIN])
-_BARE = re.compile(rb"%s|(?P<tag>%s|%s)" % (_PASSED_OVER, _OPENING, _ENVSUBST_LINE), re.MULTILINE)
-_ANYWHERE = re.compile(_OPENING)
+_BARE = lazy.pattern(rb"%s|(?P<tag>%s|%s)" % (_PASSED_OVER, _OPENING, _ENVSUBST_LINE), re.MULTILINE)
+_ANYWHERE = lazy.pattern(_OPENING)
 
 # In a word of a text that parses: a whole tag. A regular expression may contain the opening of a tag alone.
 _WHOLE = [rb"\{\{.*?\}\}", rb"\{%.*?%\}", rb"\{!!.*?!!\}", rb"<%.*?%>", rb"<\?(?:php\b|=).*?\?>", *placeholders.CERTAIN]
-_IN_QUOTES = re.compile(b"|".join(_WHOLE), re.DOTALL)
-_IN_WORD = re.compile(b"|".join([*_WHOLE, rb"<%", _PHP]), re.DOTALL)  # without quotes, a blank ends the word
+_IN_QUOTES = lazy.pattern(b"|".join(_WHOLE), re.DOTALL)
+_IN_WORD = lazy.pattern(b"|".join([*_WHOLE, rb"<%", _PHP]), re.DOTALL)  # without quotes, a blank ends the word
 
 # The first pattern that matches anywhere in a text gives its kind. Jinja, Mustache and others share `{{ name }}`.
 _KINDS = tuple(
-    (kind, re.compile(pattern, re.MULTILINE))
+    (kind, lazy.pattern(pattern, re.MULTILINE))
     for kind, pattern in {
         "a PHP file": _PHP,
         "a template with ERB tags": rb"<%",
@@ -62,7 +63,7 @@ _KINDS = tuple(
     }.items()
 )
 
-_LIKELY = re.compile(b"|".join(placeholders.LIKELY))
+_LIKELY = lazy.pattern(b"|".join(placeholders.LIKELY))
 
 _TEXT = group("text")
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+from nginxopt import lazy
 from nginxopt._native import Events, LexError
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 
@@ -48,7 +49,7 @@ class Token(str):
         return Span(self.start, self.end)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Comment:
     """A comment, from its `#` up to the line end."""
 
@@ -143,7 +144,7 @@ _REFUSALS = {
 }
 
 
-_QUANTIFIER = re.compile(
+_QUANTIFIER = lazy.pattern(
     rb"""^[ \t]*(?:rewrite|location|if)[ \t][^;\n"'#]*?[^\s${;"']({(?:\d+(?:,\d*)?|,\d+)})""", re.MULTILINE
 )
 """Matches an unquoted `{2,3}` in a pattern: `{` ends an unquoted word (ngx_conf_read_token)."""

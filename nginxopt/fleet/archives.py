@@ -29,6 +29,7 @@ from nginxopt.errors import InputError
 from nginxopt.fleet.content import MAIN, Content, Link
 from nginxopt.fleet.hosts import NOT_HOSTS, FleetHost, default_name
 from nginxopt.fleet.unpacking import refuse_large_directory, unpacked
+from nginxopt.records import record
 from nginxopt.text.escape import unicode
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".zip")
@@ -38,7 +39,7 @@ _Place = Callable[[str], tuple[str, str] | None]
 """Returns the host of a member and its name in the tree of that host, empty for a file by itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Carried:
     """A configuration that was read from an archive."""
 
@@ -53,7 +54,7 @@ class Carried:
         return self.place
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Refused:
     """A configuration of an archive that is larger than a budget allows."""
 
@@ -68,7 +69,7 @@ class Refused:
         return self.place
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Member:
     name: str
     size: int

@@ -13,6 +13,7 @@ from itertools import islice
 from nginxopt import budget
 from nginxopt.config.dump import Dump
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Source, Span, encode
 
 MAIN = "nginx.conf"
@@ -22,7 +23,7 @@ INSTALLED = "/etc/nginx"
 _DEEPEST = 40  # links to links, as of the kernel (MAXSYMLINKS)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Link:
     """A symbolic link, by what it names."""
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from nginxopt import lazy
 from nginxopt.errors import UsageError
 from nginxopt.fleet.content import Content
+from nginxopt.records import record
 from nginxopt.settings.file import FILE, PYPROJECT
 from nginxopt.text.escape import unicode
 
 NOT_HOSTS = frozenset([FILE, PYPROJECT])
 """The names of files with settings."""
 
-_SUFFIXES = re.compile(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
+_SUFFIXES = lazy.pattern(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
 
 
 class Recipe(Protocol):
@@ -28,7 +29,7 @@ class Recipe(Protocol):
         """Return the place, for messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FleetHost:
     """A host, by its name and the place of its configuration. Bytes of a name that are not UTF-8 are escaped."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.linting import lint
 from nginxopt.fleet.plan import FleetOptions
 from nginxopt.fleet.tables import columns, row
+from nginxopt.records import record
 from nginxopt.timelimit import limited
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ Rows = dict[str, list[str]]
 """Rows as JSON, by table."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Read:
     """The digest and the size of a configuration in bytes, or why it cannot be read."""
 
@@ -44,7 +45,7 @@ class Read:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class JudgedText:
     """A file: its digest, its bytes, and its directives, as `nginxopt.fleet.tables.columns` has them."""
 
@@ -53,7 +54,7 @@ class JudgedText:
     directives: list[str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Judged:
     """What is found in a configuration; `digest` is of the bytes that were read, empty if `error` says why not.
 

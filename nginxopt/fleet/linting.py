@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError
@@ -13,6 +13,7 @@ from nginxopt.lint import Diagnostic
 from nginxopt.lint.check import Checked, check, fixes
 from nginxopt.lint.report.model import Note
 from nginxopt.lint.report.notes import notes
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.check import Judge
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LintResult:
     """What is found in a configuration.
 

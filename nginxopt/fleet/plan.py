@@ -17,6 +17,7 @@ from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
 from nginxopt.lint.sources import AskedRules, load_from
+from nginxopt.records import record
 from nginxopt.settings import around, premises
 from nginxopt.text import Source
 from nginxopt.version import Version
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from nginxopt.system.nginx import Binary
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class NamedText:
     """A file of the command line: its path, and what is in it."""
 

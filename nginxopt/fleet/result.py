@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from nginxopt.errors import InputError, RunError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.judging import JudgedText
 from nginxopt.lint.baseline import BaselineEntry
+from nginxopt.records import record
 from nginxopt.system.interrupts import uninterrupted
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ CLOSED = {"autoinstall_known_extensions": "false", "autoload_known_extensions": 
 """DuckDB asks no server for extensions."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FleetSummary:
     """What a result has.
 
@@ -56,7 +56,7 @@ class FleetSummary:
     findings: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class UnreadHost:
     """A host that cannot be read or parsed, and why; `path` and `line` are None where it has no main file."""
 

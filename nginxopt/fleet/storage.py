@@ -6,13 +6,13 @@ import os
 import posixpath
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from nginxopt import budget
 from nginxopt.config.filesystem import DISK
 from nginxopt.errors import InputError, MissingError
 from nginxopt.fleet.content import Content, Link
+from nginxopt.records import record
 
 
 class FolderEntry(NamedTuple):
@@ -41,7 +41,7 @@ class Storage(Protocol):
         """Return the bytes of a file, or the link at a path. Raises `OSError` if there is neither."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Stored:
     """The configuration at a place: a file, or a folder with all that is below it."""
 
@@ -101,7 +101,7 @@ class _Local:
         return Link(os.readlink(path)) if stat.S_ISLNK(mode) else DISK.read(path)  # noqa: PTH115
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Remote:
     """What fsspec opens; the paths are its own, without the protocol."""
 

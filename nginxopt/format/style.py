@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from nginxopt.records import record
 
 WIDTHS = range(1, 17)
 """The widths of an indentation step, in spaces."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class IndentStyle:
     """How a block is indented: by `width` spaces, or by one tab. Raises `ValueError` for a width not in `WIDTHS`."""
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nginxopt import lazy
 from nginxopt.config import roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
@@ -27,6 +27,7 @@ from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Wanted, everything
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.lint.withheld import beside_recorded
+from nginxopt.records import record
 from nginxopt.system.files import write_all
 from nginxopt.text import Draft, Source, Span
 from nginxopt.text.json import loads
@@ -35,8 +36,8 @@ from nginxopt.text.plural import count
 VERSION = 1
 """The version of the file format."""
 
-_LIST = re.compile(r'"findings"\s*:\s*\[')
-_BETWEEN = re.compile(r"[\s,]*")
+_LIST = lazy.pattern(r'"findings"\s*:\s*\[')
+_BETWEEN = lazy.pattern(r"[\s,]*")
 _UPDATE = "update it with --write-baseline"
 
 
@@ -49,7 +50,7 @@ class BaselineEntry:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Baseline:
     """The known findings, and the folder to which their files are relative."""
 
@@ -57,7 +58,7 @@ class Baseline:
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class BaselineSplit:
     """The findings that a baseline leaves, the number it hides, and the number of entries without a finding."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,10 +13,11 @@ from types import ModuleType
 from nginxopt import rules
 from nginxopt.errors import RuleError
 from nginxopt.lint.declare import Rule
+from nginxopt.records import record
 from nginxopt.text.plural import be, count
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Catalogue:
     """All rules by id.
 

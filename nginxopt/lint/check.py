@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.lint.selection import reported
 from nginxopt.lint.suppress import FAULTY, UNUSED, Further, suppress
 from nginxopt.lint.withheld import undeclined
+from nginxopt.records import record
 from nginxopt.settings.file import Settings
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.settings.selecting import Severity
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _TOO_LARGE = (ExceededError, OutOfMemoryError)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Judge:
     """Checks configurations.
 
@@ -161,7 +162,7 @@ class Judge:
         return found, frozenset(declined)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Checked:
     """The findings in all configurations, each once.
 

@@ -11,21 +11,22 @@ skipped, and a folded run of rewrites is expanded only around such a comment.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Comment, Directive, Token, statements
 from nginxopt.config.tree import FOLD
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Source, Span, decode
 
-_MARK = re.compile(rb"nginxopt:")
-_FORM = re.compile(rb"#[ \t]*nginxopt:[ \t]*([\w-]*)[ \t]*(?:\[([^\]]*)\])?")
-_NAME = re.compile(rb"[^\s,]+(?:[ \t]+[^\s,]+)*")
+_MARK = lazy.pattern(rb"nginxopt:")
+_FORM = lazy.pattern(rb"#[ \t]*nginxopt:[ \t]*([\w-]*)[ \t]*(?:\[([^\]]*)\])?")
+_NAME = lazy.pattern(rb"[^\s,]+(?:[ \t]+[^\s,]+)*")
 
 
 class SuppressionScope(Enum):
@@ -36,7 +37,7 @@ class SuppressionScope(Enum):
     FILE = "ignore-file"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Suppression:
     """One suppression; a comment may have several.
 
@@ -68,7 +69,7 @@ def suppressions(file: Block) -> Iterator[Suppression]:
             yield from _read(remark)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Remark:
     """A comment and its surroundings.
 

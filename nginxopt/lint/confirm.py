@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -19,6 +19,7 @@ from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.model import Note
 from nginxopt.lint.witness import Sign, Witness
+from nginxopt.records import record
 from nginxopt.request import Request, UrlError, from_curl, read_url
 from nginxopt.request.build import probe
 from nginxopt.request.model import SiteModel
@@ -39,7 +40,7 @@ cannot be asked of one.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Confirmed:
     """The findings after nginx was asked, in their order, and notes about those left out or not asked."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import ClassVar
 
 from nginxopt.lint.witness import Witness
+from nginxopt.records import record
 from nginxopt.settings.premises import Premise
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Position, Source, Span, fit
@@ -15,7 +16,7 @@ LONGEST_MESSAGE = 120
 """The maximum length of a message in characters; longer names, patterns and URIs are cut in the middle."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Safety:
     """The conditions under which a fix changes no decoded response.
 
@@ -93,7 +94,7 @@ Safety.SAFE = Safety(frozenset())
 Safety.UNSAFE = Safety(None)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Fix:
     """A fix for a finding: all of `changes` or none. `title` is an imperative without a full stop."""
 
@@ -106,7 +107,7 @@ class Fix:
             raise ValueError(f"a fix that changes nothing: {self.title}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Related:
     """Another place that is relevant to a finding, with a message."""
 
@@ -118,7 +119,7 @@ class Related:
         object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Saving:
     """What a request that the finding concerns would save, where that is known.
 
@@ -131,7 +132,7 @@ class Saving:
     connections: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Finding:
     """A finding of a rule at one place.
 
@@ -158,7 +159,7 @@ class Finding:
         object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Diagnostic:
     """A finding with its rule, and the severity by the settings.
 

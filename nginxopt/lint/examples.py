@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from nginxopt.lint.declare import Page, Rule
 from nginxopt.lint.diagnostic import Safety
+from nginxopt.records import record
 from nginxopt.settings.premises import WHOLE_CONFIGURATION
 from nginxopt.version import Version
 
@@ -36,7 +36,7 @@ AROUND = {
 """What stands before and after an example, by its context."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Example:
     """A configuration of a page.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from nginxopt.config import Config
 from nginxopt.errors import DefectError, InputError
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.run import Linted
+from nginxopt.records import record
 from nginxopt.text import ChangeSet, Draft, Edit, Source
 
 ROUNDS = 50
@@ -43,7 +43,7 @@ def everything(diagnostics: tuple[Diagnostic, ...], _: Mapping[str, Draft]) -> I
     return diagnostics
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Fixed:
     """A fixed configuration.
 

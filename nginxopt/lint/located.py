@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nginxopt import lazy
 from nginxopt.config.templates import Rendered, Reread, Template, Templates
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Related
 from nginxopt.lint.witness import Witness
+from nginxopt.records import record
 from nginxopt.text import Change, Edit, Source, Span
 
 Key = tuple[str, str, Span, str]
 """A rule, a path, a place in its file, and a message without its line numbers."""
 
-_LINES = re.compile(r"\b(lines? )\d[\d,]*(?:(?:, | and | to |-)\d[\d,]*)*")
-_SITE = re.compile(r"(https?://)[^/?#]*")
+_LINES = lazy.pattern(r"\b(lines? )\d[\d,]*(?:(?:, | and | to |-)\d[\d,]*)*")
+_SITE = lazy.pattern(r"(https?://)[^/?#]*")
 _UNKNOWN_SITE = r"\1HOST"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Located:
     """A finding in the places of the template; `diagnostic` has no fix where it would touch a tag."""
 

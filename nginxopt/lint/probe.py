@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.errors import RunError
+from nginxopt.records import record
 from nginxopt.settings.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
 from nginxopt.system.upstream import UpstreamConnection, UpstreamResponse, UpstreamTarget
 
-_OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)
+_OF_THE_CONNECTION = lazy.pattern(r"ntlm|negotiate|kerberos", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Effort:
     """The extent of a probe: connections held idle, seconds one is held, and seconds to wait for a response."""
 
@@ -27,7 +28,7 @@ class Effort:
     wait: float = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Observation:
     """An observation, and whether it fits a premise; None if it does not decide."""
 

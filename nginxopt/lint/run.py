@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Safety
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import with_premise
 from nginxopt.lint.shared_level import shared_level
+from nginxopt.records import record
 from nginxopt.semantics import Level, levels
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, ChangeSet, Source, Span
@@ -37,7 +38,7 @@ class Selected(NamedTuple):
         return self.severity or finding.severity or self.rule.severity
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Linted:
     """The findings in order of files and places, and the errors that stopped rules.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError
 from nginxopt.lint import catalogue as built_in
 from nginxopt.lint.catalogue import Catalogue
+from nginxopt.records import record
 from nginxopt.settings import file as settings_
 from nginxopt.settings.file import Settings
 from nginxopt.system import trust, trusted
@@ -26,7 +27,7 @@ Loaded = dict[tuple[str, ...], Catalogue]
 """The rules that were loaded before, by the folders in the settings."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class AskedRules:
     """What the user asked for.
 

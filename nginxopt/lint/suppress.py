@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nginxopt.config import Block, Token
 from nginxopt.lint.comments import Suppression, SuppressionScope, suppressions
 from nginxopt.lint.declare import page_url
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix
+from nginxopt.records import record
 from nginxopt.settings.selecting import CATEGORIES, Severity
 from nginxopt.text import Change, Edit, Source, Span, encode, suggestion
 
@@ -22,7 +23,7 @@ UNUSED = "unused-suppression"
 """The rules about suppressions. They are selected like any other, and run here after all others."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Further:
     """What else is known of the findings in a configuration.
 
@@ -35,7 +36,10 @@ class Further:
     find: Callable[[Collection[str]], tuple[Iterable[Sequence[Diagnostic]], Collection[str]]] = lambda _: ((), ())
 
 
-@dataclass(frozen=True, slots=True)
+_NOTHING_FURTHER = Further()
+
+
+@record(eq=True)
 class Suppressed:
     """The findings that remain, including those about suppressions, and the number of hidden findings."""
 
@@ -48,7 +52,7 @@ def suppress(
     diagnostics: Iterable[Diagnostic],
     active: Mapping[str, Severity],
     known: Collection[str],
-    further: Further = Further(),
+    further: Further = _NOTHING_FURTHER,
 ) -> Suppressed:
     """Hide the findings that comments in the files suppress.
 

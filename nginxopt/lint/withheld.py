@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import lines
+from nginxopt.records import record
 from nginxopt.text import Change, ChangeSet, Edit, Source, Span, apply
 
 
@@ -56,7 +56,7 @@ def _without_recorded_line(diagnostic: Diagnostic, recorded: Diagnostic | None) 
     return diagnostic.without_fix(why)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Line:
     """A line of a recorded finding; `follows` another line of it, so that nothing may be inserted between them."""
 

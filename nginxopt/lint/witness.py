@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nginxopt.records import record
 from nginxopt.text import fit
 
 LONGEST_URL = 300
 """The maximum length of the URL of a witness in reports, in characters; it is cut in the middle."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Sign:
     """What a real nginx has to show besides the outcome that the model of requests knows.
 
@@ -33,7 +32,7 @@ OUTCOME = Sign()
 """Nothing besides the outcome."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Witness:
     """A request, and what nginx does with it.
 

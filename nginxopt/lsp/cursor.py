@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from nginxopt.config import Source, statements
 from nginxopt.errors import InputError
+from nginxopt.records import record
 
 _ENDS = (b";", b'";', b"';")
 """Texts that complete an unfinished statement: without an open quote, or with one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Cursor:
     """The position of a cursor in a text.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 from nginxopt.facts import fact
 from nginxopt.facts.declarations import PLACES, Declaration, declarations
+from nginxopt.records import record
 from nginxopt.semantics import Level, commands
 from nginxopt.version import Version
 
@@ -18,7 +18,7 @@ def description(name: str) -> str:
     return row.description if row else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Facts:
     """The facts about a directive in one place and release of nginx.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from nginxopt import lazy
 from nginxopt.config import Source, statements
 from nginxopt.config.reader import File, parsed
 from nginxopt.errors import InputError
@@ -15,7 +16,7 @@ from nginxopt.errors import InputError
 _MOST = 50
 """The number of unreadable statements after which recovery gives up."""
 
-_VISIBLE = re.compile(rb"\S")
+_VISIBLE = lazy.pattern(rb"\S")
 _MARK = "\ufeff".encode()
 
 

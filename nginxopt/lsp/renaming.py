@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
+from nginxopt import lazy
 from nginxopt.config import Config, Directive, Source
 from nginxopt.errors import UsageError
 from nginxopt.lsp.edits import workspace_edit
@@ -18,13 +19,13 @@ from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.text import Change, Edit
 
 _VALID = {
-    SymbolKind.UPSTREAM: re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*"),
-    SymbolKind.VARIABLE: re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+    SymbolKind.UPSTREAM: lazy.pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]*"),
+    SymbolKind.VARIABLE: lazy.pattern(r"[A-Za-z_][A-Za-z0-9_]*"),
 }
 _PREFIXES = ("arg_", "cookie_", "http_", "sent_http_", "sent_trailer_", "upstream_cookie_", "upstream_http_")
-_CODE = re.compile(r".*_by_lua.*|js_.*|perl.*")
-_BACKWARD = re.compile(rb"\\[kg]|\(\?P=|\(\?&|\(\?P>")
-_PASSES = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_pass")
+_CODE = lazy.pattern(r".*_by_lua.*|js_.*|perl.*")
+_BACKWARD = lazy.pattern(rb"\\[kg]|\(\?P=|\(\?&|\(\?P>")
+_PASSES = lazy.pattern(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_pass")
 
 
 def prepare(workspace: Workspace, params: types.PrepareRenameParams) -> types.Range | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
+from nginxopt import lazy
 from nginxopt.config import Config, paths, surroundings
 from nginxopt.config.filesystem import DISK
 from nginxopt.config.surroundings import Load
@@ -22,7 +23,7 @@ _MOST_PATHS = 20_000
 MOST_ROOTS = 4
 """The maximum number of configurations in which a file is checked."""
 
-_MAIN_BLOCK = re.compile(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
+_MAIN_BLOCK = lazy.pattern(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
 
 
 def mains(folders: Iterable[str], excludes: paths.Excludes) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from nginxopt import lazy
 from nginxopt.config.reader import parsed
 from nginxopt.errors import InputError
 from nginxopt.lint.comments import SuppressionScope, suppressions
@@ -12,7 +12,7 @@ from nginxopt.text import Edit, Source, Span, apply
 
 REASON = "TODO: the reason"
 
-_INDENT = re.compile(rb"[ \t]*")
+_INDENT = lazy.pattern(rb"[ \t]*")
 
 
 def line_edit(source: Source, span: Span, rule: str) -> Edit | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
+from nginxopt import lazy
 from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, Token
 from nginxopt.facts import group
+from nginxopt.records import record
 from nginxopt.semantics.directives import BLOCKS
 from nginxopt.text import decode
 
@@ -26,7 +27,7 @@ class SymbolKind(Enum):
     LOCATION = "named location"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Symbol:
     """A name in its namespace.
 
@@ -39,7 +40,7 @@ class Symbol:
     owner: object = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Occurrence:
     """A place where a name occurs. `definition` is the directive, if it defines the name there."""
 
@@ -49,12 +50,12 @@ class Occurrence:
     definition: Directive | None = None
 
 
-_VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
-_GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")
-_PASS = re.compile(rb"""['"]?(?:\w+://)?([^/:$\s'"]+)(?=[/'"]|\$(?:request_uri|(?:document_)?uri)\b|\Z)""")
-_ZONE = re.compile(rb"""(?:\A['"]?|:)(?:keys_)?zone=([^:\s'"]+)""")
-_SHARED = re.compile(rb"shared:([^:\s'\"]+)")
-_WHOLE = re.compile(rb"""\A['"]?([^\s'"]+)""")
+_VARIABLE = lazy.pattern(rb"\$(?:\{(\w+)\}|(\w+))")
+_GROUP = lazy.pattern(rb"\(\?P?[<'](\w+)[>']")
+_PASS = lazy.pattern(rb"""['"]?(?:\w+://)?([^/:$\s'"]+)(?=[/'"]|\$(?:request_uri|(?:document_)?uri)\b|\Z)""")
+_ZONE = lazy.pattern(rb"""(?:\A['"]?|:)(?:keys_)?zone=([^:\s'"]+)""")
+_SHARED = lazy.pattern(rb"shared:([^:\s'\"]+)")
+_WHOLE = lazy.pattern(rb"""\A['"]?([^\s'"]+)""")
 
 _PASSES = group("pass")
 _CACHES = group("cache")

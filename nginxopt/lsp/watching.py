@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lsprotocol import types
 
-_SPECIAL = re.compile(r"[*?{}\[\]]")
+from nginxopt import lazy
+
+_SPECIAL = lazy.pattern(r"[*?{}\[\]]")
 
 Register = Callable[[types.RegistrationParams], object]
 

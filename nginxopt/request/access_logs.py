@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import BinaryIO
 from urllib.parse import quote_from_bytes
 
+from nginxopt import lazy
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.request.client import Header, Request
@@ -203,7 +204,7 @@ class AccessLog:
             yield "the log has no method: GET is assumed"
 
 
-_LOG_FORMATS = re.compile(rb"\blog_format\s[^;]*;")
+_LOG_FORMATS = lazy.pattern(rb"\blog_format\s[^;]*;")
 
 
 def _encoded(uri: bytes, args: bytes = _NOT_KNOWN) -> bytes:

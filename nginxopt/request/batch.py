@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from nginxopt import lazy
 from nginxopt.faults import apart
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _Targets = Sequence[tuple[bytes, int]]
 _Result = TypeVar("_Result")
 _Request = TypeVar("_Request")
-_OF_FILE = re.compile(r"whether .* (exists|is executable)\Z", re.DOTALL)
+_OF_FILE = lazy.pattern(r"whether .* (exists|is executable)\Z", re.DOTALL)
 _BUG = "nginxopt has a bug that this request shows"
 _MOST = 50_000
 """Requests that the model is asked about at once."""

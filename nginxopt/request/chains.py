@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote_from_bytes
 
+from nginxopt import lazy
 from nginxopt.config import Config
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.doors import WORLD, Door, Doors
 from nginxopt.request.model import SiteModel
@@ -34,8 +36,8 @@ _CHANGES = 11
 CYCLE = 500
 """The status of a request whose URI changes too often."""
 
-_LOCATION = re.compile(rb"(https?://[^/?#]*)?([^#]*)", re.IGNORECASE)
-_PLAIN = re.compile(rb"/(?!/)[A-Za-z0-9._~/,:=@!*()'-]*(?:\?[!-~]*)?")
+_LOCATION = lazy.pattern(rb"(https?://[^/?#]*)?([^#]*)", re.IGNORECASE)
+_PLAIN = lazy.pattern(rb"/(?!/)[A-Za-z0-9._~/,:=@!*()'-]*(?:\?[!-~]*)?")
 """A path that clients request as it is written, perhaps with arguments."""
 _SAFE = "/~,:=@!*()'"
 _SHOWN = 120
@@ -67,7 +69,7 @@ class _Page:
         return shorten(site + self.path.decode("ascii"), _SHOWN)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Start:
     """A page that a statement redirects."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from nginxopt import lazy
+from nginxopt.records import record
 from nginxopt.request.urls import Url, UrlError, read_url
 
 Header = tuple[bytes, bytes]
@@ -13,11 +13,11 @@ Header = tuple[bytes, bytes]
 CURL: tuple[Header, ...] = ((b"User-Agent", b"curl/8.5.0"), (b"Accept", b"*/*"))
 """The headers that curl sends besides `Host`."""
 
-_METHOD = re.compile(r"([A-Za-z_-]+)[ \t]+(?=\S)")
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*([:;])[ \t]*([^\x00\r\n]*)")
+_METHOD = lazy.pattern(r"([A-Za-z_-]+)[ \t]+(?=\S)")
+_HEADER = lazy.pattern(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*([:;])[ \t]*([^\x00\r\n]*)")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Request:
     """A request to a URL.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.text import Source, Span
 from nginxopt.text.delimited import BOM, Record
@@ -18,7 +17,7 @@ _NAMES = {
     "status": ("status", "code", "status code", "http code", "http status", "redirect type", "type"),
 }
 _COLUMNS = {name.encode(): column for column, names in _NAMES.items() for name in names}
-_IN_QUOTES = re.compile(rb'"(?:[^"]|"")*"')
+_IN_QUOTES = lazy.pattern(rb'"(?:[^"]|"")*"')
 _NO_DELIMITERS = bytes.maketrans(DELIMITERS, b"_" * len(DELIMITERS))
 
 

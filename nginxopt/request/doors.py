@@ -7,12 +7,12 @@ stays where it is; with another one, it comes to a server of the site only if on
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
+from nginxopt import lazy
+from nginxopt.records import record
 from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.model import SiteModel
 from nginxopt.request.urls import Url, UrlError, read_url
@@ -23,7 +23,7 @@ from nginxopt.semantics.subjects import shortest
 WORLD = World(may_send_more=True)
 """Clients send what they like besides the URL."""
 
-_EXACT = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_EXACT = lazy.pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _HOST = rb"^[a-z0-9]+(?:[.-][a-z0-9]+)*$"
 _MOST_NAMES = 8
 """The number of hosts that are tried for a server."""
@@ -31,7 +31,7 @@ _NO_NAMES = ("localhost", "host.invalid")
 """Hosts that servers without a name of their own answer as the default of an address."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record()
 class Door:
     """A host at an address of nginx: where clients of a site send their requests. There is one for each.
 

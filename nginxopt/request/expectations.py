@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nginxopt.records import record
 from nginxopt.request.batch import Batch
 from nginxopt.request.follow import MOST, Ask, RedirectSteps, follow
 from nginxopt.request.judgement import Answer, Verdict, expected, judge
@@ -13,7 +14,7 @@ from nginxopt.request.table import ExpectedRow
 from nginxopt.request.usage import Usage, usage
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RowResult:
     """What became of a row.
 
@@ -30,7 +31,7 @@ class RowResult:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Results:
     """The results of all rows, in order, and which rules and locations their requests reach."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Directive
+from nginxopt.records import record
 from nginxopt.request.outcomes import OutcomeForm, OutcomeKind
 from nginxopt.semantics import Level
 from nginxopt.semantics.headers import INHERITANCE
@@ -22,7 +22,7 @@ _BEFORE_LIMITS: frozenset[OutcomeKind] = frozenset(["return", "redirect", "close
 _BY_KIND: dict[OutcomeKind, tuple[str, ...]] = {"static": _FILES, "unknown": _FILES}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class InForce:
     """A setting in force: its directives, all those of a list; None if it is not known."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from nginxopt.records import record
 from nginxopt.request.locations import leads_to, normal
 from nginxopt.request.outcomes import OutcomeForm, UnknownForm, location_of, text_of
 from nginxopt.request.redirects import REDIRECTS
@@ -13,7 +13,7 @@ from nginxopt.request.table import ExpectedRow
 Verdict = Literal["passed", "failed", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Answer:
     """What a request got, from the model or from nginx.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from urllib.parse import urljoin
 
+from nginxopt import lazy
 from nginxopt.request.urls import PORTS, Url
 
-_SITE = re.compile(r"(https?)://([^/?#]*)", re.IGNORECASE)
-_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
-_NOT_ASCII = re.compile(r"[^\x21-\x7e]")
+_SITE = lazy.pattern(r"(https?)://([^/?#]*)", re.IGNORECASE)
+_ESCAPED = lazy.pattern(r"%([0-9A-Fa-f]{2})")
+_NOT_ASCII = lazy.pattern(r"[^\x21-\x7e]")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
+from nginxopt import lazy
 from nginxopt.config import Config, Directive, encode
 
 Escape = Literal["default", "json", "none"]
@@ -29,7 +30,7 @@ REQUEST = ("method", "target", "version")
 """The fields of a line that its `$request` gives."""
 
 _ESCAPES: dict[str, Escape] = {"default": "default", "json": "json", "none": "none"}
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
+_VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 _REQUEST_LINE = rb"(?P<method>[A-Z_-]+) (?P<target>%s)(?: HTTP/(?P<version>\d\.\d))?"
 _NUMBER = rb"\d+"
 _TYPED: dict[str, bytes] = {
@@ -156,8 +157,8 @@ def _any(following: bytes, escape: Escape) -> bytes:
     return rb"[^\n]*?" if following else rb"[^\n]*"
 
 
-_HEX = re.compile(rb"\\x([0-9A-Fa-f]{2})")
-_ESCAPED = re.compile(rb'\\(?:u00([0-9A-Fa-f]{2})|(["\\nrtbf/]))')
+_HEX = lazy.pattern(rb"\\x([0-9A-Fa-f]{2})")
+_ESCAPED = lazy.pattern(rb'\\(?:u00([0-9A-Fa-f]{2})|(["\\nrtbf/]))')
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
 

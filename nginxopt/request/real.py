@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from nginxopt.config import Config
+from nginxopt.records import record
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError, RequestForm
 from nginxopt.request.outcomes import OutcomeForm, location_of, shown
@@ -29,7 +29,7 @@ def compare(config: Config, trace: Trace, world: World, binary: Binary) -> RealC
     return next(compare_all(config, [Expected(trace)], world, binary))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Expected:
     """What is expected of a request.
 
@@ -111,7 +111,7 @@ def _kind(outcome: OutcomeForm) -> tuple[str, int | None]:
     return outcome["kind"], outcome["status"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class SampleComparison:
     """How the answers of a real nginx to some requests of a file differ from those of the model.
 

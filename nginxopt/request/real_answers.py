@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from nginxopt import lazy
 from nginxopt.request.batch import Batch
 from nginxopt.request.client import Request
 from nginxopt.request.connection import NobodyListensError
@@ -16,7 +17,7 @@ from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import PORTS
 from nginxopt.text import decode
 
-_PORT = re.compile(r"(https?)://([^/?#]*?):(\d+)(?=[/?#]|\Z)", re.IGNORECASE)
+_PORT = lazy.pattern(r"(https?)://([^/?#]*?):(\d+)(?=[/?#]|\Z)", re.IGNORECASE)
 
 
 @dataclass

@@ -6,8 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.request.client import Request, from_curl
 from nginxopt.request.judgement import Answer
 from nginxopt.request.redirects import REDIRECTS
@@ -16,7 +16,7 @@ from nginxopt.request.table import KINDS, is_target
 _Cells = tuple[str, str, int | str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Recording:
     """A table, and the requests that it leaves out because their answers are not known, with the reasons."""
 
@@ -24,7 +24,7 @@ class Recording:
     left_out: tuple[tuple[Request, str], ...]
 
 
-def record(requests: Sequence[Request], answers: Sequence[Answer]) -> Recording:
+def recorded(requests: Sequence[Request], answers: Sequence[Answer]) -> Recording:
     """Return the table of some answers: CSV, or JSON lines if a request has a method or headers of its own."""
     rows: list[tuple[Request, _Cells]] = []
     left_out: list[tuple[Request, str]] = []

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 REDIRECTS = (301, 302, 303, 307, 308)
 """The codes with which a client goes on to `Location`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Redirect:
     """A statement that redirects a URL, through the client or inside nginx.
 
@@ -27,7 +26,7 @@ class Redirect:
     is_internal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RedirectChain:
     """Redirects in sequence.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
+from nginxopt import lazy
 from nginxopt.config import Config, roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.config.tree import collector_paused
@@ -37,7 +37,7 @@ LISTS = ("urls", "vegeta")
 _GZIP = b"\x1f\x8b"
 _SAMPLED_LINES = 100
 _BUFFER = 1 << 20
-_ROTATED = re.compile(r"(?:[.-][0-9_-]+)?(?:\.gz)?\Z")
+_ROTATED = lazy.pattern(r"(?:[.-][0-9_-]+)?(?:\.gz)?\Z")
 
 
 @dataclass(frozen=True)

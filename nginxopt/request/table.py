@@ -8,11 +8,11 @@ the request is passed on to. `status` is a code or a kind of outcome; without on
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.request.client import Request, read_request
 from nginxopt.request.columns import DELIMITERS, columns_of, delimiter_of, is_header
 from nginxopt.request.json_targets import is_target as is_target_of_vegeta
@@ -28,11 +28,11 @@ KINDS = ("static", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "ha
 _PASSED = ("proxy", "grpc")
 """The kinds that may have a target."""
 
-_ADDRESS = re.compile(r"(?:/|[A-Za-z][A-Za-z0-9+.-]*:)[^\x00-\x20\x7f]*")
+_ADDRESS = lazy.pattern(r"(?:/|[A-Za-z][A-Za-z0-9+.-]*:)[^\x00-\x20\x7f]*")
 _KEYS = ("from", "to", "status", "method", "headers")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ExpectedRow:
     """What a request is to get.
 
@@ -66,7 +66,7 @@ def read_table(source: Source, base: Url | None, *, follow: bool = False) -> lis
     return rows
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Table:
     source: Source
     base: Url | None
@@ -86,12 +86,12 @@ def _csv_rows(table: _Table) -> Iterator[ExpectedRow]:
     source = table.source
     delimiter = delimiter_of(source)
     columns: dict[str, int] | None = None
-    for record in records(source, delimiter):
+    for row in records(source, delimiter):
         if columns is None:
-            columns, is_header = columns_of(source, record)
+            columns, is_header = columns_of(source, row)
             if is_header:
                 continue
-        yield _csv_row(table, record, columns)
+        yield _csv_row(table, row, columns)
 
 
 def _csv_row(table: _Table, record: Record, columns: Mapping[str, int]) -> ExpectedRow:
@@ -151,7 +151,7 @@ def _place(line: bytes, start: int, whole: Span, text: str) -> Span:
     return Span(start + at + 1, start + at + 1 + len(written)) if at >= 0 else whole
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Cells:
     """The places of a row and of its values, for errors."""
 

@@ -6,10 +6,10 @@ are headers, `Name: value`, or the file of a body, `@path`, on which no outcome 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.request.client import Request, from_curl, read_request
 from nginxopt.request.traffic import TargetGroup, Traffic, grouped
@@ -17,10 +17,10 @@ from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.text import Source, Span, decode
 
 _METHOD = rb"(?:([A-Z_-]+)[ \t]+)?"
-_PLAIN = re.compile(rb"(?m)^(?:%s(https?://[^\s/?#]+)?(/[!\"$-~]*)[ \t]*\r?|[ \t]*(?:#.*)?\r?|(.+))$" % _METHOD)
+_PLAIN = lazy.pattern(rb"(?m)^(?:%s(https?://[^\s/?#]+)?(/[!\"$-~]*)[ \t]*\r?|[ \t]*(?:#.*)?\r?|(.+))$" % _METHOD)
 """A line with method, site and target; an empty one or a comment; or any other."""
-_REQUEST = re.compile(rb"%s(?:[A-Za-z][A-Za-z0-9+.-]*://|/)" % _METHOD)
-_HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
+_REQUEST = lazy.pattern(rb"%s(?:[A-Za-z][A-Za-z0-9+.-]*://|/)" % _METHOD)
+_HEADER = lazy.pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
 
 
 def is_list(line: bytes) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.in_force import InForce, in_force
@@ -22,7 +22,7 @@ WIDTH = 100
 """The longest text of a directive that is shown, in characters: a block of Lua is one word."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RealComparison:
     """How the answer of a real nginx differs from that of the model.
 
@@ -39,7 +39,7 @@ class RealComparison:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Trace:
     """What becomes of a request, and why.
 
@@ -96,7 +96,7 @@ class Trace:
         return [*of_site, *((None, note) for note in self.notes)]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Circumstances:
     """What is known besides the configuration and the request.
 

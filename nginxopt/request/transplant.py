@@ -7,12 +7,12 @@ upstreams, resolvers, logs, caches, files that are stored. What would run progra
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.config import Bulk, Directive
 from nginxopt.config.layout import quoted
+from nginxopt.records import record
 from nginxopt.semantics import PROTOCOLS, Address, Level, Upstream, read_addresses, read_pass
 from nginxopt.semantics.addresses import PORT, RANGES
 from nginxopt.system.nginx import Binary, permission
@@ -21,7 +21,7 @@ from nginxopt.text import encode
 ECHO = "nginxopt_echo"
 """A variable with the address of the echo: what passes to a variable still does."""
 
-_FILE_TEST = re.compile(r"!?-[fdex]")
+_FILE_TEST = lazy.pattern(r"!?-[fdex]")
 _KEPT_OF_LISTEN = ("default_server", "default", "proxy_protocol")
 _LEFT_OUT = frozenset(
     [
@@ -41,7 +41,7 @@ _WITH_EDITS = ("http", "server", "location", "if", "limit_except")
 Edit = Callable[[Directive, Level], bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class PrivateStage:
     """Where the private nginx runs.
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import base64
 import ipaddress
-import re
-from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
+
+from nginxopt import lazy
+from nginxopt.records import record
 
 PORTS = {"http": 80, "https": 443}
 """The schemes, and the port of a URL without one."""
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_AUTHORITY_END = re.compile(r"[/?#]|\Z")
-_BLANK = re.compile(r"[\x00-\x20\x7f]")
-_NOT_IN_HOST = re.compile(r"[!@{}\[\]\\$'\"^`*<>=;,+&()|#?/:\x00-\x20\x7f]")
+_SCHEME = lazy.pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_AUTHORITY_END = lazy.pattern(r"[/?#]|\Z")
+_BLANK = lazy.pattern(r"[\x00-\x20\x7f]")
+_NOT_IN_HOST = lazy.pattern(r"[!@{}\[\]\\$'\"^`*<>=;,+&()|#?/:\x00-\x20\x7f]")
 """What curl refuses in a name (`hostname_check` in lib/urlapi.c)."""
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_NOT_ASCII = lazy.pattern(rb"[\x80-\xff]")
 
 
 class UrlError(ValueError):
@@ -32,7 +33,7 @@ class UrlError(ValueError):
         self.column = column
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Url:
     """An http or https URL.
 

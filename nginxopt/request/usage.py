@@ -7,9 +7,9 @@ Rules are the statements that choose among requests or answer them, and the rows
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from nginxopt.records import record
 from nginxopt.semantics.site.form import GeoForm, LevelForm, MapForm, Node, SiteForm, StatedForm
 
 Part = Literal["server", "location", "rule"]
@@ -28,7 +28,7 @@ _PARAMETERS = {
 _WITH_VALUE = frozenset(["proxy", "delete"])
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Use:
     """A directive, and the number of requests that it took part in."""
 
@@ -37,7 +37,7 @@ class Use:
     requests: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Usage:
     """The servers, locations and rules of a site, in the order of reading."""
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self, TypedDict
 
+from nginxopt import lazy
 from nginxopt.budget import limit
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 from nginxopt.text import encode
 
 _REQUESTS = 10
 """How many requests take as long as one comparison."""
 
-_VARIABLE = re.compile(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
+_VARIABLE = lazy.pattern(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
 
 
 class FilesForm(TypedDict):
@@ -42,7 +44,7 @@ class WorldForm(TypedDict):
     limits: LimitsForm
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class World:
     """What is known of the world.
 

@@ -6,16 +6,16 @@ any module. So captures count as read unless it is certain that nothing reads th
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
+from nginxopt import lazy
 from nginxopt.config import Block, Comment, Config, Directive, File, Scope
 from nginxopt.rewrite.unread import is_known
 from nginxopt.semantics.directives import NGINX, ROWS
 
-_CAPTURE = re.compile(r"\$\{?[1-9]")
+_CAPTURE = lazy.pattern(r"\$\{?[1-9]")
 
-_READERS = re.compile(r"load_module|ssi|perl.*|js_.*|.*_by_lua.*|lua_.*")
+_READERS = lazy.pattern(r"load_module|ssi|perl.*|js_.*|.*_by_lua.*|lua_.*")
 """Directives of nginx that run code, or that load modules that may run code."""
 
 _FOLLOWS_AT_ONCE = frozenset(["set", "return", "break"])

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
+from nginxopt import lazy
 from nginxopt.records import record
 from nginxopt.rewrite.requests import HOST
 from nginxopt.system.http import Client, RequestBytes, batches
 from nginxopt.system.nginx import Instance
 
 SHOWN_MISMATCHES = 10
-_DATE = re.compile(rb"\r\nDate: [^\r]*\r\n")
+_DATE = lazy.pattern(rb"\r\nDate: [^\r]*\r\n")
 _PORT = b"<port>"
 
 

@@ -11,13 +11,12 @@ other limits of a request do not move: see `docs/rewrite-to-map.md`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.records import record
 from nginxopt.rewrite.kinds.maps.readers import EVALUATED_BY
@@ -25,7 +24,7 @@ from nginxopt.rewrite.kinds.maps.readers import EVALUATED_BY
 DEEPEST = 100
 """The most evaluations of variables within each other (`ngx_http_variable_depth`)."""
 
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_VARIABLE = lazy.pattern(r"\$\{?([A-Za-z_]\w*)")
 _NOT_ROWS = ("default", "volatile", "hostnames", "include")
 
 Name = TypeVar("Name", str, bytes)
@@ -34,7 +33,7 @@ Names = tuple[str, ...]
 """Names of variables in lower case, each as often as it occurs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Definition:
     """A definition of a variable: the names in its source, those in each of its values, and whether it is volatile."""
 

@@ -18,6 +18,7 @@ from dataclasses import field
 from itertools import count
 from pathlib import Path
 
+from nginxopt import lazy
 from nginxopt.config import Config, Directive, File, may_read_more
 from nginxopt.config.paths import FOLDERS, SITES
 from nginxopt.records import record
@@ -137,11 +138,11 @@ def _lines(file: File, at: int, statements: Sequence[str]) -> bytes:
 _SIZES = "nginxopt-hash.http"
 """The name of the file with the hash table sizes, which all fragments of a folder share."""
 
-_ORIGIN = re.compile(rb"# .* of (.*) as maps, " + MADE_BY)
+_ORIGIN = lazy.pattern(rb"# .* of (.*) as maps, " + MADE_BY)
 """The first line of a file of maps, with the path of its fragment."""
-_DEFINED = re.compile(rb"^(?:map\s.*\s|geo\s+)\$(\w+)\s*\{|\(\?P?<(\w+)>", re.MULTILINE | re.ASCII)
+_DEFINED = lazy.pattern(rb"^(?:map\s.*\s|geo\s+)\$(\w+)\s*\{|\(\?P?<(\w+)>", re.MULTILINE | re.ASCII)
 """A variable that a file of maps defines, by a block or by a group."""
-_READ = re.compile(rb"\$\{?(\w+)", re.ASCII)
+_READ = lazy.pattern(rb"\$\{?(\w+)", re.ASCII)
 
 
 def name_beside(config: Config) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import field, fields
 
+from nginxopt import lazy
 from nginxopt.errors import UsageError
 from nginxopt.records import record
 from nginxopt.version import Version
@@ -20,7 +21,7 @@ MOST_BOUND = 1024
 
 # Prefixes of nginx's own variables (ngx_http_core_prefix_variables; $is_args, $memcached_key), and prefixes that turn a
 # target into a redirect (ngx_http_rewrite).
-_TAKEN = re.compile(
+_TAKEN = lazy.pattern(
     r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)"
     r"|(is|memcached|upstream_cache)$|scheme"
 )

@@ -10,12 +10,12 @@ The result is the way that costs most. Of a part of a configuration, only statem
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
+from nginxopt.records import record
 from nginxopt.rewrite.evaluations import reached
 from nginxopt.rewrite.kinds.kind import Cost, MapCost, StatementCost
 from nginxopt.rewrite.kinds.locations.reading import regex_location
@@ -23,7 +23,7 @@ from nginxopt.text import Source, encode
 
 _LEVELS = frozenset({"http", "server", "location"})
 _REGEX_OPERATORS = frozenset({"~", "~*", "!~", "!~*"})
-_VARIABLE = re.compile(rb"\$\{?(\w+)")
+_VARIABLE = lazy.pattern(rb"\$\{?(\w+)")
 
 
 Pair = tuple[Cost, Cost]
@@ -50,7 +50,7 @@ def along(
     return _most(_sum([way.tried, costs[way.names]]) for way in ways)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Way:
     """The way of a request: the patterns tried, and the variables named, except in maps."""
 
@@ -58,7 +58,7 @@ class _Way:
     names: frozenset[bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Walk:
     config: Config
     counted: Collection[Source]

@@ -7,10 +7,10 @@ A premise has a name, for reports and tests, and a sentence. The summary, the he
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.config import Bulk, Config, Directive, File
 from nginxopt.records import record
 from nginxopt.rewrite import unread
@@ -169,10 +169,10 @@ _OF_HEADERS = ("http_", "cookie_")
 _CHANGES = 11
 """The most scripts of rewrites that run for a request: ten changes of the URI (`NGX_HTTP_MAX_URI_CHANGES`)."""
 _WORD = rb"""(?:"[^"]*"|'[^']*'|[^\s;"'][^\s;]*)"""
-_REWRITE = re.compile(rb"rewrite\s+(%s)\s+(%s)(?:\s+(\w+))?\s*;" % (_WORD, _WORD))
-_READ = re.compile(rb"\$\{?(\w+)")
-_NAME = re.compile(r"\$\{?(\w+)\}?")
-_NESTED = re.compile(rb"\([^()]*\(")
+_REWRITE = lazy.pattern(rb"rewrite\s+(%s)\s+(%s)(?:\s+(\w+))?\s*;" % (_WORD, _WORD))
+_READ = lazy.pattern(rb"\$\{?(\w+)")
+_NAME = lazy.pattern(r"\$\{?(\w+)\}?")
+_NESTED = lazy.pattern(rb"\([^()]*\(")
 _REDIRECTS = (b"redirect", b"permanent")
 
 

@@ -6,9 +6,9 @@ try_files, index, auth_request) through the rules again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
+from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite.kinds.rules.sections import Phase
@@ -16,7 +16,7 @@ from nginxopt.rewrite.requests import HOST
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 
 _MAX_UNKNOWN_VARIABLES = 1000
-_UNKNOWN_VARIABLE = re.compile(r'unknown "([A-Za-z0-9_]+)" variable')
+_UNKNOWN_VARIABLE = lazy.pattern(r'unknown "([A-Za-z0-9_]+)" variable')
 
 _STATE = b"uri=[$uri] args=[$args] is_args=[$is_args] ru=[$request_uri]"
 _CAPTURES = b" 1=[$1] 2=[$2]"

@@ -6,11 +6,10 @@ nginx accepts each of the four directives once in the http block, and those for 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Config, Directive, File, Scope
 from nginxopt.errors import DefectError
 from nginxopt.records import record
@@ -27,9 +26,9 @@ DEFAULTS = dict(zip((*MAPS, *VARIABLES), (2048, 64, 1024, 64), strict=True))
 _LARGEST = {"max": 1 << 28, "bucket": 65_536 - 64}
 """The largest sizes. nginx uses two bytes per bucket of a table, and refuses larger buckets (`ngx_hash_init`)."""
 
-_VARIABLE = re.compile(rb"""\$(?<![^\s{};"'].)\{?([A-Za-z0-9_]+)\}?(?![^\s{};"'])""")
+_VARIABLE = lazy.pattern(rb"""\$(?<![^\s{};"'].)\{?([A-Za-z0-9_]+)\}?(?![^\s{};"'])""")
 """A variable that is a whole word, as in all directives that define one. Begins with a literal byte to be fast."""
-_GROUP = re.compile(rb"\(\?P?[<']([A-Za-z0-9_]+)[>']")
+_GROUP = lazy.pattern(rb"\(\?P?[<']([A-Za-z0-9_]+)[>']")
 """A named group, which defines a variable (`ngx_http_regex_compile`)."""
 
 _UNSEEN = 2

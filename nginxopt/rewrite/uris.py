@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from nginxopt import lazy
 from nginxopt.text import shorten
 
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~"
 # Bytes that no URI contains after ngx_http_parse_complex_uri: NUL, two slashes (merge_slashes), the segments `.` and
 # `..`.
-_NEVER_RECEIVED = re.compile(rb"\0|//|/\.\.?(?:/|\Z)")
+_NEVER_RECEIVED = lazy.pattern(rb"\0|//|/\.\.?(?:/|\Z)")
 
 _SHOWN = 120
 

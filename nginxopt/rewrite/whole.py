@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from nginxopt import lazy
 from nginxopt.config import Config
 from nginxopt.errors import NginxoptError
 from nginxopt.facts import group
@@ -33,12 +34,12 @@ from nginxopt.version import Version
 
 _LEFT_OUT = group("stateful")
 """Directives by which responses depend on the requests before."""
-_NAME = re.compile(r"(?:\*?\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)", re.IGNORECASE)
+_NAME = lazy.pattern(r"(?:\*?\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)", re.IGNORECASE)
 _OTHER = b"host.invalid"
 """A host that the default server answers."""
 _MOST = 4_000
 """The most values that are tried as the source of a map or the variable of a chain."""
-_PID = re.compile(rb"\$\{?pid\b")
+_PID = lazy.pattern(rb"\$\{?pid\b")
 
 
 def differential(emission: Emission, *, binary: Binary, limits: Limits) -> Differential:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.semantics.values import number
 from nginxopt.text import encode
 from nginxopt.version import Version
@@ -20,7 +20,7 @@ _MOST_PORT = 65_535
 _MOST_PATH = 107
 """The maximum length of the path of a UNIX socket on Linux (`sun_path` in unix(7)), without the final NUL."""
 
-_HEXTET = re.compile(r"[0-9a-fA-F]{1,4}")
+_HEXTET = lazy.pattern(r"[0-9a-fA-F]{1,4}")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,13 +7,13 @@ blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.facts import vendors
 from nginxopt.facts.declarations import PLACES, Declaration, declarations
+from nginxopt.records import record
 from nginxopt.semantics import directives
 from nginxopt.version import Version
 
@@ -54,7 +54,7 @@ class FaultKind(Enum):
     FLAG = "a value other than `on` and `off`"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Fault:
     """Why nginx refuses a directive.
 

@@ -15,11 +15,11 @@ misplaced block is open as well, as nginx merges nothing into it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Config, Directive, Scope, may_read_more
 from nginxopt.config.unread import unread_names
 from nginxopt.facts import group, having
@@ -67,7 +67,7 @@ _LISTS = having("inherited", "list")
 _STOCK = {"mime.types": ("types",)}
 """A file that comes with nginx, and the only directive in it."""
 
-_MODULES = re.compile(r"(?:.*/)?(?:modules(?:-enabled)?|modules\.d)/\*\.conf")
+_MODULES = lazy.pattern(r"(?:.*/)?(?:modules(?:-enabled)?|modules\.d)/\*\.conf")
 """The includes of the main level by which packages load modules (Debian, Fedora, Alpine): nothing else is in there."""
 
 _OF_CERTBOT = {

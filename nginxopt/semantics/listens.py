@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt.config import Directive, Token
+from nginxopt.records import record
 from nginxopt.semantics.addresses import PORT, RANGES, Address, read_addresses
 from nginxopt.semantics.inherit import Level
 from nginxopt.text import Source, Span
@@ -26,7 +27,7 @@ _BINDING_VALUES = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "ipv6onl
 """The parameters that set options of the socket (`lsopt.set`). `accept_filter` is ignored on Linux."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Listen:
     """A `listen` of a server, or the implied one of a server without `listen`.
 

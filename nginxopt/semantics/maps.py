@@ -7,15 +7,15 @@ order of the text (`ngx_http_map_find`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Config, Directive
+from nginxopt.records import record
 
 MANY_REGEXES = 20
 """At about 480 instructions each, this many expressions cost more than the rest of a request."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class BulkRegexMap:
     """A map and its rows with regular expressions, including those of included files.
 

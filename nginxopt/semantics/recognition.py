@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from nginxopt import lazy
 from nginxopt.config import Source, Token, statements
 from nginxopt.errors import InputError
 from nginxopt.semantics import directives
@@ -17,7 +17,7 @@ _MARK = "\ufeff".encode()
 _COMMON = frozenset(["break", "if", "include", "return", "set", "user"])
 """Directives whose names are also words of other languages; they count as evidence only before a `;`."""
 
-_WORD = re.compile(rb"[^\s;{}]+")
+_WORD = lazy.pattern(rb"[^\s;{}]+")
 
 
 def looks_like_nginx(data: bytes) -> bool:

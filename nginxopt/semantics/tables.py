@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from nginxopt import lazy
 from nginxopt.version import Version
 
 MIXED_VALUES = Version(1, 11, 0)
@@ -13,8 +14,8 @@ MIXED_VALUES = Version(1, 11, 0)
 VOLATILE = {"map": Version(1, 11, 7), "geo": Version(1, 29, 3)}
 """The first release in which a block may be `volatile`."""
 
-_ONE_VARIABLE = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
-_VARIABLE = re.compile(r"\$[\w{]", re.ASCII)
+_ONE_VARIABLE = lazy.pattern(r"\$[A-Za-z_]\w*", re.ASCII)
+_VARIABLE = lazy.pattern(r"\$[\w{]", re.ASCII)
 
 
 def is_mixed(value: str) -> bool:

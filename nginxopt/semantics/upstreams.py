@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.facts import group
+from nginxopt.records import record
 from nginxopt.semantics.inherit import Level, Setting
 
 PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
@@ -15,15 +16,15 @@ PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 METHODS = group("balancing")
 """The directives that select a balancing method; the default is round robin."""
 
-_LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
-_SCHEME = re.compile(r"(?!unix:)([^:/?]*)://", re.IGNORECASE)
+_LITERAL_HOST = lazy.pattern(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
+_SCHEME = lazy.pattern(r"(?!unix:)([^:/?]*)://", re.IGNORECASE)
 _PATH = r"[/?]|\$\{?(?:request_uri|uri|document_uri|is_args)\b"  # and variables that begin with one of these
-_ADDRESS = re.compile(
+_ADDRESS = lazy.pattern(
     rf"(\[[^]]*\]|(?:(?!{_PATH})[^:])*)(?::((?:(?!{_PATH}).)*))?((?:{_PATH}).*)?", re.DOTALL | re.IGNORECASE
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Upstream:
     """An `upstream` block of http."""
 
@@ -46,7 +47,7 @@ class Upstream:
         return self.level.setting("keepalive")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Pass:
     """A `proxy_pass`, `fastcgi_pass` or similar directive, at its level.
 

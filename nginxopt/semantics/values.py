@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 
+from nginxopt import lazy
+
 _MAX = 2**63 - 1  # NGX_MAX_INT_T_VALUE where a pointer has eight bytes
 
-_NUMBER = re.compile(r"[0-9]+")
-_SIZE = re.compile(r"([0-9]+)([kmg]?)", re.IGNORECASE)
+_NUMBER = lazy.pattern(r"[0-9]+")
+_SIZE = lazy.pattern(r"([0-9]+)([kmg]?)", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 # Units occur in this order and at most once. A number without a unit is in seconds; another may follow after a blank.
-_TIME = re.compile(
+_TIME = lazy.pattern(
     r"(?:([0-9]*)y *)?(?:([0-9]*)M *)?(?:([0-9]*)w *)?(?:([0-9]*)d *)?(?:([0-9]*)h *)?(?:([0-9]*)m(?!s) *)?"
     r"(?:(?:([0-9]*)s *)?(?:([0-9]*)ms *)?|([0-9]*) +)([0-9]*)"
 )

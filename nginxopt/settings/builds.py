@@ -13,14 +13,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from nginxopt import lazy
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.facts import vendors
 from nginxopt.facts.declarations import declarations
+from nginxopt.records import record
 from nginxopt.semantics.directives import BLOCKS
 from nginxopt.settings.target import ASSUMED, TargetVersion
 from nginxopt.version import Version
@@ -30,8 +31,8 @@ _MOST_ENTRIES = 2_000
 _MOST_BYTES = 1 << 18
 _MOST_FOLDERS = 6
 
-_NAMES = re.compile(r"(?i)((.*[.-])?(Docker|Container)file([.-].*)?|.*\.dockerfile|.*\.ya?ml)")
-_IMAGE = re.compile(
+_NAMES = lazy.pattern(r"(?i)((.*[.-])?(Docker|Container)file([.-].*)?|.*\.dockerfile|.*\.ya?ml)")
+_IMAGE = lazy.pattern(
     rb"""^[ \t-]*(?:FROM|image:)[ \t]+(?:--\S+[ \t]+)?["']?((?:[\w.:-]+/)*)([\w.-]+):v?([\w.-]+)""",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -50,12 +51,12 @@ _OF_NGINX = (
     "public.ecr.aws/nginx/", "public.ecr.aws/docker/library/",
 )  # fmt: skip
 """The registries and users whose `nginx` is nginx."""
-_RELEASE = re.compile(r"\d+\.\d+(\.\d+)*|[rR]\d+")
+_RELEASE = lazy.pattern(r"\d+\.\d+(\.\d+)*|[rR]\d+")
 _LAST = {19: 10, 20: 2, 21: 6, 22: 1, 23: 4, 25: 5, 26: 3, 27: 5, 28: 0, 29: 8}
 """The last release of each line of nginx, for tags such as `1.25`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ShownImage:
     """A container image: its name as written, the file that names it, and the version it has."""
 

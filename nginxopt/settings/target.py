@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from nginxopt.errors import MissingError
+from nginxopt.records import record
 from nginxopt.version import Version
 
 ASSUMED = Version(1, 28, 0)
@@ -18,7 +17,7 @@ _SAME_NUMBERS = ("nginx", "openresty")
 """The servers whose version starts with that of the nginx they are based on; others have their own numbering."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TargetVersion:
     """An nginx version and its origin: `stated`, `settings`, `nginx -v`, `assumed`, or what shows it.
 

@@ -26,11 +26,11 @@ import stat
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -63,7 +63,7 @@ _NOBODY = "nobody"
 _KEPT = ("PATH", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Confinement:
     """How a process is confined.
 

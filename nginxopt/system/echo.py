@@ -10,9 +10,11 @@ import contextlib
 import socket
 import struct
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import TracebackType
 from typing import Self
+
+from nginxopt.records import record
 
 _SECONDS = 5.0
 _MOST = 1 << 20
@@ -21,7 +23,7 @@ _STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class EchoedRequest:
     """A request that the echo received.
 

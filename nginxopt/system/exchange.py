@@ -6,17 +6,17 @@ import shutil
 import socket
 import ssl
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.errors import MissingError
+from nginxopt.records import record
 from nginxopt.system.http import any_certificate
 
 _SECONDS = 20.0
 _OPENSSL = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout cert.key -out cert.pem"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Response:
     """A response. Headers are decoded as Latin-1, and the body has no transfer coding."""
 

@@ -13,11 +13,11 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.config import Config
 from nginxopt.errors import MissingError
+from nginxopt.records import record
 
 UNLIMITED = 2**63 - 1
 """The value for "no limit"."""
@@ -27,7 +27,7 @@ _SYSTEMCTL = ("systemctl", "show", "nginx", "-p", "LoadState,LimitNOFILE,LimitNO
 _SYSTEMCTL_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Nofile:
     """The open file limits (RLIMIT_NOFILE) of a process, and a phrase (`owner`) that names it in messages."""
 
@@ -36,7 +36,7 @@ class Nofile:
     owner: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Host:
     """The limits of a machine.
 

@@ -5,22 +5,23 @@ It parses nothing but the end of a response.
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from nginxopt import lazy
+from nginxopt.records import record
+
 _LOOPBACK = "127.0.0.1"
 _RESET = struct.pack("ii", True, 0)  # struct linger: on, 0 seconds
-_BODILESS = re.compile(rb"HTTP/1\.[01] (?:1\d\d|204|304) ")
-_LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
+_BODILESS = lazy.pattern(rb"HTTP/1\.[01] (?:1\d\d|204|304) ")
+_LENGTH = lazy.pattern(rb"\r\nContent-Length: (\d+)\r\n")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RequestBytes:
     """The bytes of one request.
 

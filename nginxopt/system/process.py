@@ -7,11 +7,11 @@ import resource
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from nginxopt.errors import RunError
+from nginxopt.records import record
 from nginxopt.system.confinement import Confinement, end_with
 
 _END_SECONDS = 10.0
@@ -47,7 +47,7 @@ def start(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Completed:
     """A finished command: its exit status, negative for a signal, and its output."""
 

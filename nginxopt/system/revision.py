@@ -6,17 +6,17 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.errors import MissingError, UsageError
+from nginxopt.records import record
 from nginxopt.system import process
 from nginxopt.system.interrupts import temporary_folder
 
 _SECONDS = 600.0
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Revision:
     """The files of a revision.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from nginxopt.errors import RunError, UsageError
+from nginxopt.records import record
 
 _MOST = 16 << 20  # the most bytes of a response that are read
 # Headers that differ between equal responses, or belong to the connection and not to the response (RFC 9110, 7.6.1).
@@ -22,7 +23,7 @@ _OF_THE_MESSAGE = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class UpstreamTarget:
     """A server and a path: `http://host:port/path`, or `http://unix:/socket:/path` in nginx's syntax."""
 

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.text.source import Source, Span
 
 BOM = b"\xef\xbb\xbf"
 _BLANKS = b" \t"
-_FIRST_QUOTED = re.compile(rb'[ \t]*"')
+_FIRST_QUOTED = lazy.pattern(rb'[ \t]*"')
 
 
 class Field(NamedTuple):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from nginxopt import lazy
+
 # Not compiled here: classes of such ranges take longer than all other start-up, and plain text needs neither.
 _SURROGATE = r"[\ud800-\udfff]"
-_NUMBER = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?")
+_NUMBER = lazy.pattern(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?")
 _NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 

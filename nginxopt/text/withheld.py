@@ -13,10 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nginxopt import lazy
+
 _SHORTEST = 5
 """Shorter words are shown: they are anywhere, and tell little."""
 
-_PIECE = re.compile(r"[A-Za-z0-9_]+")
+_PIECE = lazy.pattern(r"[A-Za-z0-9_]+")
 _CUT = ("…", "...")
 
 Words = Callable[[], frozenset[str]]

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_PART = re.compile(
+from nginxopt import lazy
+
+_PART = lazy.pattern(
     rb"""
       \[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]   # a class
     | \\[^0-9A-Za-z]                                   # a byte that stands for itself

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote_from_bytes
 
+from nginxopt.records import record
 from nginxopt.verify.path_condition import Known, PathCondition, example, matches
 from nginxopt.verify.symbols import ARGS, METHOD, URI, Derived, Variable
 
@@ -16,7 +17,7 @@ _IN_HEADER = rb"\A[^\x00-\x1f\x7f]*\z"
 """The bytes that need no escape in a request line, and in a header."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Candidate:
     """A request to try, as far as a region determines it."""
 

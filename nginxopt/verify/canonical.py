@@ -8,13 +8,13 @@ does not begin with a quantifier, has neither alternatives outside of groups nor
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from nginxopt import lazy
 from nginxopt.verify.patterns import are_groups_plain
 from nginxopt.verify.symbols import Capture, Derived, Join, Match, Symbol, mapped
 
-_SEGMENTS = re.compile(rb"\^((?:/(?:[A-Za-z0-9_~%!,;:=&@-]|\\[^A-Za-z0-9/])*)*/)(?![*+?{])")
+_SEGMENTS = lazy.pattern(rb"\^((?:/(?:[A-Za-z0-9_~%!,;:=&@-]|\\[^A-Za-z0-9/])*)*/)(?![*+?{])")
 
 
 def canonical(value: object) -> object:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import cache, cached_property
 
 from nginxopt.budget import meter
+from nginxopt.records import record
 from nginxopt.verify.code import Reads, reads_as_definition
 from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import group_names
@@ -23,7 +23,7 @@ _DIGITS = frozenset("0123456789")
 Rows = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Reading:
     """What a lookup may read and set."""
 

@@ -6,9 +6,10 @@ Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_lo
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from nginxopt.records import record
 from nginxopt.semantics.values import is_url
 from nginxopt.verify.index import ProgramIndex
 from nginxopt.verify.path_condition import FALSE, Atom, Fact, Matches, PathCondition
@@ -34,7 +35,7 @@ _MANY = 16  # operations, among which it pays to look for the next one that a re
 _REDIRECTS = {"301", "302", "303", "307", "308"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Leaf:
     """The end of a script.
 
@@ -52,7 +53,7 @@ class Leaf:
     node: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Question:
     """A question of an operation, with the place that each answer leads to, which is computed only if a request has
     that answer."""
@@ -69,7 +70,7 @@ class ProgramCursor(NamedTuple):
     at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ProgramPoint:
     """A point of execution: the programs that are left to run, the innermost first, and the state."""
 

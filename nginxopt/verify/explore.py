@@ -9,9 +9,10 @@ arrive there in equal states.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 
+from nginxopt.records import record
 from nginxopt.verify.canonical import canonical
 from nginxopt.verify.executor import Leaf, ProgramCursor, ProgramPoint, Question, SymbolicExecutor
 from nginxopt.verify.live import Live
@@ -42,7 +43,7 @@ _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Divergence:
     """Requests that the two sides seem to answer differently.
 
@@ -60,7 +61,7 @@ class Divergence:
     is_at_limit: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class SideRunner:
     """One side: the executor of its operations, and its compiler, which knows the settings in force."""
 

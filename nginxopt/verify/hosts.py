@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from nginxopt._native import common_subject
+from nginxopt.records import record
 from nginxopt.semantics import Level
 from nginxopt.semantics.site.form import SocketForm
 from nginxopt.verify.part import ListenAddress, Part
@@ -17,7 +17,7 @@ _HOST = "a-host."
 _SHAPES = (b"", rb"^www\.", rb"^[^.]+\.[^.]+\.[^.]+\.", rb"^[^.]+-", rb"^[^.]*[0-9]", rb"^[a-z]{4}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Hosts:
     """Hosts that one server of each side answers at an address.
 

@@ -6,11 +6,11 @@ A directive may change no answer by itself. It is compared all the same if a var
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.facts import group, having
 from nginxopt.semantics.site.effects import effect
 from nginxopt.verify.code import Reads, reads, runs_code
@@ -75,7 +75,7 @@ _COMPRESSION = having("model", "encoding")
 
 _PROTOCOL = frozenset(["http2"])
 
-_SAYS_PROTOCOL = re.compile(r"\$\{?(?:http2|request)\b")
+_SAYS_PROTOCOL = lazy.pattern(r"\$\{?(?:http2|request)\b")
 """The variables that contain the protocol and whose names are also prefixes of other words."""
 
 _SHOWN_BY = {

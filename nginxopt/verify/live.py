@@ -6,8 +6,8 @@ Two states are compared by these parts only, as a variable that is set and never
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.text import encode
 from nginxopt.verify.assigned import Assigned
@@ -17,7 +17,7 @@ from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import variables
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Live:
     """What is read anywhere on either side.
 

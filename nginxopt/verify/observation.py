@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from posixpath import normpath
 
+from nginxopt.records import record
 from nginxopt.request.outcomes import OutcomeForm, PassedForm
 from nginxopt.semantics.site import LoweredSite
 from nginxopt.semantics.site.form import SiteForm
@@ -17,7 +17,7 @@ _SET_HEADER = {"proxy": "proxy_set_header", "grpc": "grpc_set_header"}
 _PORTS = {"http": ":80", "https": ":443", "grpc": ":80", "grpcs": ":443"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ObservedOutcome:
     """What a client and upstreams see of an outcome.
 

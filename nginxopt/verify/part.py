@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from nginxopt import lazy
+from nginxopt.records import record
 from nginxopt.request.urls import Url
 from nginxopt.verify.candidate import Candidate
 from nginxopt.verify.path_condition import Matches, PathCondition
 from nginxopt.verify.patterns import starts_with
 from nginxopt.verify.symbols import URI, Variable
 
-_UNRESOLVED = re.compile(rb"//|/\.\.?(?:/|\Z)|\0")
+_UNRESOLVED = lazy.pattern(rb"//|/\.\.?(?:/|\Z)|\0")
 
 
 class ListenAddress(NamedTuple):
@@ -29,7 +29,7 @@ class ListenAddress(NamedTuple):
         return f"{place} (QUIC)" if self.quic else place
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Part:
     """The requests to a host and port whose path starts with `path`, decoded."""
 

@@ -12,7 +12,9 @@ from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 
+from nginxopt import lazy
 from nginxopt._native import Patterns, common_subject
+from nginxopt.records import record
 from nginxopt.verify.branches import branches, has_branches, has_look
 from nginxopt.verify.patterns import FLAGS, only_value, without
 from nginxopt.verify.symbols import URI, KnownBytes, Symbol, Variable
@@ -28,22 +30,22 @@ _MOST_WAYS = 64
 _MOST_AGAINST = 6
 """The number of patterns that are excluded at first; only if that does not decide, all are."""
 
-_UNIT = re.compile(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
+_UNIT = lazy.pattern(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
 """A byte that stands for itself in a pattern."""
 
-_REPEATED = re.compile(rb"[*+?{]|\(\?#|\\[EQ]")
+_REPEATED = lazy.pattern(rb"[*+?{]|\(\?#|\\[EQ]")
 """How a quantifier begins, or what PCRE passes over before one."""
 
-_TEXT = re.compile(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
+_TEXT = lazy.pattern(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
 
-_FOLDED = re.compile(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
+_FOLDED = lazy.pattern(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
 """The beginning of a pattern that is text in any case of letters."""
 
-_NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
+_NEVER = lazy.pattern(rb"[\^A-Za-z0-9/]*\(\?!\)")
 """Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Matches:
     """Whether a value matches a pattern, in PCRE's syntax; `(?i)` at the start ignores case."""
 
@@ -51,7 +53,7 @@ class Matches:
     pattern: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Fact:
     """Any other question that a configuration asks of a request, such as whether a file exists."""
 
@@ -148,7 +150,7 @@ def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[
 _NOTHING = Known()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class PathCondition:
     """The requests that give these answers to some questions.
 

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
+from nginxopt import lazy
+from nginxopt.records import record
 from nginxopt.verify.words import Words
 
-PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
+PLAIN = lazy.pattern(rb"[A-Za-z0-9/_ -]+")
 """Text that stands for itself in a pattern."""
 
-FLAGS = re.compile(rb"\A\(\?[is]+\)")
+FLAGS = lazy.pattern(rb"\A\(\?[is]+\)")
 """Flags at the start of a pattern."""
 
-_PLAIN_END = re.compile(rb"(?:[A-Za-z0-9/_ -]|\n|\\n)*\\z")
+_PLAIN_END = lazy.pattern(rb"(?:[A-Za-z0-9/_ -]|\n|\\n)*\\z")
 
-_SEGMENTS = re.compile(rb"(?:[A-Za-z0-9/_-]|\[\^/(?:\\.|[^\]\\])*\][*+]/)*")
+_SEGMENTS = lazy.pattern(rb"(?:[A-Za-z0-9/_-]|\[\^/(?:\\.|[^\]\\])*\][*+]/)*")
 """Text and segments: what is not a slash, up to the next slash."""
 
-_PLAIN_GROUP = re.compile(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
+_PLAIN_GROUP = lazy.pattern(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
 
-_CLASS = re.compile(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
+_CLASS = lazy.pattern(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
 
-_NAMED = re.compile(
+_NAMED = lazy.pattern(
     rb"\\Q.*?(?:\\E|\Z)|\\.|\(\?#[^)]*\)|"
     + _CLASS.pattern
     + rb"|\(\?P?(?:<(?P<angle>[A-Za-z_]\w*)>|'(?P<quote>[A-Za-z_]\w*)')",
@@ -32,10 +33,10 @@ _NAMED = re.compile(
 )
 """The names of groups, and what only looks like one: quotations, escapes, comments and classes."""
 
-_PART = re.compile(_CLASS.pattern + rb"|\\.|.", re.DOTALL)
+_PART = lazy.pattern(_CLASS.pattern + rb"|\\.|.", re.DOTALL)
 """The parts of a pattern."""
 
-_TEXT = re.compile(rb"\(\?:|\\[^A-Za-z0-9]|.", re.DOTALL)
+_TEXT = lazy.pattern(rb"\(\?:|\\[^A-Za-z0-9]|.", re.DOTALL)
 """The parts of alternatives of plain text; an escape of a letter or digit begins with a lone backslash."""
 
 _MOST_STRINGS = 100_000
@@ -58,7 +59,7 @@ def escaped(text: bytes) -> bytes:
     return b"".join(bytes([byte]) if PLAIN.fullmatch(bytes([byte])) else b"\\x%02x" % byte for byte in text)
 
 
-_ONLY = re.compile(rb"\^((?:[A-Za-z0-9/_ -]|\\x[0-9a-f]{2})*)\\z")
+_ONLY = lazy.pattern(rb"\^((?:[A-Za-z0-9/_ -]|\\x[0-9a-f]{2})*)\\z")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -90,7 +91,7 @@ def group_names(pattern: bytes) -> tuple[str, ...]:
     return tuple(name.decode().lower() for name in names if name)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CertainGroup:
     """A group that takes part in every match of its pattern.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
 from nginxopt.facts import group
+from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.verify.code import Reads, reads
 from nginxopt.verify.definitions import SideDefinitions
@@ -24,7 +24,7 @@ from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import Value, Words
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Operation:
     """An operation.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import cast
 
+from nginxopt import lazy
 from nginxopt.semantics.site.form import SiteForm, StatementForm
 from nginxopt.verify.named import is_own, named_groups
 
-_USED = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_USED = lazy.pattern(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
 def renamed(old: SiteForm, new: SiteForm) -> tuple[SiteForm, dict[str, str]]:

@@ -5,12 +5,13 @@ named location, whatever the state of the request there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from operator import or_
 
 from nginxopt.budget import limit
 from nginxopt.facts import group
+from nginxopt.records import record
 from nginxopt.verify.code import Reads
 from nginxopt.verify.definitions import groups_of
 from nginxopt.verify.executor import SymbolicExecutor
@@ -33,7 +34,7 @@ _BEFORE = group("early")
 _LONG = 20  # maps in a chain, from which on the requests that may tell two chains apart are asked first
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ServersCompared:
     """The result for two servers.
 
@@ -189,7 +190,7 @@ class ServerComparison:
         return reasons
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Server:
     level: int
     program: Program

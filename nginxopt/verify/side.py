@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain
 from operator import or_
 from typing import TYPE_CHECKING, TypeVar
 
+from nginxopt import lazy
 from nginxopt.config import statements
 from nginxopt.facts import having, script
+from nginxopt.records import record
 from nginxopt.semantics.headers import MERGED_SINCE
 from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site.effects import effect
@@ -60,7 +61,7 @@ _UNCOUNTED_OF_LISTEN = {
 }  # fmt: skip
 """The parameters of `listen` that change how connections come, and no answer."""
 
-_HOST = re.compile(r"[\w.-]+", re.ASCII)
+_HOST = lazy.pattern(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, with what may surround it."""
 
 Definition = MapForm | GeoForm | OpaqueVariableForm
@@ -72,7 +73,7 @@ _InForce = dict[str, list[int] | Value]
 """Settings by name: the numbers of their directives, or what is known of them where not all was read."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LocationName:
     """The modifier and the path, pattern or name of a location."""
 

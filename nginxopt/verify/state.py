@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nginxopt.records import record
 from nginxopt.verify.live import Live
 from nginxopt.verify.substitution import captured
 from nginxopt.verify.symbols import ARGS, EMPTY, LIMIT_RATE, URI, Capture, Derived, Match, Symbol, Variable
@@ -23,7 +24,7 @@ class TooMuchError(Exception):
     """Too much differs for the work that is allowed: the reason, as a phrase."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class State:
     """The state of a request.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from nginxopt import lazy
 from nginxopt._native import captures
 from nginxopt.verify.symbols import Capture, Derived, KnownBytes, Match, Symbol, derived, join, mapped, parts_of
 
-_SAME_IN_URIS = re.compile(rb"[A-Za-z0-9/_.~-]*")
+_SAME_IN_URIS = lazy.pattern(rb"[A-Za-z0-9/_.~-]*")
 """What nginx does not escape when it copies a capture into a URI (`ngx_http_script_copy_capture_code`)."""
 
 

@@ -6,12 +6,13 @@ statement of a script grows by one term. Functions that walk through a value vis
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
+
+from nginxopt import lazy
 
 URI = "uri"
 ARGS = "args"
@@ -24,7 +25,7 @@ CUT = "cut"
 PERHAPS = "perhaps set"
 """Marks a variable that may have been set; if it was not, it is looked up where it is read."""
 
-_VARIABLE = re.compile(rb"\$(?:([0-9])|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
+_VARIABLE = lazy.pattern(rb"\$(?:([0-9])|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
 
 
 _TERMS: WeakValueDictionary[tuple[Any, ...], Any] = WeakValueDictionary()

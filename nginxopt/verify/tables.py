@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
+from nginxopt.records import record
 from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.patterns import escaped, group_names
 from nginxopt.verify.side import Definition
@@ -13,7 +13,7 @@ from nginxopt.verify.symbols import Capture, Derived, KnownBytes, Match, Symbol,
 from nginxopt.verify.words import Words
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class PatternRow:
     """A row with a pattern, in PCRE's syntax."""
 

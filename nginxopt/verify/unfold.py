@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
+from nginxopt.records import record
 from nginxopt.verify.executor import Leaf
 from nginxopt.verify.path_condition import Atom, Fact, Known, Matches, PathCondition, matches
 from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, only_value
@@ -23,7 +24,7 @@ _MOST_ASKED = 1000
 """The most parts that requests are divided into before a question about a map is asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Pair:
     """The ends of both scripts for the requests of a region.
 
@@ -37,7 +38,7 @@ class Pair:
     kept: Symbol | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Division:
     """A pair by the rows of a map, or by what a group holds.
 

@@ -8,10 +8,10 @@ equal to any other unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Directive
 from nginxopt.facts.declarations import declarations
+from nginxopt.records import record
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import DISPLACED
 from nginxopt.version import Version
@@ -20,7 +20,7 @@ Words = tuple[str, ...]
 """The arguments of a directive."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Unread:
     """Something unread among the directives of a setting, which may set it or add to it.
 

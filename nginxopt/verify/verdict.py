@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from nginxopt.records import record
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.outcomes import TraceForm
 from nginxopt.semantics.site.form import Node
@@ -12,7 +13,7 @@ from nginxopt.semantics.site.form import Node
 Verdict = Literal["equivalent", "different", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RequestWitness:
     """A request that the two sides answer differently, with both traces of the model.
 
@@ -28,7 +29,7 @@ class RequestWitness:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Doubt:
     """A difference that may or may not change an answer.
 
@@ -43,7 +44,7 @@ class Doubt:
     new: Node | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Confirmation:
     """The answers of a real nginx to a witness.
 
@@ -63,7 +64,7 @@ class Confirmation:
         return not any(self.differences) and not self.is_alike
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Verification:
     """The result.
 

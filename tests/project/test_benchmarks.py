@@ -13,6 +13,7 @@ import pytest
 from benchmarks import (
     corpus_lists,
     format,
+    growth,
     instructions,
     lsp,
     memory,
@@ -35,6 +36,8 @@ from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.world import World
 from nginxopt.rewrite import plan
 from nginxopt.rewrite.kinds.kind import Cost
+from nginxopt.semantics import levels
+from nginxopt.semantics.refusals import refusals
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
@@ -313,3 +316,21 @@ def test_editing_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert result["wall"] > 0
     assert 90 <= lsp.text(120).count("\n") <= 120
     assert list(lsp.rows([lsp.Result(1_000, 3, 0.2, 0.1)]))[1].endswith("EXCEEDED")
+
+
+@pytest.mark.parametrize("kind", growth.KINDS)
+def test_kinds_of_growth_are_configurations(kind: str) -> None:
+    """Each kind of content is a configuration that nginx accepts as far as its text goes, and grows with its size."""
+    few, many = (growth.KINDS[kind](size) for size in (3, 30))
+    assert many.count("\n") >= few.count("\n") + 27
+    if kind != "templates":
+        target = Version(1, 22, 1)
+        assert [*refusals(levels(load_text(many.encode()), target), target)] == []
+
+
+def test_growth() -> None:
+    """The exponent is that of the times which are long enough to tell, and only a greater one is no line."""
+    assert growth.Result("lint", "maps", {500: 0.01, 1000: 0.2, 2000: 0.4}).exponent == pytest.approx(1)
+    assert not growth.Result("lint", "maps", {1000: 0.2, 2000: 0.8, 4000: 3.2}).within
+    assert growth.Result("lint", "maps", {1000: 0.01, 2000: 0.04}).exponent is None
+    assert growth.main(["check", "--kinds", "maps", "--sizes", "3", "--rounds", "1"]) == 0

@@ -7,7 +7,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from nginxopt.bench import run_folder
@@ -22,6 +22,7 @@ from nginxopt.bench.result import LoadStart, LoadWorker, Outcome, WorkerStart
 from nginxopt.bench.scenario import OpenLoop
 from nginxopt.bench.site import LoadRun, LostWorkerError, RunningSite
 from nginxopt.errors import RunError
+from nginxopt.records import record
 from nginxopt.text.plural import count
 
 LEASE_SECONDS = 20.0
@@ -32,7 +33,7 @@ _LOOK_SECONDS = 0.5
 _RESULTS = "results.bin"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Part:
     """The part of a worker: its share, its clock, its results as CSV, and the delay of its first request in seconds."""
 

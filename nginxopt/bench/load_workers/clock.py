@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from nginxopt.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Trip:
     """A round trip, in seconds since the epoch: `sent` and `received` by the local clock, `there` by the worker's."""
 
@@ -20,7 +21,7 @@ class Trip:
         return self.received - self.sent
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Clock:
     """How far the clock of a worker is ahead (`offset`), and the largest error of that, in seconds."""
 

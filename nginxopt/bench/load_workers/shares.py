@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop, Target
+from nginxopt.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Share:
     """The share of one worker.
 

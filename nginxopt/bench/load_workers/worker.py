@@ -19,11 +19,11 @@ import threading
 import time
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
 from nginxopt.bench.temporary import private_folder
+from nginxopt.records import record
 from nginxopt.system import process
 
 PIECE_BYTES = 4 << 20
@@ -44,7 +44,7 @@ class UnknownAttackError(Exception):
     """This worker does not know an attack, because it was restarted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Machine:
     """The machine of a worker: its host and network, which identify it, its number of CPUs, and its vegeta.
 
@@ -59,7 +59,7 @@ class Machine:
     digest: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Order:
     """The order for the attack of one worker.
 
@@ -76,7 +76,7 @@ class Order:
     lease: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class AttackProgress:
     """The progress of an attack; `size` of its compressed results once it is done, `error` if it failed."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +18,7 @@ from nginxopt.bench.report.charts import distribution, growth, ratios
 from nginxopt.bench.report.charts.figure import Figure
 from nginxopt.bench.result import AttackMedians, Ratio, Result
 from nginxopt.bench.scenario import VariantPair
+from nginxopt.records import record
 from nginxopt.text.escape import xml
 from nginxopt.text.plural import count
 
@@ -32,7 +32,7 @@ _MOST_COLUMNS = 6
 _NOTHING = "\u2013"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Conclusion:
     """The result of a comparison: the range of ratios of the first figure, and a sentence for each figure."""
 
@@ -42,7 +42,7 @@ class Conclusion:
     sentences: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class PageRow:
     """A row of a table: its head and its cells."""
 
@@ -50,7 +50,7 @@ class PageRow:
     cells: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RowGroup:
     """Rows of a table that belong together."""
 
@@ -58,7 +58,7 @@ class RowGroup:
     rows: tuple[PageRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class PageTable:
     """A table: title, column heads, and groups of rows."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.scenario import Experiment, Variant
+from nginxopt.records import record
 
 SERIES = 6
 """The number of colours; further lines repeat them with other dashes."""
@@ -23,7 +22,7 @@ _OUTLINES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LegendKey:
     """The style of a line or point, in the legend and in charts."""
 

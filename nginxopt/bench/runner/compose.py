@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nginxopt import lazy
 from nginxopt.bench import containers, run_folder
 from nginxopt.bench.containers import LIMITS, LOAD, Images
 from nginxopt.bench.runner.engine import Engine
@@ -253,7 +254,7 @@ def write(folder: Path, experiment: Experiment, images: Images, settings: Mappin
 
 
 # The last line of a failed build only names the failed command, which can be long.
-_TELLING = re.compile(
+_TELLING = lazy.pattern(
     r"(?:curl: |E: |.*(?:checksum|does not run|has no apt-get|no such host|denied|not found|dial tcp|did NOT match)).*"
 )
 

@@ -9,10 +9,10 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.errors import MissingError, RunError
+from nginxopt.records import record
 from nginxopt.system import process
 from nginxopt.system.process import Completed
 
@@ -39,7 +39,7 @@ exit 1
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Engine:
     """A container engine that answers.
 

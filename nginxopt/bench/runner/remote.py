@@ -16,13 +16,14 @@ from nginxopt.bench.runner import local
 from nginxopt.bench.scenario import Experiment, Target, Variant
 from nginxopt.bench.target import TargetUrl
 from nginxopt.errors import RunError
+from nginxopt.records import record
 
 _ANSWER_SECONDS = 10.0  # the time limit for connecting, and for a response
 _END_OF_HEAD = b"\r\n\r\n"
 _MOST_BYTES = 1 << 20  # the most bytes of a response to a probe that are read
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Resolved:
     """A URL, the addresses to which its host was resolved, and the address that is used."""
 

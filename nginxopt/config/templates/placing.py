@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from nginxopt import budget
+from nginxopt import budget, lazy
 from nginxopt.config.templates.lines import kind_of_file, passes
 from nginxopt.config.templates.rendering import Rendered, Writer, render
 from nginxopt.config.templates.structure import TagBlock, Template, UnreadableTag, ValueTag
@@ -144,7 +144,7 @@ def _marked(
     return render(template, choose, write, drops_newlines=drops_newlines)
 
 
-_COMMENT = re.compile(rb"(?:^|[\s;{}])#.*$")
+_COMMENT = lazy.pattern(rb"(?:^|[\s;{}])#.*$")
 
 
 def _begins_statement(data: bytearray) -> bool:
@@ -262,8 +262,8 @@ def _with_blocks(read: Iterable[Statement]) -> list[tuple[Statement, _Around]]:
     return pairs
 
 
-_HOST = re.compile(r"(?:https?|grpcs?)://([\w.-]+)")
-_AUTHORITY = re.compile(r"(?:\w+://)?[^/]*")
+_HOST = lazy.pattern(r"(?:https?|grpcs?)://([\w.-]+)")
+_AUTHORITY = lazy.pattern(r"(?:\w+://)?[^/]*")
 _SERVERS = ("upstream", 1)
 _PATHS = (("location", 1), ("location", 2))
 _MOST_OTHERS = 8

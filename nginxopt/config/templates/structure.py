@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from nginxopt import budget
+from nginxopt import budget, lazy
 from nginxopt.config.templates.tags import Action, Tag, Trim, tags
 from nginxopt.records import record
 from nginxopt.text import Source, Span
@@ -18,10 +18,10 @@ from nginxopt.text import Source, Span
 _DEFINITIONS = frozenset(["end", "endmacro"])
 """The words that close a definition (a macro or named template), which is written only where it is called."""
 
-_NO_DIRECTIVE = re.compile(rb"\s*(?:#[^\n]*(?:\n\s*|$))*")
+_NO_DIRECTIVE = lazy.pattern(rb"\s*(?:#[^\n]*(?:\n\s*|$))*")
 
 
-_NOTHING_MORE = re.compile(
+_NOTHING_MORE = lazy.pattern(
     rb"(?>[^\S\n]|\{%.*?%\}|\{#.*?#\}|<%(?!=).*?%>|\{\{-?[^\S\n]*(?:end|else)\b.*?\}\})*+(?:#.*)?$", re.MULTILINE
 )
 """Matches the rest of a line without text. A tag is matched in one way only, as trying others would never end."""

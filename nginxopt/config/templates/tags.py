@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 
+from nginxopt import lazy
 from nginxopt.config import placeholders
 from nginxopt.records import record
 
@@ -66,7 +67,7 @@ class Tag:
 
 
 _NAMES = b"|".join([*placeholders.CERTAIN, *placeholders.LIKELY])
-_OPENING = re.compile(
+_OPENING = lazy.pattern(
     rb"""\{\{\{ | \{\{ | \{% | \{\# | \{!! | <%
     | (?P<php><\?(?:php\b|=))
     | ^[ \t]*(?P<line>\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*))[ \t]*;?[ \t]*\r?$
@@ -77,8 +78,8 @@ _OPENING = re.compile(
 )
 _CLOSING = {b"{%": b"%}", b"{#": b"#}", b"{!!": b"!!}", b"<%": b"%>", b"{{{": b"}}}"}
 _STRING = rb"""'(?:\\.|[^'\\\n])*' | "(?:\\.|[^"\\\n])*" | `[^`]*`"""
-_PART = re.compile(rb"%s | \}\}\} | \}\} | %%\} | [{}]" % _STRING, re.VERBOSE)
-_END_OF_RAW = re.compile(rb"\{%[-+]?\s*end(?:raw|verbatim)\s*[-+]?%\}")
+_PART = lazy.pattern(rb"%s | \}\}\} | \}\} | %%\} | [{}]" % _STRING, re.VERBOSE)
+_END_OF_RAW = lazy.pattern(rb"\{%[-+]?\s*end(?:raw|verbatim)\s*[-+]?%\}")
 
 
 def tags(data: bytes) -> Iterator[Tag]:
@@ -160,7 +161,7 @@ def _trims(inner: bytes) -> tuple[Trim, Trim, str]:
     return before, after, inner[start:end].decode("latin-1").strip()
 
 
-_COMMENTS = re.compile(r"""\|\s*comment(?:\s*\(.*\))?$""", re.DOTALL)
+_COMMENTS = lazy.pattern(r"""\|\s*comment(?:\s*\(.*\))?$""", re.DOTALL)
 """Matches Ansible's filter `comment`, which makes comment lines of any text."""
 
 
@@ -208,11 +209,11 @@ def _jinja(start: int, end: int, inner: bytes) -> Tag:
     return Tag(start, end, action, closers, before, after, is_silent=action is not Action.VALUE)
 
 
-_GO = re.compile(
+_GO = lazy.pattern(
     r"(if|with|range|else|end|define|block|template|break|continue|return)\b(?!\s*[=|\[+]|[.(-])(.*)", re.S
 )
-_ASSIGNMENT = re.compile(r"\$\w*(?:\s*,\s*\$\w+)?\s*:?=(?!=)")
-_SECTION = re.compile(r"([#^/])\s*([\w.@-]*)")
+_ASSIGNMENT = lazy.pattern(r"\$\w*(?:\s*,\s*\$\w+)?\s*:?=(?!=)")
+_SECTION = lazy.pattern(r"([#^/])\s*([\w.@-]*)")
 _GO_ACTIONS = {
     "if": Action.CHOICE,
     "with": Action.CHOICE,
@@ -261,17 +262,17 @@ def _go(text: str) -> tuple[Action, frozenset[str]]:
     return _GO_ACTIONS.get(word, Action.UNKNOWN), frozenset(["end"])
 
 
-_OUTPUT_OR_JUMP = re.compile(
+_OUTPUT_OR_JUMP = lazy.pattern(
     r"\b(?:next|break|return|exit|redo|continue|raise|throw|_?erbout|concat|echo|puts|printf?|render|cat|write)\b"
 )
-_ERB_ASSIGNMENT = re.compile(
+_ERB_ASSIGNMENT = lazy.pattern(
     r"(?:local\s+|var\s+|let\s+|const\s+)?[@$]{0,2}\w[\w.]*(?:\[[^\]]*\])?\s*(?:\|\||[+?:])?=(?![=~])\s*(?!(?:if|unless|case|begin)\b)"
 )
-_ERB_CLOSE = re.compile(r"(end|fi|done|esac|\}\s*\)?)\s*;?$")
-_BODY = re.compile(r"(?:\bdo|\{)(?:\s*\|[^|]*\|)?$")
+_ERB_CLOSE = lazy.pattern(r"(end|fi|done|esac|\}\s*\)?)\s*;?$")
+_BODY = lazy.pattern(r"(?:\bdo|\{)(?:\s*\|[^|]*\|)?$")
 
 
-_RUBY_COMMENTS = re.compile(r"^=begin\b.*?^=end\b[^\n]*|^\s*#[^\n]*", re.MULTILINE | re.DOTALL)
+_RUBY_COMMENTS = lazy.pattern(r"^=begin\b.*?^=end\b[^\n]*|^\s*#[^\n]*", re.MULTILINE | re.DOTALL)
 
 
 def _erb(start: int, end: int, inner: bytes) -> Iterator[Tag]:
@@ -295,7 +296,7 @@ def _erb(start: int, end: int, inner: bytes) -> Iterator[Tag]:
         yield Tag(start, end, action, closers, after=after, is_silent=True)
 
 
-_JUMP = re.compile(r"(?:next|break|continue)(?:\s+(?:if|unless)\b.*)?;?$")
+_JUMP = lazy.pattern(r"(?:next|break|continue)(?:\s+(?:if|unless)\b.*)?;?$")
 
 
 def _statement(text: str) -> tuple[Action, frozenset[str]]:

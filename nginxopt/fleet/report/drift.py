@@ -7,9 +7,10 @@ no difference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
+
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -21,7 +22,7 @@ NAMED = 20
 """The most hosts of a variant that are named."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class DirectiveDrift:
     """A directive that differs: its context and name, its line in the variant, and its parameters there and here.
 
@@ -35,7 +36,7 @@ class DirectiveDrift:
     here: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FileForm:
     """One of the forms of a file: on how many hosts, some of their names, and the digest; None where it is missing.
 
@@ -54,7 +55,7 @@ class FileForm:
         return self.hosts == 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FileDrift:
     """A file of a group that has several variants, the usual one first."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.fleet.report import groups
 from nginxopt.fleet.report.drift import FileDrift, drift
 from nginxopt.fleet.report.since import Since
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Totals:
     """The numbers of hosts, of different configurations and files, of hosts with errors, and of findings on all
     hosts by severity.
@@ -29,7 +29,7 @@ class Totals:
     infos: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RuleFacts:
     """A rule with findings: on how many hosts, how many on all of them, and the rule's title and page."""
 
@@ -41,7 +41,7 @@ class RuleFacts:
     url: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class GroupFacts:
     """A group: its hosts, their different configurations, and what is found on all of them; the hosts of each rule."""
 
@@ -55,7 +55,7 @@ class GroupFacts:
     infos: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Saved:
     """What a rule would save: the hosts with a known saving, and the sums of what one request to each of them saves.
 
@@ -68,7 +68,7 @@ class Saved:
     connections: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class HostFacts:
     """A host and the numbers of its findings."""
 
@@ -79,7 +79,7 @@ class HostFacts:
     infos: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ErrorFacts:
     """What could not be read or parsed, and on how many hosts; one of them is named."""
 
@@ -90,7 +90,7 @@ class ErrorFacts:
     host: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FailedRow:
     """A row of the table of expectations that hosts failed, with one of them."""
 
@@ -102,7 +102,7 @@ class FailedRow:
     host: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FleetReport:
     """A report; `since` is None if the result is not compared with an earlier one."""
 

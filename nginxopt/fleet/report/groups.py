@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.errors import UsageError
 from nginxopt.fleet.hosts import named_by
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 OTHERS = "(others)"
 """The group of hosts whose names the pattern does not match."""
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazy.pattern(r"\d+")
 
 
 def grouped_by(pattern: str | None) -> Callable[[str], str]:

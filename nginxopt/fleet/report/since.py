@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class New:
     """A finding that was not there: on how many hosts, and one of them."""
 
@@ -23,7 +24,7 @@ class New:
     host: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Since:
     """The differences from an earlier result.
 

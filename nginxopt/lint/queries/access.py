@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics import FRAGMENT, Level, read_listens
 
 _LOGINS = ("auth_basic", "auth_request", "auth_jwt", "auth_oidc", "auth_pam", "auth_ldap", "auth_digest")
 _RULES = frozenset(["allow", "deny"])
-_CLIENT_ERROR = re.compile(r"4\d\d")
+_CLIENT_ERROR = lazy.pattern(r"4\d\d")
 _EVERYBODY = {"all", "0.0.0.0/0", "::/0"}
 
 

@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from nginxopt import lazy
 from nginxopt.semantics.subjects import gives_up, likely
 from nginxopt.text import encode
 
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]|\(|\)")
-_REPEATED = re.compile(r"(?:[*+]|\{\d+,\})(?!\+)|\{\d*,?[2-9]\d+\}(?!\+)")
-_MANY = re.compile(r"[*+]|\{\d+,\}|\|")
+_TOKEN = lazy.pattern(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]|\(|\)")
+_REPEATED = lazy.pattern(r"(?:[*+]|\{\d+,\})(?!\+)|\{\d*,?[2-9]\d+\}(?!\+)")
+_MANY = lazy.pattern(r"[*+]|\{\d+,\}|\|")
 _REPEATS = 60
 _LONGEST = 240
 _TAILS = (b"!", b"~", b"/!", b"")

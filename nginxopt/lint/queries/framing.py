@@ -21,11 +21,10 @@ What may be wrong prevents a pool (`Framing.fault`); what certainly is, by the d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.config.layout import written
 from nginxopt.facts import group
@@ -33,6 +32,7 @@ from nginxopt.lint.queries.landing import Landing
 from nginxopt.lint.queries.lengths import CODING, LENGTH, Body, body
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.queries.pools import header_directives
+from nginxopt.records import record
 from nginxopt.semantics import Level, Pass, values
 from nginxopt.semantics.directives import BLOCKS, NAMES
 
@@ -63,8 +63,8 @@ _EARLY = (
 _LATE = {"400", "408", "411", "412", "413", "414", "415", "416", "421", "431", "494", "495", "496", "497", "499"}
 _REDIRECTS = {"301", "302", "303", "307", "308"}  # the codes with which `return` can be turned by error_page
 _FAILING = group("late")  # may fail after the body was discarded
-_LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(?:_block|_file)?")
-_DROPS = re.compile(r"discard_body|capture|require|dofile|load")
+_LUA = lazy.pattern(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(?:_block|_file)?")
+_DROPS = lazy.pattern(r"discard_body|capture|require|dofile|load")
 
 
 class Framing:
@@ -174,7 +174,7 @@ def _redirects(model: Model) -> Iterator[Directive]:
             yield directive
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Subrequest:
     """A subrequest that a directive makes in a level, or the request that follows one whose body may be discarded.
 

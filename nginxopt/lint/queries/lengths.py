@@ -12,19 +12,20 @@ replaces only these headers (ngx_http_proxy_create_request). Verified on nginx 1
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.lint.queries.pools import header_directives, knows_headers, variable
+from nginxopt.records import record
 from nginxopt.semantics import Pass, values
 from nginxopt.text import encode
 
 LENGTH, CODING = "content-length", "transfer-encoding"
 """The headers that say where a body ends, in lower case."""
 
-_VARIABLES = re.compile(r"\$(?:\{\w+\}|\w+)")
-_REQUEST_BODY = re.compile(r"\$(?:\{request_body\}|request_body\b)", re.IGNORECASE)
+_VARIABLES = lazy.pattern(r"\$(?:\{\w+\}|\w+)")
+_REQUEST_BODY = lazy.pattern(r"\$(?:\{request_body\}|request_body\b)", re.IGNORECASE)
 _STATED, _CHUNKED = "Content-Length: 5", "Transfer-Encoding: chunked"
 
 
@@ -50,7 +51,7 @@ class LengthFault(Enum):
     NO_BODY = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LengthMismatch:
     """What is wrong with a request.
 

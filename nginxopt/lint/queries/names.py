@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Directive, Source, Span, Token
 from nginxopt.lint.queries.model import Model, once
+from nginxopt.records import record
 from nginxopt.semantics import Address, Endpoint, Level
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class WrittenName:
     """A name as it is written."""
 
@@ -18,7 +18,7 @@ class WrittenName:
     token: Token
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Conflict:
     """A name of `server` that `first` has before it; `word` is None for a server without names."""
 

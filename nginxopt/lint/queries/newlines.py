@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from urllib.parse import quote
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.queries.reaching import reaching
@@ -21,19 +22,19 @@ from nginxopt.semantics import Level, locations
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
 
-VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
+VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 """A variable in a word."""
 
 _DECODED = {"uri", "document_uri"}
 _INJECTED = b"\r\nX-Injected:1"
 _ESCAPED = b"%0d%0aX-Injected:1"
-_GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
+_GROUP = lazy.pattern(r"\(\?P?[<'](\w+)[>']")
 _LINE_END = (rb"^/[!-~\r\n]*\r\nX-Injected:1", rb"^/[!-~\r\n]*\r\n[A-Za-z]", rb"^/[!-~\r\n]*\n[!-~]")
 """Patterns of URIs with a line end, the most telling first."""
-_TAKES_ONE = re.compile(r"\[\^|\\[WDsRvXnr\[]|\(\?[a-z]*s|\[:")
+_TAKES_ONE = lazy.pattern(r"\[\^|\\[WDsRvXnr\[]|\(\?[a-z]*s|\[:")
 """What in a pattern may match a line end: a group without any of this has none."""
-_CHOOSING = re.compile(r"\$\{?(host|http_host|http_\w+|arg_\w+)\}?", re.ASCII)
-_CAPTURE = re.compile(r"\$(?:\d+|\{\d+\})")
+_CHOOSING = lazy.pattern(r"\$\{?(host|http_host|http_\w+|arg_\w+)\}?", re.ASCII)
+_CAPTURE = lazy.pattern(r"\$(?:\d+|\{\d+\})")
 _MOST_REQUESTS = 4
 _DEEPEST = 5
 

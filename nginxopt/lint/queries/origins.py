@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
+from nginxopt import lazy
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
 
@@ -28,8 +29,8 @@ _FORMS: dict[Kind, tuple[str, str]] = {
     "referrer without scheme": ("", "(?::[0-9]+)?/[!-~]*"),
     "host": ("", ""),
 }
-_GROUP = re.compile(r"\((?:\?:)?((?:[\w-]|\\[.-]|\.|\|)+)\)(?![*+?{])")
-_PIECE = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}")
+_GROUP = lazy.pattern(r"\((?:\?:)?((?:[\w-]|\\[.-]|\.|\|)+)\)(?![*+?{])")
+_PIECE = lazy.pattern(r"(?:[a-z0-9-]+\.)+[a-z]{2,}")
 _SECOND_LEVEL = {"ac", "co", "com", "edu", "gob", "gov", "net", "or", "org"}
 _COUNTRY = 2
 _MOST_TEXTS = 32

@@ -7,7 +7,6 @@ if nothing else inherits them: an inner location or `if` that passes to another 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from nginxopt.config.layout import after, append
 from nginxopt.facts import group
@@ -35,6 +34,7 @@ from nginxopt.lint.queries.pools import (
     without_pool,
 )
 from nginxopt.lint.queries.sharing import obstacles
+from nginxopt.records import record
 from nginxopt.semantics import PIVOT, Level, Pass, Upstream
 from nginxopt.settings.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.text import Change
@@ -55,7 +55,7 @@ _UNKNOWN = f"a missing include may say how requests are passed to it: {_LINES}"
 _INHERITED = "`{} {}` inside this location would inherit the pool's lines: move it to a separate location"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Offer:
     """The fix that makes an upstream keep its connections, or why there is none."""
 
@@ -75,7 +75,7 @@ def offers(model: Model) -> dict[Upstream, Offer]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Plan:
     """The changes for the passes to an upstream with the lines they add, or why there are none."""
 

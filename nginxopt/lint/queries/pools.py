@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
+from nginxopt import lazy
 from nginxopt.config import Comment, Directive
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.semantics import PIVOT, Level, Pass, Upstream, locations
@@ -20,9 +21,9 @@ from nginxopt.semantics import PIVOT, Level, Pass, Upstream, locations
 KEEPERS = ("proxy", "fastcgi", "grpc", "memcached")
 """The protocols whose connections can be kept."""
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_CHECK = re.compile(r"health|status|\bping\b", re.IGNORECASE)
-_COMMENTED_OUT = re.compile(r"\s*keepalive\s+\d+\s*;?")
+_VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))")
+_CHECK = lazy.pattern(r"health|status|\bping\b", re.IGNORECASE)
+_COMMENTED_OUT = lazy.pattern(r"\s*keepalive\s+\d+\s*;?")
 
 
 class Connection(Enum):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from nginxopt import lazy
 from nginxopt.lint.queries.requests import AskedRequest
 from nginxopt.semantics import FRAGMENT, Level, locations
 from nginxopt.semantics.subjects import shortest
@@ -20,8 +21,8 @@ _FILES = (b"x.php", b"x.html", b"x.css", b"x.js", b"x.png")
 """Names that locations with patterns take."""
 _MOST = 12
 
-_NAME = re.compile(r"\$\{?(http_\w+|request_method|arg_\w+)\}?", re.IGNORECASE)
-_PLAIN = re.compile(rb"/[!-~]*")
+_NAME = lazy.pattern(r"\$\{?(http_\w+|request_method|arg_\w+)\}?", re.IGNORECASE)
+_PLAIN = lazy.pattern(rb"/[!-~]*")
 
 
 def reaching(level: Level) -> Iterator[AskedRequest]:

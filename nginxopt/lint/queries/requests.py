@@ -7,15 +7,16 @@ rules take. What the model does not know is no answer.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.config import Config, Directive
 from nginxopt.errors import InputError
 from nginxopt.lint.witness import OUTCOME, Sign, Witness
+from nginxopt.records import record
 from nginxopt.semantics import Level, commands
 from nginxopt.text import decode, encode
 from nginxopt.version import Version
@@ -35,10 +36,10 @@ _FOREIGN_IPV6 = "2001:db8::7"
 _MOST_FILES = 4
 """The number of files of a `try_files` that are asked for."""
 
-_NO_TEXT = re.compile(rb"[\x00-\x20\x7f-\xff]")
+_NO_TEXT = lazy.pattern(rb"[\x00-\x20\x7f-\xff]")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class AskedRequest:
     """A request to the server of a level, as a rule thinks of it.
 
@@ -56,7 +57,7 @@ class AskedRequest:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ModelAnswer:
     """What becomes of a request.
 

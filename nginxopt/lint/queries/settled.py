@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.facts import group
 from nginxopt.semantics import Level
 
 if TYPE_CHECKING:
     from nginxopt.lint.queries.model import Model
 
-_TARGET = re.compile(r"((?:\w+://)?)\$(?:\{(\w+)\}|(\w+))((?:[/?$].*)?)", re.DOTALL)
+_TARGET = lazy.pattern(r"((?:\w+://)?)\$(?:\{(\w+)\}|(\w+))((?:[/?$].*)?)", re.DOTALL)
 _DEFINERS = sorted(group("defines") - {"keyval", "num_map", "set"})
-_CODE = re.compile(r".*_by_lua.*|perl|js_.*")
+_CODE = lazy.pattern(r".*_by_lua.*|perl|js_.*")
 
 
 def settled(model: Model, level: Level, target: str) -> str | None:

@@ -9,10 +9,10 @@ options of the socket (ngx_http_upstream_init_request), and with TLS everything 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from nginxopt.lint.queries.framing import framing
 from nginxopt.lint.queries.model import Model, once
+from nginxopt.records import record
 from nginxopt.semantics import Level, Pass, Upstream
 
 Identity = tuple[str, ...]
@@ -51,7 +51,7 @@ def obstacles(model: Model) -> Obstacles:
     return Obstacles(passes, strangers, lengths)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Obstacles:
     """What the configuration may pass to each upstream.
 

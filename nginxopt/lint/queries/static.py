@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from nginxopt import lazy
 from nginxopt.facts import group
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.semantics import Level
@@ -17,8 +18,8 @@ _MEDIA = {
 """Extensions of images, fonts, sounds and videos that hold no scripts."""
 _EXTENSIONS = _MEDIA | {"css", "js", "mjs", "map", "wasm", "svg", "svgz", "swf", "webmanifest"}
 _PATTERNS = (("~",), ("~*",))
-_ENDING = re.compile(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
-_FOLDER = re.compile(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?")
+_ENDING = lazy.pattern(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
+_FOLDER = lazy.pattern(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?")
 
 
 @once

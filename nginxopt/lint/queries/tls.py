@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
+from nginxopt import lazy
 from nginxopt.config.layout import after, append, rewrite
 from nginxopt.lint.diagnostic import Fix, Safety
 from nginxopt.lint.queries.model import Model
@@ -32,8 +32,8 @@ _LOGS = ("log_format", "access_log")
 
 # What does not depend on the server that the name of a session leads to: sessions, certificates, and what is asked for
 # after the header of a request was read.
-_OF_ALL = re.compile(r"ssl_(?:certificate.*|session_.*|stapling.*|trusted_certificate|password_file|dhparam)")
-_AT_FIRST = re.compile(
+_OF_ALL = lazy.pattern(r"ssl_(?:certificate.*|session_.*|stapling.*|trusted_certificate|password_file|dhparam)")
+_AT_FIRST = lazy.pattern(
     r"ssl_.*|http2.*|client_header_.*|large_client_header_buffers|ignore_invalid_headers|underscores_in_headers"
     r"|merge_slashes|max_headers|http3.*|quic_.*|connection_pool_size|request_pool_size"
 )

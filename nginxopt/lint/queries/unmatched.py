@@ -10,19 +10,20 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nginxopt import lazy
 from nginxopt.config import Directive, encode, has_placeholder
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite.suspicious import Never, why_never
 from nginxopt.semantics import Level, locations, values
 from nginxopt.settings.selecting import Severity
 
-_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
-_QUERY = re.compile(r"([\w./-])\?[A-Za-z_][\w.-]*=")
-_GLOB = re.compile(r"/\*\.\w")
-_PLAIN_START = re.compile(r"\^?\(?/")
-_OF_ENVSUBST = re.compile(r"\$[A-Z_][A-Z0-9_]+")
+_ESCAPE = lazy.pattern("%[0-9A-Fa-f]{2}")
+_QUERY = lazy.pattern(r"([\w./-])\?[A-Za-z_][\w.-]*=")
+_GLOB = lazy.pattern(r"/\*\.\w")
+_PLAIN_START = lazy.pattern(r"\^?\(?/")
+_OF_ENVSUBST = lazy.pattern(r"\$[A-Z_][A-Z0-9_]+")
 """Matches what envsubst fills in without braces; nginx itself has no variables in location names."""
-_IRREGULAR = re.compile(r"(?!/)|.*(?://|/\.|/\$)", re.DOTALL)
+_IRREGULAR = lazy.pattern(r"(?!/)|.*(?://|/\.|/\$)", re.DOTALL)
 """Matches replacements that may become a URI without a leading slash, or with `//` or `/../`."""
 _ARGUMENTS = "match the path, and test the argument with `if ($arg_name = value)` or a map of $arg_name"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from nginxopt import lazy
 from nginxopt.config import Directive, Scope
 from nginxopt.lint.queries.model import Model
 from nginxopt.semantics.directives import BLOCKS, NAMES
 
-_CODE = re.compile(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|passenger.*|pagespeed.*")
+_CODE = lazy.pattern(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|passenger.*|pagespeed.*")
 
 
 def is_read_by_code(model: Model) -> bool:

@@ -6,12 +6,12 @@ nginx rejects a name that two kinds of directives use: "is already declared for 
 
 from __future__ import annotations
 
-import re
 from itertools import chain, count
 
+from nginxopt import lazy
 from nginxopt.lint.queries.model import Model
 
-_BORDERS = re.compile(r"[:=,;]")
+_BORDERS = lazy.pattern(r"[:=,;]")
 
 
 def free_name(model: Model, preferred: str) -> str | None:

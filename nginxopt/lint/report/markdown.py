@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from nginxopt import lazy
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import LintReport, Note, details
@@ -20,8 +20,8 @@ MOST_PLACES = 5
 _NOUNS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "info"}
 """The severities, the gravest first, in the plural."""
 _GRAVITY = {severity: number for number, severity in enumerate(_NOUNS)}
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<![^\W_])_|_(?![^\W_])")
-_MENTION = re.compile(r"@(?=\w)")
+_SPECIAL = lazy.pattern(r"[\\`*\[\]<>|~&#!$]|(?<![^\W_])_|_(?![^\W_])")
+_MENTION = lazy.pattern(r"@(?=\w)")
 
 
 def render(report: LintReport) -> Iterator[str]:

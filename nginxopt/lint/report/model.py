@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError, RuleError
 from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Diagnostic, Grade
+from nginxopt.records import record
 from nginxopt.settings.premises import Premise
 from nginxopt.text import Source, Span
 
@@ -20,7 +20,7 @@ PROJECT = PAGES.partition("/blob/")[0]
 """The page of the project."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Note:
     """A message about a run apart from its findings, such as an include without a file.
 
@@ -32,7 +32,7 @@ class Note:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LintReport:
     """One run.
 
@@ -77,7 +77,7 @@ class LintReport:
         return Counter(diagnostic.fix.safety.grade for diagnostic in self.diagnostics if diagnostic.fix is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RuleCount:
     """The number of findings of a rule, and how many have a fix of each `Grade`, in that order.
 

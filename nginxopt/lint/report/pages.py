@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
+from nginxopt import lazy
 from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Grade, Reach, Safety
 from nginxopt.lint.queries.cost import ERROR, WARNING
@@ -19,7 +20,7 @@ _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "-
 PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/guide/premises.md"
 """Where the premises of fixes are explained."""
 
-_MARKDOWN = re.compile(
+_MARKDOWN = lazy.pattern(
     r"(?P<fence>^```[^\n]*\n(?:[^\n]*\n)*?```$)|(?P<heading>^#+ [^\n]*$)|(?P<code>`[^`\n]+`)", re.MULTILINE
 )
 

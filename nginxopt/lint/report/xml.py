@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.model import LintReport
 from nginxopt.lint.report.place import relative
+from nginxopt.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Section:
     """The findings in one file. `path` is that of `place.relative`."""
 

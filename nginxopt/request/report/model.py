@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.request.expectations import Results, RowResult
 from nginxopt.request.usage import Part
 from nginxopt.semantics.site import DirectivePlace, Nodes
@@ -17,7 +17,7 @@ _WIDTH = 100
 """The longest text of a directive that is shown, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TestReport:
     """The results of a table.
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.rewrite.tables import patterns
 from nginxopt.rewrite.tables.paths import decoded_path, escaped, read_target
@@ -22,17 +23,17 @@ GONE = (403, 404, 410, 451)
 """The codes without a target."""
 
 _STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
-_LINE = re.compile(rb"(?:[^\n\\]|\\(?:\r?\n|.)?)*(?:\n|\Z)")
-_WORD = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\\S)+)", re.DOTALL)
+_LINE = lazy.pattern(rb"(?:[^\n\\]|\\(?:\r?\n|.)?)*(?:\n|\Z)")
+_WORD = lazy.pattern(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\\S)+)", re.DOTALL)
 _REDIRECTS = ("redirect", "redirectpermanent", "redirecttemp", "redirectmatch")
 _TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
 """Sections that apply as a whole or not at all: their lines count, as the list is in use."""
-_FLAGS = re.compile(rb"\(\?[a-z]+\)")
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
-_CAPTURE = re.compile(rb"\$[0-9]")
+_FLAGS = lazy.pattern(rb"\(\?[a-z]+\)")
+_ESCAPE = lazy.pattern(rb"%([0-9A-Fa-f]{2})")
+_CAPTURE = lazy.pattern(rb"\$[0-9]")
 _ESCAPED_AND_DECODED = b"<>\\^`{|}"
 """Characters that a target cannot have beside captures: they are escaped, and nginx decodes that."""
-_NAMED_GROUP = re.compile(rb"\(\?(?:P?<[A-Za-z_]|')")
+_NAMED_GROUP = lazy.pattern(rb"\(\?(?:P?<[A-Za-z_]|')")
 
 
 class Line(NamedTuple):

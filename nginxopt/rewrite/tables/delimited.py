@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from nginxopt import lazy
 from nginxopt.request.columns import columns_of, delimiter_of
 from nginxopt.rewrite.tables.paths import From, read_from, read_target
 from nginxopt.rewrite.tables.table import (
@@ -24,7 +23,7 @@ DEFAULT_STATUS = 301
 WITHOUT_TARGET = (403, 404, 410, 451)
 """The status codes of rows without a target."""
 
-_PLACEHOLDER = re.compile(rb"/:[A-Za-z]")
+_PLACEHOLDER = lazy.pattern(rb"/:[A-Za-z]")
 
 
 def read(source: Source) -> Table:

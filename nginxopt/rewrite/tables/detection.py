@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.request import columns
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 KINDS: tuple[TableKind, ...] = ("csv", "netlify", "cloudflare", "apache")
 
-_APACHE = re.compile(rb"(?i)(?:redirect(?:match|permanent|temp)?|rewriteengine|rewriterule)\s|<ifmodule\s")
-_COMMENT = re.compile(rb"\s*#.*")
+_APACHE = lazy.pattern(rb"(?i)(?:redirect(?:match|permanent|temp)?|rewriteengine|rewriterule)\s|<ifmodule\s")
+_COMMENT = lazy.pattern(rb"\s*#.*")
 _LOOKED_AT = 65_536
 """The number of bytes in which the first line that is not a comment is searched."""
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.request.columns import is_address
 from nginxopt.rewrite.tables import patterns
@@ -32,12 +33,12 @@ Platform = Literal["netlify", "cloudflare"]
 
 DEFAULT_STATUS = {"netlify": 301, "cloudflare": 302}
 
-_WORD = re.compile(rb"[^ \t\r\f\v]+")
-_PLACEHOLDER = re.compile(rb":([A-Za-z][A-Za-z0-9_]*)")
-_LIKE_PLACEHOLDER = re.compile(rb"(?<![A-Za-z0-9]):([A-Za-z][A-Za-z0-9_]*)|:(splat)")
+_WORD = lazy.pattern(rb"[^ \t\r\f\v]+")
+_PLACEHOLDER = lazy.pattern(rb":([A-Za-z][A-Za-z0-9_]*)")
+_LIKE_PLACEHOLDER = lazy.pattern(rb"(?<![A-Za-z0-9]):([A-Za-z][A-Za-z0-9_]*)|:(splat)")
 """In a target: `/a:b` and a port are no placeholders."""
-_STATUS = re.compile(rb"(\d{3})(!?)\Z")
-_CONDITION = re.compile(rb"(?i)(?:country|language|role|cookie)=")
+_STATUS = lazy.pattern(rb"(\d{3})(!?)\Z")
+_CONDITION = lazy.pattern(rb"(?i)(?:country|language|role|cookie)=")
 
 Word = tuple[bytes, int, int]
 

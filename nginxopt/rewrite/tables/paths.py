@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from nginxopt import lazy
 from nginxopt.rewrite.tables.table import CannotAnswer
 from nginxopt.text import decode, shorten
 from nginxopt.text.escape import printable
@@ -16,15 +17,15 @@ from nginxopt.text.escape import printable
 LONGEST = 4_095
 """The longest parameter in bytes that nginx accepts (`ngx_conf_read_token`)."""
 
-_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._~!$&'()+,;=@-]*\Z")
-_PLAIN_TARGET = re.compile(rb"(?:/(?!/)|https?://[A-Za-z0-9])[A-Za-z0-9/._~!$&'()*+,;=:@?#-]*\Z")
-_SITE = re.compile(rb"(https?)://([^/?#]*)", re.IGNORECASE)
-_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*:")
-_HOST = re.compile(rb"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
-_NO_URI = re.compile(rb"[^A-Za-z0-9/._~!$&'()*+,;=:@?#\[\]%-]")
-_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
-_DOTS = re.compile(rb"/\.\.?(?:/|\Z)")
+_PLAIN_PATH = lazy.pattern(rb"/[A-Za-z0-9/._~!$&'()+,;=@-]*\Z")
+_PLAIN_TARGET = lazy.pattern(rb"(?:/(?!/)|https?://[A-Za-z0-9])[A-Za-z0-9/._~!$&'()*+,;=:@?#-]*\Z")
+_SITE = lazy.pattern(rb"(https?)://([^/?#]*)", re.IGNORECASE)
+_SCHEME = lazy.pattern(rb"[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST = lazy.pattern(rb"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
+_ESCAPE = lazy.pattern(rb"%([0-9A-Fa-f]{2})?")
+_NO_URI = lazy.pattern(rb"[^A-Za-z0-9/._~!$&'()*+,;=:@?#\[\]%-]")
+_CONTROL = lazy.pattern(rb"[\x00-\x1f\x7f]")
+_DOTS = lazy.pattern(rb"/\.\.?(?:/|\Z)")
 
 
 class From(NamedTuple):

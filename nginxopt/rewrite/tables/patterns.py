@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.rewrite.tables.paths import escaped
 from nginxopt.rewrite.tables.table import Arguments, CannotAnswer, Pattern
 from nginxopt.semantics.subjects import shortest
@@ -23,11 +23,11 @@ PLAIN_REST = rb"[^?&+;=#%]*"
 
 NO_MARK = rb"(?![^?]*\?)"
 """Behind the `^` of a pattern: it matches only paths without `?`."""
-_MARKLESS = re.compile(rb"(\(\?s\)(?:\(\?[a-z]+\))?\^)" + re.escape(NO_MARK))
+_MARKLESS = lazy.pattern(rb"(\(\?s\)(?:\(\?[a-z]+\))?\^)" + re.escape(NO_MARK))
 
 _MOST_CAPTURES = 9
-_PLACEHOLDER = re.compile(rb":([A-Za-z][A-Za-z0-9_]*)")
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_PLACEHOLDER = lazy.pattern(rb":([A-Za-z][A-Za-z0-9_]*)")
+_ESCAPE = lazy.pattern(rb"%([0-9A-Fa-f]{2})")
 _BY_REWRITE = (301, 302)
 
 

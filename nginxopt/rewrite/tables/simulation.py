@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import NamedTuple, TypeVar
 
+from nginxopt import lazy
 from nginxopt._native import Patterns, captures
 from nginxopt.config.tokens import Statement, statements
 from nginxopt.records import record
 from nginxopt.text import Source, encode
 
-_VARIABLE = re.compile(rb"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*)|([1-9]))|\$")
+_VARIABLE = lazy.pattern(rb"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*)|([1-9]))|\$")
 _ARGS_ESCAPED = frozenset(b' "#%&+;<>?\\^`{|}') | frozenset(range(0x21)) | frozenset(range(0x7F, 0x100))
 _KEPT_ENCODED = frozenset(range(0x26)) | frozenset(range(0x7F, 0x100))
 """What `ngx_unescape_uri` leaves encoded in a redirect."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from nginxopt import lazy
 from nginxopt.rewrite.tables.patterns import for_plain_paths, may_match
 from nginxopt.rewrite.tables.table import Pattern, Row
 
 Numbered = tuple[int, Row]
 
-_HEAD = re.compile(rb"(?:\(\?s\))?\^((?:(?:[^\\^$.\[|()?*+{]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
+_HEAD = lazy.pattern(rb"(?:\(\?s\))?\^((?:(?:[^\\^$.\[|()?*+{]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
 """The literal characters at the start of a pattern that are not optional."""
 
 

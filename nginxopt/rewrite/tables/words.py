@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from nginxopt import lazy
 
 _ESCAPES = {b"\\": b"\\\\", b'"': b'\\"', b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
-_ESCAPED = re.compile(rb"""\\(?=[\\"'trn\n\r\t]|\Z)|["\n\r\t]""")
+_ESCAPED = lazy.pattern(rb"""\\(?=[\\"'trn\n\r\t]|\Z)|["\n\r\t]""")
 """The bytes to escape. A backslash before any other character is literal."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics.refusals.logs import cache_of_files
 from nginxopt.semantics.refusals.patterns import pattern_error
@@ -27,7 +28,7 @@ _URI_IS_WRONG = (
 )
 _FLAGS = ("secure", "nosecure", "httponly", "nohttponly", "samesite", "samesite=strict", "samesite=lax",
           "samesite=none", "nosamesite")  # fmt: skip
-_CODES = re.compile(r"[0-9]+")
+_CODES = lazy.pattern(r"[0-9]+")
 
 
 @register(SETTERS, "ngx_http_proxy_pass")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics.addresses import packed_inet6, quad
 from nginxopt.semantics.refusals.logs import cache_of_files
@@ -18,9 +19,9 @@ _METHODS = frozenset({
     "unlock", "patch",
 })  # fmt: skip
 _BROWSERS = ("opera", "msie", "gecko", "safari", "konqueror")
-_BROWSER_VERSION = re.compile(r"[0-9.]*")
-_MARK = re.compile(r"[0-9A-Za-z=]")
-_HEX = re.compile(r"[0-9A-Fa-f]+")
+_BROWSER_VERSION = lazy.pattern(r"[0-9.]*")
+_MARK = lazy.pattern(r"[0-9A-Za-z=]")
+_HEX = lazy.pattern(r"[0-9A-Fa-f]+")
 _MOST_UTF = 3
 _MOST_SUBSTITUTIONS = 255
 _NO_ROOTS = ("document_root", "realpath_root")

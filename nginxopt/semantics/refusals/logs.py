@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from nginxopt import lazy
 from nginxopt.semantics.refusals.main import syslog
 from nginxopt.semantics.refusals.reading import Setter, Stated, parameter, register
 from nginxopt.semantics.values import milliseconds, number, seconds, size
@@ -13,7 +13,7 @@ SETTERS: dict[str, Setter] = {}
 
 _GZIP_BUFFER = 64 * 1024
 _ESCAPES = ("json", "default", "none")
-_VARIABLE = re.compile(r"\$")
+_VARIABLE = lazy.pattern(r"\$")
 
 
 @register(SETTERS, "ngx_http_log_set_format", "ngx_stream_log_set_format")

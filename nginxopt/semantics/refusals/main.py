@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from nginxopt import lazy
 from nginxopt.semantics.refusals.reading import Setter, Stated, register
 from nginxopt.semantics.refusals.urls import parse_url
 from nginxopt.semantics.values import number, seconds
@@ -19,9 +19,9 @@ _FACILITIES = frozenset({
 })  # fmt: skip
 _SEVERITIES = frozenset(["emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"])
 _MOST_TAG = 32
-_TAG = re.compile(r"[0-9A-Za-z_]*")
+_TAG = lazy.pattern(r"[0-9A-Za-z_]*")
 _MOST_PROCESSORS = 1024  # CPU_SETSIZE
-_MASK = re.compile(r"[01 ]*")
+_MASK = lazy.pattern(r"[01 ]*")
 _MAIL_PROTOCOLS = ("imap", "pop3", "smtp")
 _MOST_ALPN = 255
 _EVENTS = ("select", "poll", "epoll", "kqueue", "eventport", "/dev/poll", "rtsig")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Directive, Token
+from nginxopt.records import record
 from nginxopt.semantics import locations
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level
@@ -18,7 +18,7 @@ Found = Iterator[tuple[Directive, str]]
 _MATCHES = ("~", "~*", "!~", "!~*")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RefusedPattern:
     """A pattern that no PCRE compiles: its directive, its word, its text in that word, and the error of PCRE."""
 
@@ -47,10 +47,10 @@ def pattern_error(pattern: bytes) -> str | None:
     return _native.pattern_error(pattern) or _unfinished(pattern)
 
 
-_ESCAPED = re.compile(rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)", re.DOTALL)
+_ESCAPED = lazy.pattern(rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)", re.DOTALL)
 """What has no groups: escapes, classes, comments."""
-_WRONG_GROUP = re.compile(rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$|[^a-zA-Z0-9:=!<>'|&#()*^+-])")
-_NAME = re.compile(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
+_WRONG_GROUP = lazy.pattern(rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$|[^a-zA-Z0-9:=!<>'|&#()*^+-])")
+_NAME = lazy.pattern(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
 
 
 def _unfinished(pattern: bytes) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nginxopt.config import Directive, Token
 from nginxopt.facts.declarations import Declaration
+from nginxopt.records import record
 from nginxopt.semantics.addresses import Address
 from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version
@@ -80,7 +81,7 @@ class ReadState:
             yield (f'the size {size} of shared memory zone "{name}" conflicts with already declared size {zone.size}')
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Stated:
     """A directive as its setter gets it.
 

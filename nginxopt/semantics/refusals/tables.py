@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics.addresses import quad
 from nginxopt.semantics.refusals.http import is_name_or_wildcard, is_network
@@ -14,7 +15,7 @@ from nginxopt.semantics.tables import VOLATILE
 
 SETTERS: dict[str, Setter] = {}
 
-_PERCENT = re.compile(r"([0-9]+)(?:\.([0-9]{0,2})0*)?%")
+_PERCENT = lazy.pattern(r"([0-9]+)(?:\.([0-9]{0,2})0*)?%")
 _ALL = 10_000
 
 

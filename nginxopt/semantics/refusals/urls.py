@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nginxopt.records import record
 from nginxopt.semantics.addresses import packed_inet6, quad
 from nginxopt.semantics.values import number
 from nginxopt.text import encode
@@ -12,7 +11,7 @@ _MOST_PATH = 107
 _MOST_PORT = 65_535
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ParsedAddress:
     """An address that was parsed.
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.facts import group, having
 from nginxopt.facts.declarations import names
@@ -41,13 +42,13 @@ _TABLES = ("map", "split_clients", "geo")
 _TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format") | {"sticky"}
 """The directives with variables in their first argument, in the others, as their argument; and all of them."""
 
-_IN_VALUE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|[1-9]|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
+_IN_VALUE = lazy.pattern(r"\$(?:\{(?P<braced>\w+)\}|[1-9]|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
 """A variable or a capture (`ngx_http_script_compile`): `$1` is a capture, and `${1}` a variable."""
-_IN_FORMAT = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
+_IN_FORMAT = lazy.pattern(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
 """A variable where there are no captures: in a `log_format` (`ngx_http_log_compile_format`)."""
-_UNCLOSED = re.compile(r"\{(\w*)(?![\w}])", re.ASCII)
-_IN_BULK = re.compile(rb"\$[{a-zA-Z_]")
-_GROUP = re.compile(rb"\(\?P?[<'](\w+)", re.ASCII)
+_UNCLOSED = lazy.pattern(r"\{(\w*)(?![\w}])", re.ASCII)
+_IN_BULK = lazy.pattern(rb"\$[{a-zA-Z_]")
+_GROUP = lazy.pattern(rb"\(\?P?[<'](\w+)", re.ASCII)
 
 _DEFINING = {name: -1 if name in _TABLES else 0 for name in group("defines")}
 """The directives that define a variable, with the number of the argument that names it."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
+from nginxopt import lazy
 from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.semantics import directives
 from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, declared, place
 from nginxopt.semantics.inherit import Level
@@ -41,16 +41,16 @@ _COUNTING = ("events", *_PROTOCOLS)
 """The blocks for which nginx counts its modules, after which it loads no more (`ngx_count_modules`)."""
 
 
-_NOWHERE = re.compile(
+_NOWHERE = lazy.pattern(
     r"invalid server name or wildcard|\d+ worker_connections|no \w+_trusted_certificate for|no ssl_client_certificate"
     r"|zero size"
     r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$|the "none" or "blocked" referers'
     r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
 """How messages begin with which nginx names no place."""
-_COMPILED = re.compile(r"invalid variable name$|the closing bracket in ")
+_COMPILED = lazy.pattern(r"invalid variable name$|the closing bracket in ")
 """What nginx says of a `$` (`ngx_http_script_compile`)."""
-_OF_ITS_OWN = re.compile(
+_OF_ITS_OWN = lazy.pattern(
     r'no ("(ssl_certificate|ssl_certificate_key|listen|auth_http)"|(servers|port) in upstream|handler|resolver)'
     r'|upstream ".*" may not|resolving names|unknown (mail protocol|thread pool)|"ssl_protocols" must'
 )
@@ -78,7 +78,7 @@ _AFTER = (RefusalStage.EVENTS, RefusalStage.SHARED)
 """What nginx says after the file, in its order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Refusal:
     """A fault for which nginx does not start.
 

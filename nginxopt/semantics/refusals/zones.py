@@ -6,17 +6,18 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 
+from nginxopt import lazy
 from nginxopt.semantics.refusals.reading import PAGE, Setter, Stated, before, parameter, register
 from nginxopt.semantics.refusals.slots import add_path
 from nginxopt.semantics.values import milliseconds, number, seconds, size
 
 SETTERS: dict[str, Setter] = {}
 
-_RATE = re.compile(r"rate=([0-9]+)(?:r/s|r/m)?")
-_LEVELS = re.compile(r"[12](?::[12]){0,2}")
+_RATE = lazy.pattern(r"rate=([0-9]+)(?:r/s|r/m)?")
+_LEVELS = lazy.pattern(r"[12](?::[12]){0,2}")
 _MOST_CONNECTIONS = 65_535
 _LEAST_SESSIONS = 8 * PAGE
-_SESSION_CACHE = re.compile(r"shared:([^:]*):(.*)", re.DOTALL)
+_SESSION_CACHE = lazy.pattern(r"shared:([^:]*):(.*)", re.DOTALL)
 
 _Value = Callable[[str], object]
 _OF_CACHE: Mapping[str, _Value] = {

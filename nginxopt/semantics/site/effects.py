@@ -7,11 +7,11 @@ that are not listed here may do anything and do it first, as an unknown module m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from nginxopt.facts import fact, known
+from nginxopt.records import record
 from nginxopt.semantics.directives import NAMES
 from nginxopt.text.escape import unicode
 
@@ -25,7 +25,7 @@ When = Literal["first", "in order", "after", "body", "headers", "response"]
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Effect:
     """The effect of a directive that is not simulated.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from nginxopt.config import Bulk, Config, Directive
 from nginxopt.facts import script
+from nginxopt.records import record
 from nginxopt.semantics.inherit import Level, origin
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import LevelForm, LevelKind, Node, OpaqueForm, ServerForm, StatedForm
@@ -22,7 +22,7 @@ _STATEMENTS = script() - {"if"}
 _BLOCKS = ("server", "location", "if", "limit_except")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class SiteAssumption:
     """An assumption about a site: a clause, and the directive that it is about."""
 
@@ -30,7 +30,7 @@ class SiteAssumption:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Around:
     """The level around a level: its number, the settings that it has or may have, and its directives that are not
     simulated.
@@ -39,6 +39,9 @@ class _Around:
     number: int | None = None
     settings: frozenset[str] = frozenset()
     unread: tuple[Opaque, ...] = ()
+
+
+_NOTHING = _Around()
 
 
 class Levels:
@@ -66,7 +69,7 @@ class Levels:
         self._settings: dict[Directive, int] = {}
         self._premises: dict[Node, SiteAssumption] = {}
 
-    def add(self, level: Level, around: _Around = _Around()) -> int:
+    def add(self, level: Level, around: _Around = _NOTHING) -> int:
         """Add a level with all inner levels, and return its number."""
         number = len(self.all)
         form = _form(level, self._node(level), around.number)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from nginxopt.config import Config
 from nginxopt.config.dump import is_dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.config.tree import collector_paused
+from nginxopt.records import record
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.refusals import RefusalStage, refusals
 from nginxopt.semantics.site.blocks import http_level, placed
@@ -35,7 +35,7 @@ _LENIENT = (*_OF_PARTS, RefusalStage.MERGE)
 """With `ignores_missing`, also what does not change what becomes of a request, such as a missing certificate."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Build:
     """The nginx that runs a site.
 
@@ -55,7 +55,7 @@ class Build:
         return {"version": version, "fixes": sorted(self.fixes), "prefix": latin(self.prefix)}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LoweredSite:
     """A site for the model of requests.
 

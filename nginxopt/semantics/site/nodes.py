@@ -5,15 +5,15 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt._native import statement_spans
 from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, directive_at
+from nginxopt.records import record
 from nginxopt.semantics.site.form import Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class DirectivePlace:
     """The place of a directive: its file, its line from 1, and its span without its `;` or block."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Directive
 from nginxopt.facts import having
+from nginxopt.records import record
 from nginxopt.semantics.directives import NAMES
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.site.effects import Effect, When, effect
@@ -21,7 +21,7 @@ STRUCTURE = having("model", "structure", "opaque")
 _FILTERS: dict[When, Changes] = {"body": "body", "headers": "headers", "response": "response", "first": "response"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Opaque:
     """A directive that is not simulated, and its effect."""
 

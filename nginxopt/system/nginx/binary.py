@@ -7,11 +7,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from nginxopt.errors import MissingError, RunError
+from nginxopt.records import record
 from nginxopt.system import process
 from nginxopt.system.confinement import Confinement
 from nginxopt.system.nginx.prefix import NO_FILES, private_prefix
@@ -23,7 +23,7 @@ _PREFIX = "/usr/local/nginx"  # without --prefix (auto/options)
 _ELF = b"\x7fELF"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Allowed:
     """What a configuration may make nginx run besides nginx itself.
 
@@ -41,7 +41,7 @@ class Allowed:
 NOTHING = Allowed()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Binary:
     """An nginx executable: its path, its version such as `(1, 22, 1)`, and its name: `nginx`, `openresty` ...
 

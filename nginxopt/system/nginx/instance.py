@@ -9,12 +9,12 @@ import contextlib
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.system.confinement import Confinement
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
@@ -30,7 +30,7 @@ _START_SECONDS = 120.0
 _POLL_SECONDS = 0.002
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Running:
     """A running nginx: its prefix, and its process, which is that of the wrapper if there is one."""
 

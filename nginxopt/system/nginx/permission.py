@@ -17,10 +17,10 @@ the place, unless an option allows it:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from nginxopt import lazy
 from nginxopt.config import Config, Directive, Token, load
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
@@ -38,10 +38,10 @@ _PROGRAMS = {
     "xml_entities": "lets XML read other files",
     "ssl_engine": "loads a library of OpenSSL",
 }
-_LOADED_KEY = re.compile(r"(engine|store):")
-_OF_KEYS = re.compile(r"(\w+_)?ssl_certificate(_key)?")
+_LOADED_KEY = lazy.pattern(r"(engine|store):")
+_OF_KEYS = lazy.pattern(r"(\w+_)?ssl_certificate(_key)?")
 # Modules of which is known that they do nothing but change requests and responses.
-_HARMLESS = re.compile(
+_HARMLESS = lazy.pattern(
     r"more_(set|clear)_(input_)?headers|brotli(_\w+)?|zstd(_\w+)?|geoip2(_proxy(_recursive)?)?|fancyindex(_\w+)?"
     r"|substitutions_\w+|subs_filter(_\w+)?"
 )
@@ -178,10 +178,10 @@ def is_range(word: str) -> bool:
 
 
 _ASKING = group("asking")
-_PASSES = re.compile(r"(?!tunnel_)\w+_pass|pass|auth_http")
-_HOST = re.compile(r"(?:[a-z]+://)?(\[[0-9a-f:.]+\]|\$?[\w.-]+)(?![\w.-])(?!:/)")
-_LOOPBACK = re.compile(r"127(\.\d{1,3}){3}|localhost|\[::1\]")
-_IS_RANGE = re.compile(r"[0-9a-f.:]+(/\d+)?")
+_PASSES = lazy.pattern(r"(?!tunnel_)\w+_pass|pass|auth_http")
+_HOST = lazy.pattern(r"(?:[a-z]+://)?(\[[0-9a-f:.]+\]|\$?[\w.-]+)(?![\w.-])(?!:/)")
+_LOOPBACK = lazy.pattern(r"127(\.\d{1,3}){3}|localhost|\[::1\]")
+_IS_RANGE = lazy.pattern(r"[0-9a-f.:]+(/\d+)?")
 
 
 def _error(directive: Directive, message: str, hint: str) -> InputError:

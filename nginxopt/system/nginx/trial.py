@@ -12,13 +12,13 @@ programs of the configuration may run, which could read the copies.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
 
+from nginxopt import lazy
 from nginxopt.config import Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
 from nginxopt.system.confinement import hosts_of, trial_user
@@ -29,11 +29,11 @@ from nginxopt.system.nginx.verdict import Verdict
 from nginxopt.system.nginx.writes import defaults, written
 from nginxopt.text import Edit, Span, apply, encode
 
-_OF_HOSTS = re.compile(
+_OF_HOSTS = lazy.pattern(
     r"server|listen|resolver|pass|proxy|auth_http|set_real_ip_from|debug_connection|\w+_(pass|bind|responder)"
 )
-_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-_OF_TLS = re.compile(
+_NO_NAME = lazy.pattern(r"[^A-Za-z0-9._-]+")
+_OF_TLS = lazy.pattern(
     r"(\w+_)?ssl_(certificate|certificate_key|trusted_certificate|client_certificate|crl|dhparam|password_file"
     r"|session_ticket_key|stapling_file|ech_file)"
 )

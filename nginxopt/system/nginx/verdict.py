@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+from nginxopt import lazy
+from nginxopt.records import record
 from nginxopt.text import decode
 
 # An `error_log` on standard error writes the second form.
-_START = re.compile(r"^(?:nginx:|[\d/]+ [\d:]+) ", re.MULTILINE)
-_MESSAGE = re.compile(r"\[(?P<level>\w+)\] (?:\d+#\d+: )?(?P<text>.*?)(?: in (?P<place>\S+:\d+))?", re.DOTALL)
+_START = lazy.pattern(r"^(?:nginx:|[\d/]+ [\d:]+) ", re.MULTILINE)
+_MESSAGE = lazy.pattern(r"\[(?P<level>\w+)\] (?:\d+#\d+: )?(?P<text>.*?)(?: in (?P<place>\S+:\d+))?", re.DOTALL)
 _HARMLESS = ("warn", "notice", "info", "debug")
 _NO_NAMES: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Message:
     """One message: its level (`emerg`, `warn` ...), its text, and its place `FILE:LINE` if it has one."""
 
@@ -34,7 +35,7 @@ class Message:
         return f"nginx: [{self.level}] {self.sentence}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Verdict:
     """Whether nginx accepts a configuration, and its messages without duplicates."""
 

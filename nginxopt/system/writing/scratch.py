@@ -11,13 +11,14 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-_NAME = re.compile(r"\.nginxopt-[0-9a-f]{16}-\d+")
+from nginxopt import lazy
+
+_NAME = lazy.pattern(r"\.nginxopt-[0-9a-f]{16}-\d+")
 _PATIENCE_SECONDS = 30.0
 _AGAIN_SECONDS = 0.02
 

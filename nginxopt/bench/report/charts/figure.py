@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from nginxopt.bench.report.keys import LegendKey
+from nginxopt.records import record
 
 WIDTH, HEIGHT = 270, 190
 MICRO = 1e6  # charts are in microseconds
@@ -12,7 +11,7 @@ TIMES = """\
 datum.value >= 1e6 ? datum.value / 1e6 + ' s' : datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' us'"""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Panel:
     """A chart (an `<svg>` element) and its title."""
 
@@ -20,7 +19,7 @@ class Panel:
     svg: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Figure:
     """Panels under one legend."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Comment, File, layout
 from nginxopt.faults import isolated
 from nginxopt.records import record
@@ -44,7 +43,7 @@ REASONS = {
 _OF_MAPS = {"unbounded-row": "unbounded-pattern", "long-token": "long-token", "too-much-work": "too-much-work"}
 """The reasons against the map of a chain that are more than that it would be no better."""
 
-_CAPTURE = re.compile(r"\$\{?[0-9]")
+_CAPTURE = lazy.pattern(r"\$\{?[0-9]")
 _FEW_ANSWERS = 3
 """Up to this number of answers, each has its own `if` that compares a number; more answers are put into maps."""
 _LONGEST = 3_900

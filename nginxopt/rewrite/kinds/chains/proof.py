@@ -28,7 +28,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Config, Directive, File, layout, load_text
 from nginxopt.records import record
 from nginxopt.rewrite import captures, names
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, PlannedChain
 
 _CLEAR = ("rewrite", "^a(?!)", "/")
-_GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")
-_CAPTURE = re.compile(r"\$\{?[0-9]")
+_GROUP = lazy.pattern(rb"\(\?P?[<'](\w+)[>']")
+_CAPTURE = lazy.pattern(r"\$\{?[0-9]")
 
 
 @record(eq=True)

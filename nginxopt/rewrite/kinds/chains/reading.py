@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from nginxopt import lazy
 from nginxopt.config import Block, Comment, Config, Directive, File
 from nginxopt.records import record
 from nginxopt.semantics.values import is_url
@@ -18,8 +19,8 @@ from nginxopt.text import encode
 FEWEST = 8
 """Evaluating fewer conditions is faster than a lookup: a condition takes 550 to 950 instructions, a lookup 4,400."""
 
-_VARIABLE = re.compile(r"\$\w+")
-_OURS = re.compile(r"\$(?:\w+_c[0-9]+_(?:answer|class)|nxo_[0-9a-f]{8}__answer)")
+_VARIABLE = lazy.pattern(r"\$\w+")
+_OURS = lazy.pattern(r"\$(?:\w+_c[0-9]+_(?:answer|class)|nxo_[0-9a-f]{8}__answer)")
 """The variables by which the result of an earlier compilation selects its answer."""
 _PLACES = frozenset(["server", "location"])
 _ANY = frozenset(["^", ".*", "^.*"])

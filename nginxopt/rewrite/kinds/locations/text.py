@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from nginxopt import lazy
 from nginxopt.config import Directive, File, layout
 from nginxopt.records import record
 from nginxopt.rewrite.kinds.locations.planning import GroupedLocations, LocationGroup
 from nginxopt.text import Edit, Span, encode
 
 _NOTE = "# The next pattern matches what those inside match, and nothing else: change them together."
-_LINE = re.compile(rb"\n(?!\r?\n)")
+_LINE = lazy.pattern(rb"\n(?!\r?\n)")
 """The end of a line before one that is not empty, or before what follows the text."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.comparison import Differential, Limits, Mismatch, compare
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _HEADER = b"Nginxopt-Value"
 _IN_PLACE = b"$http_nginxopt_value"
-_HEAD = re.compile(rb"^map\s[^{]*", re.MULTILINE)
+_HEAD = lazy.pattern(rb"^map\s[^{]*", re.MULTILINE)
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_~"
 _SPELLINGS = spellings(set(range(256)) - set(_UNRESERVED))
 

@@ -7,10 +7,10 @@ tree only if every directive that reads captures gets them from a later match.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from nginxopt import lazy
 from nginxopt.config import Block, Comment, Config, Directive, Scope
 from nginxopt.facts import group, script
 from nginxopt.records import record
@@ -18,7 +18,7 @@ from nginxopt.rewrite.captures import harmless
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, variables
 from nginxopt.semantics.directives import ROWS
 
-_CAPTURE = re.compile(r"\$\{?[1-9]")
+_CAPTURE = lazy.pattern(r"\$\{?[1-9]")
 _VALUES = frozenset(["map", "split_clients"])
 """Blocks whose values are evaluated when their variable is."""
 _SCRIPT = script()

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Block, Config, Directive, File, Scope
 from nginxopt.records import record
 from nginxopt.text import Source, encode
 
 MADE_BY = b"made by nginxopt rewrite-to-map"
 """Identifies files of maps that this command wrote, by a comment in their first lines. They are not compiled again."""
-_GUARD = re.compile(r"~\*?\^\(\?!.*\)", re.DOTALL)
+_GUARD = lazy.pattern(r"~\*?\^\(\?!.*\)", re.DOTALL)
 """The pattern of a guard: the first row of a map, which matches most subjects that no other row matches."""
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
+_VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))")
+_GROUP = lazy.pattern(r"\(\?P?[<'](\w+)[>']")
 
 
 def variables(text: str) -> set[str]:
@@ -156,7 +156,7 @@ def words(directive: Directive) -> list[bytes]:
     return [encode(word) for word in (directive.name, *directive.args)]
 
 
-_NAME = re.compile(rb"\$\{?(\w+)")
+_NAME = lazy.pattern(rb"\$\{?(\w+)")
 
 
 @record(eq=True)

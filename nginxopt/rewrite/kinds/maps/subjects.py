@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from nginxopt import lazy
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.text import encode
 
-_ATOM = re.compile(
+_ATOM = lazy.pattern(
     rb"""\\(?P<escape>.)|(?P<group>\((?:\?(?:[:=!>]|<[=!]|P?<\w+>|[a-z]+\)))?)|(?P<end>\))|(?P<alternative>\|)"""
     rb"""|(?P<class>\[\^?\]?(?:\\.|[^]\\])*\])|(?P<repeat>[*+?]|\{\d*,?\d*\})[?+]?|(?P<anchor>[$^])|(?P<any>\.)"""
     rb"""|(?P<byte>.)""",

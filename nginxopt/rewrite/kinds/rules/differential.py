@@ -7,12 +7,12 @@ the requests of `nginxopt.rewrite.requests` are compared byte for byte, after re
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.comparison import Differential, Limits, Mismatch, compare
@@ -32,7 +32,7 @@ _INTERNAL_TARGETS = 6
 _WITNESSES = 500
 _WITNESSES_OF_WHOLE = 200
 
-_PLAIN_URI = re.compile(rb"/[A-Za-z0-9/._~+-]*\Z")
+_PLAIN_URI = lazy.pattern(rb"/[A-Za-z0-9/._~+-]*\Z")
 
 
 def differential(

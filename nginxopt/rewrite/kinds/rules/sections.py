@@ -8,12 +8,12 @@ rules on both sides of them belong to one section.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
+from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
 from nginxopt.facts import script
 from nginxopt.records import record
@@ -41,7 +41,7 @@ _NEVER = "^a(?!)"
 """A pattern that never matches; an emitted rule with it clears `$1` to `$9`."""
 
 _SCRIPT = script() | {"include"}
-_GUARD = re.compile(r"\$(\w+)_key(?:_\d+)?")
+_GUARD = lazy.pattern(r"\$(\w+)_key(?:_\d+)?")
 
 
 @cache
