@@ -62,7 +62,8 @@ def test_every_message_is_found() -> None:
     for name, release, message, line, example, twin in rows("refused"):
         found = mutants.said(encode(text_of(example)), Version.parse(release))
         accepted = said(text_of(twin), release) if twin else []
-        is_same = bool(found) and message in found[0].message and found[0].line == int(line or 0)
+        place = 0 if not line or f":{line} " in message else int(line)  # some name a line in their midst
+        is_same = bool(found) and message in found[0].message and found[0].line == place
         if accepted or not (is_same or name in _NOT_SAID):
             wrong[name] = message, line, found, accepted
     assert not wrong
@@ -202,6 +203,9 @@ def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]
         ("server { valid_referers a b;\nvalid_referers server_names B; }", 'conflicting parameter "b"'),
         ('ssl_certificate cert.pem; ssl_certificate_key "${uri";', None),
         ("server { error_page 404 /a $; }", "invalid variable name"),
+        ("sendfile on $;", 'invalid number of arguments in "sendfile" directive'),
+        ("map $uri $a { b c $; }", "invalid number of the map parameters"),
+        ("limit_req zone=;", 'zero size shared memory zone ""'),
         ("proxy_cache weight=2;", 'zero size shared memory zone "weight=2"'),
         ("open_log_file_cache off 1m;", 'invalid "open_log_file_cache" parameter "1m"'),
         ("charset_map a utf-8 {}\ncharset_map b utf-8 {}\ncharset_map b utf-8 {}", None),

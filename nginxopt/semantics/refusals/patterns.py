@@ -49,7 +49,9 @@ def pattern_error(pattern: bytes) -> str | None:
 
 _ESCAPED = lazy.pattern(rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)", re.DOTALL)
 """What has no groups: escapes, classes, comments."""
-_WRONG_GROUP = lazy.pattern(rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$|[^a-zA-Z0-9:=!<>'|&#()*^+-])")
+_WRONG_GROUP = lazy.pattern(
+    rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$)|\(\?(?:P?<[^=!\w]|[^a-zA-Z0-9:=!<>'|&#()*^+-])"
+)
 _NAME = lazy.pattern(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
 
 
@@ -60,7 +62,7 @@ def _unfinished(pattern: bytes) -> str | None:
     bare = _ESCAPED.sub(lambda match: b"." * len(match[0]), pattern)
     wrong = _WRONG_GROUP.search(bare)
     if wrong is not None:
-        what = "missing closing parenthesis" if wrong["at"] else "unrecognized character after (? or (?-"
+        what = "missing closing parenthesis" if wrong["at"] is not None else "unrecognized character after (? or (?-"
         return f"{what} at byte {min(wrong.end(), len(pattern))}"
     seen: set[bytes] = set()
     for match in _NAME.finditer(bare):

@@ -33,7 +33,7 @@ Not `http2_push`, which nginx 1.25.1 and later ignore.
 """
 _PLAIN = ("~", "syslog:")
 """How arguments begin that have no variables: patterns, and the server of a log."""
-_FIRST = having("variables", "first")
+_FIRST = having("variables", "first") | {"pass"}
 _PER_REQUEST = having("variables", "passed")
 """Those whose variables nginx looks up only where a server inherits them."""
 _LATER = _PER_REQUEST | having("variables", "later")
@@ -232,8 +232,9 @@ def _of(directive: Directive) -> _Use:
         yield from _in_condition(directive, args)
     elif name == "sticky":
         for word in args:
-            variable = word.partition("=")[2] if word.startswith(("create=", "lookup=")) else word
-            yield from _in(directive, [variable], _IN_FORMAT)
+            _, equals, value = word.partition("=")
+            if equals or args[0] == "route":
+                yield from _in(directive, [value if equals else word], _IN_FORMAT)
     elif (name in _NAMES or len(args) > 1) and args[:1] and args[0].startswith("$"):  # `geo $address $variable` as well
         is_named = len(args[0]) > 1
         yield directive, args[0][1:].lower() if is_named else 'invalid variable name "$"', is_named

@@ -43,16 +43,18 @@ _COUNTING = ("events", *_PROTOCOLS)
 
 _NOWHERE = lazy.pattern(
     r"invalid server name or wildcard|\d+ worker_connections|no \w+_trusted_certificate for|no ssl_client_certificate"
-    r"|zero size"
+    r"|zero size|resolving names"
     r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$|the "none" or "blocked" referers'
     r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
 """How messages begin with which nginx names no place."""
 _COMPILED = lazy.pattern(r"invalid variable name$|the closing bracket in ")
 """What nginx says of a `$` (`ngx_http_script_compile`)."""
+_COUNTED = lazy.pattern(r"invalid number of the (map|geo) parameters|unexpected")
+"""What nginx says of a row before it looks at its words."""
 _OF_ITS_OWN = lazy.pattern(
     r'no ("(ssl_certificate|ssl_certificate_key|listen|auth_http)"|(servers|port) in upstream|handler|resolver)'
-    r'|upstream ".*" may not|resolving names|unknown (mail protocol|thread pool)|"ssl_protocols" must'
+    r'|upstream ".*" may not|unknown (mail protocol|thread pool)|"ssl_protocols" must'
 )
 """How messages begin with which nginx names the place of a directive, though it has read on."""
 
@@ -72,6 +74,7 @@ class RefusalStage(Enum):
     PATTERN = "when PCRE compiles it"
 
 
+_BEFORE_SETTERS = (RefusalStage.UNKNOWN, RefusalStage.HANDLER, RefusalStage.TWICE)
 _AT_END = (RefusalStage.MERGE, RefusalStage.LOCATION, RefusalStage.VARIABLE)
 """What nginx says at the end of a block of http, stream or mail, in its order."""
 _AFTER = (RefusalStage.EVENTS, RefusalStage.SHARED)
@@ -135,6 +138,8 @@ def _order(refusal: Refusal) -> tuple[int, int, int]:
     after = _AFTER.index(refusal.stage) + 1 if refusal.stage in _AFTER else 0
     if refusal.stage in _AT_END:
         return after, refusal.at, _AT_END.index(refusal.stage)
+    if refusal.stage in _BEFORE_SETTERS or _COUNTED.match(refusal.message):
+        return after, refusal.at, -3
     # Setters compile a value before they look at others.
     return after, refusal.at, -2 if _COMPILED.match(refusal.message) else -1
 

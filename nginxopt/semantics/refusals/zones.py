@@ -97,7 +97,7 @@ def _bound(stated: Stated, key: str, name: str, words: Sequence[str]) -> Iterato
 
 @register(SETTERS, "ngx_http_limit_req")
 def _limit_req(stated: Stated) -> Iterator[str]:
-    name = ""
+    name: str | None = None
     for word in stated.args:
         known = parameter(word, ("zone", "burst", "delay"))
         if known is None and word != "nodelay":
@@ -111,7 +111,7 @@ def _limit_req(stated: Stated) -> Iterator[str]:
         elif known and not number(known[1]):
             yield f'invalid {known[0]} value "{word}"'
             return
-    if not name:
+    if name is None:
         yield '"limit_req" must have "zone" parameter'
     elif any(f"zone={name}" in other.args for other in before(stated)):
         yield stated.says("is duplicate")
