@@ -99,7 +99,7 @@ KINDS: dict[str, Callable[[int], str]] = {
     "access rules": _in_server(lambda n: f"allow 10.{n >> 16}.{n >> 8 & 255}.{n & 255};\n"),
     "headers": _in_server(lambda n: f"add_header X-{n} {n};\n"),
     "comments": _in_server(lambda n: f"# comment {n}\n"),
-    _TEMPLATES: _in_server(lambda n: f"{{% if a{n} %}}location /t{n}/ {{ return 200; }}{{% endif %}}\n"),
+    _TEMPLATES: _in_server(lambda n: f"location /t{n}/ {{ return 301 {{{{ base }}}}/{n}; }}\n"),
 }
 """For each kind of content, the configuration with so many of it."""
 

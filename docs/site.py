@@ -40,6 +40,8 @@ _API = {
 _SCHEMAS = "nginxopt/schemas"
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+_EXAMPLE = re.compile(r"```nginx (\w+)(?: ([\d.]+))?$", re.MULTILINE)
+"""The opening of an example of a rule: the context it is for, and the version of nginx if it is not for all."""
 _PICTURES = (".svg", ".png")
 
 
@@ -97,12 +99,20 @@ def _api() -> Iterator[tuple[str, str]]:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - mkdocs'
-    """Return the text of a page with the links of the site."""
+    """Return the text of a page with the links of the site, and its examples as blocks with a title."""
     source = next((path for path, uri in _MOVED.items() if uri == page.file.src_uri), f"docs/{page.file.src_uri}")
     parts = _FENCE.split(markdown)
-    for number in range(0, len(parts), 2):  # the others are fences
+    for number in range(1, len(parts), 2):
+        parts[number] = _EXAMPLE.sub(_titled, parts[number], count=1)
+    for number in range(0, len(parts), 2):
         parts[number] = _LINK.sub(lambda match: match[1] + _target(match[2], source, page) + match[3], parts[number])
     return "".join(parts)
+
+
+def _titled(opening: re.Match[str]) -> str:
+    """Return the opening of an example in the form of superfences, which know one word and a title."""
+    version = f", nginx {opening[2]}" if opening[2] else ""
+    return f'```{{ .nginx title="{opening[1]}{version}" }}'
 
 
 def _target(link: str, source: str, page: Page) -> str:

@@ -53,16 +53,33 @@ class Document(HTMLParser):
         super().__init__()
         self.anchors: set[str] = set()
         self.links: list[tuple[str, str, str]] = []
+        self.text: list[str] = []
+        self.in_code = 0
+        self.blocks = 0
+        self.highlighted = 0
         self.feed(path.read_text())
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note the anchor or link of an element."""
         attributes = dict(attrs)
+        classes = (attributes.get("class") or "").split()
+        self.in_code += tag == "code"
+        self.blocks += tag == "pre"
+        self.highlighted += tag == "div" and "highlight" in classes
         if anchor := attributes.get("id") or attributes.get("name"):
             self.anchors.add(anchor)
         if link := attributes.get(_LINKS.get(tag, "")):
             self.links.append((tag, link, attributes.get("rel") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note the end of code."""
+        self.in_code -= tag == "code"
+
+    def handle_data(self, data: str) -> None:
+        """Note a piece of text that is no code."""
+        if not self.in_code:
+            self.text.append(data)
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +137,15 @@ def test_no_link_of_the_repository_is_left(documents: dict[str, Document]) -> No
     assert [link for link in links if not (ROOT / urldefrag(link)[0].removeprefix(prefix)).exists()] == []
 
 
+def test_every_block_of_code_is_one(documents: dict[str, Document]) -> None:
+    """No page shows the marks of a block as text, and each block has its colours; each example of a rule is a block."""
+    assert [address for address, document in documents.items() if "```" in "".join(document.text)] == []
+    assert [address for address, document in documents.items() if document.blocks != document.highlighted] == []
+    for rule in catalogue():
+        fences = (ROOT / "docs" / "rules" / f"{rule}.md").read_text().count("```") // 2
+        assert documents[f"/rules/{rule}/index.html"].blocks == fences, rule
+
+
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """The address of a server with the site, as a browser needs one for the search."""
@@ -161,6 +187,9 @@ def test_a_browser_shows_it(address: str, tmp_path: Path, width: int, dark: bool
         for page in PAGES:
             tab.visit(f"{address}/{page}")
             assert tab.ask("document.querySelector('h1').firstChild.textContent") == PAGES[page]
+            if page == "rules/gzip-level/":
+                assert tab.ask("document.querySelectorAll('.language-nginx').length") >= 3
+            assert tab.ask("document.querySelectorAll('.language-nginx:not(:has(code span.k))').length") == 0, page
             assert tab.ask("document.documentElement.scrollWidth") <= width, page
             assert tab.ask("getComputedStyle(document.querySelector('.md-header')).position") == "sticky"
             assert tab.ask("document.body.dataset.mdColorScheme") == ("slate" if dark else "default")
