@@ -10,8 +10,8 @@ from nginxopt.lint import pattern_error
 from tests.support import NGINXES, nginx_verdict
 
 _ALL = [
-    "^/(?", "(?", "(?<", "(?<a", "(?P", "(?P<a>", "(?i", "(?-", "(?%)", "(?<:a>b)", "(?<a>b)(?<a>c)", "(?P<a>b)(?'a'c)", "[a", "*a",
-    "a{2,1}", "[z-a]", "a(b", "a)b", "(?:a",
+    "^/(?", "(?", "(?<", "(?<a", "(?P", "(?P<a>", "(?i", "(?-", "(?%)", "(?<:a>b)", "(?<a>b)(?<a>c)", "(?P<a>b)(?'a'c)",
+    "[a", "*a", "a{2,1}", "[z-a]", "a(b", "a)b", "(?:a",
 ]  # fmt: skip
 _SOME = [
     "a**",
