@@ -47,7 +47,8 @@ _OF_MORE = {
     "certificates": r"cannot load|PEM_|SSL_CTX|BIO_|SSL_CONF|X509|EVP_|failed \(SSL|invalid option|d2i_|PKCS",
     "users": r"getpwnam|getgrnam",
     "sockets": r"bind\(\)|socket\(\)|setsockopt|listen\(\)|sendmsg",
-    "modules": r"unknown directive|is not supported|parameter requires|not compiled|no QUIC",
+    "variables": r'unknown "(ssl|upstream|proxy|quic|grpc|geoip2?)_\w+" variable',
+    "modules": r'unknown directive|invalid event type "(poll|select)"|is not supported|parameter requires|not compiled|no QUIC',
     "hashes": r"could not build",
     "memory": r"mmap|malloc|posix_memalign|too small for",
 }

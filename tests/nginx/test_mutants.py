@@ -62,6 +62,8 @@ def test_mutants_are_refused_as_nginx_refuses_them(tmp_path: Path, number: int) 
         ("could not build map_hash, you should increase map_hash_bucket_size: 64", "hashes"),
         ('"send_timeout" directive invalid value', None),
         ('unknown "nope" variable', None),
+        ('unknown "ssl_nope" variable', "variables"),
+        ('invalid event type "poll"', "modules"),
     ],
 )
 def test_what_depends_on_more_than_the_text_has_a_class(message: str, name: str | None) -> None:
