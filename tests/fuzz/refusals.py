@@ -48,7 +48,8 @@ _OF_MORE = {
     "users": r"getpwnam|getgrnam",
     "sockets": r"bind\(\)|socket\(\)|setsockopt|listen\(\)|sendmsg",
     "variables": r'unknown "(ssl|upstream|proxy|quic|grpc|geoip2?)_\w+" variable',
-    "modules": r'unknown directive|invalid event type "(poll|select)"|is not supported|parameter requires|not compiled|no QUIC',
+    "modules": r"unknown directive|is not supported|parameter requires|not compiled|no QUIC"
+    r'|invalid event type "(poll|select)"',
     "hashes": r"could not build",
     "memory": r"mmap|malloc|posix_memalign|too small for",
 }
