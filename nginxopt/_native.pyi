@@ -1,7 +1,7 @@
 """The native core, as Python sees it. Logic and reasons stand in the crate under `rust/`."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import ClassVar, Literal, NoReturn, Protocol, Self, TypeAlias
 
 # The value nginx works with (UTF-8 with surrogateescape), the byte span as written, the line from 1, whether
 # it is quoted.
@@ -433,6 +433,15 @@ def watch_signals() -> int:
 
 def count_orderly(blocks: int) -> None:
     """Count a block that must end in order: 1 where it begins, -1 where it ends."""
+
+def reserve_memory() -> None:
+    """Take a reserve against a lack of memory, if there is none, and forget that memory was lacking."""
+
+def release_memory() -> None:
+    """Give the reserve back, so that there is memory to say that it is lacking."""
+
+def end_lacking() -> NoReturn:
+    """End this process with a message and status 3, which takes no memory."""
 
 def interrupt(thread: int, exception: type[BaseException], is_wanted: list[bool]) -> bool:
     """Raise an exception in a thread of Python soon, if the list has an item.

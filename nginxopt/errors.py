@@ -131,7 +131,7 @@ class InputError(NginxoptError):
 
     def _details(self) -> list[str]:
         expected = [f"  expected {self.expected}"] if self.expected else []
-        nginx = [f"  nginx says: {self.nginx}"] if self.nginx else []
+        nginx = [f"  as nginx words it: {self.nginx}"] if self.nginx else []
         return [*expected, *nginx, *super()._details()]
 
 

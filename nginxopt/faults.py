@@ -6,6 +6,7 @@ of the innermost `collecting`, and the program goes on after it. Errors of users
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,11 @@ from nginxopt.text import Source, Span
 FAULTS = (Exception, PanicException)
 """What a bug raises. `PanicException` is no `Exception`."""
 
-_NO_OBJECT = "PyObject pointer is null"
+_NO_MEMORY = ("PyObject pointer is null", "memory allocation failed")
+"""What a panic says where Python can make no object, and where the native core has no memory."""
+
+_NO_THREAD = "can't start new thread"
+"""What Python says where there are no addresses for the stack of a thread."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -80,8 +85,17 @@ def apart(
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Return whether an exception shows a lack of memory: PyO3 panics where Python can make no object."""
-    return isinstance(error, MemoryError) or (isinstance(error, PanicException) and str(error) == _NO_OBJECT)
+    """Return whether an exception shows a lack of memory, which others show for Python in their own ways."""
+    match error:
+        case MemoryError():
+            return True
+        case PanicException():
+            return str(error) in _NO_MEMORY
+        case RuntimeError():
+            return str(error) == _NO_THREAD
+        case OSError():
+            return error.errno == errno.ENOMEM
+    return False
 
 
 def is_bug(error: BaseException) -> bool:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 from nginxopt import budget
-from nginxopt._native import interrupt
+from nginxopt._native import interrupt, release_memory, reserve_memory
 from nginxopt.errors import InputError
 from nginxopt.faults import FAULTS, lacks_memory
 
@@ -42,6 +42,7 @@ def limited(work: Callable[[], _Result], *, path: str | None = None) -> _Result:
     """
     if _is_limited.get():
         return work()
+    reserve_memory()
     seconds = budget.limit("seconds")
     watch = _Watch(seconds)
     token = _is_limited.set(True)
@@ -57,6 +58,7 @@ def limited(work: Callable[[], _Result], *, path: str | None = None) -> _Result:
     except FAULTS as error:
         if not lacks_memory(error):
             raise
+        release_memory()
         raise out_of_memory(path) from None
     finally:
         _is_limited.reset(token)

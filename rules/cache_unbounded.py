@@ -95,10 +95,8 @@ def _unbounded(model: Model, protocol: str, directive: Directive) -> Iterator[Fi
         return
     files = size * FILES_PER_MEGABYTE >> 20
     if files >= FEW_FILES:
-        inactive = _parameter(directive, "inactive") or "10m by default"
-        message = (
-            f"no max_size: limited only by inactive ({inactive}) and the zone ({written}, about {_about(files)} files)"
-        )
+        inactive = _parameter(directive, "inactive") or "10m, the default"
+        message = f"no max_size: the cache may hold {_about(files)} files of any size, each until unused for {inactive}"
         severity = Severity.WARNING if is_used else Severity.INFO
         yield Finding(directive.source, directive.name.span, message, help=HELP, severity=severity)
 

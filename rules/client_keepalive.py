@@ -3,6 +3,8 @@
 Flags `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and 100 before 1.19.10), in `http`
 and `server`. The directives with the same names in an `upstream` are different ones.
 
+Does not flag servers that listen on a loopback address or a socket only.
+
 ## Why it matters
 After a connection closes, the client connects again: one round trip, two or three with TLS, and a handshake that costs
 the server a signature. With HTTP/2, one connection carries all requests of a page, so `keepalive_requests 100` ends it
@@ -58,11 +60,14 @@ If nginx cannot spare idle connections, or a load balancer in front of nginx dis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import default, values
+from nginxopt.semantics import Level, default, values
+
+_LOOPBACK = re.compile(r"unix:|localhost\b|127\.|\[::1\]")
 
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
@@ -70,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find settings that close client connections early."""
     usual = default("keepalive_requests", model.target) or ""
     for directive, level in model.each("keepalive_requests", "keepalive_timeout"):
-        if level.kind not in ("http", "server") or not directive.args:
+        if level.kind not in ("http", "server") or not directive.args or _is_local(level):
             continue
         word = directive.args[0]
         if directive.name == "keepalive_timeout":
@@ -81,6 +86,12 @@ def check(model: Model) -> Iterator[Finding]:
         if count is not None and count < int(usual):
             message = f"clients must reconnect after {max(count, 1)} requests: the default is {usual}"
             yield _one(directive, message, usual)
+
+
+def _is_local(level: Level) -> bool:
+    """Return whether a server has no clients but programs on its machine."""
+    words = [listen.args[0] for listen in level.own("listen") if listen.args]
+    return level.kind == "server" and bool(words) and all(map(_LOOPBACK.match, words))
 
 
 def _one(directive: Directive, message: str, value: str) -> Finding:

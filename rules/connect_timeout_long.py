@@ -80,7 +80,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 directive.source,
                 directive.args[0].span,
-                f"{directive.name} {written}: a server that does not answer holds each request for two minutes",
+                f"{directive.name} {written}: if the server is down, each request waits 2 minutes, until TCP gives up",
                 help=f"set a few seconds; {directive.name.replace('connect', 'read')} limits the wait for the response",
             )
 

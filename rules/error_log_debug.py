@@ -2,6 +2,8 @@
 
 Flags an `error_log` at the level `debug`, or at a part of it such as `debug_http`.
 
+Does not flag what is meant: a comment, a name or a file that speaks of debugging, development or tests.
+
 ## Why it matters
 A request for a small file writes 83 lines, 5,600 bytes in total, or 69 lines on a kept connection, each with its own
 system call that the worker waits for (counted on nginx 1.22.1; a binary built without `--with-debug` writes what `info`
@@ -50,17 +52,21 @@ While you investigate a fault. `debug_connection` in `events` writes the debug l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import purpose
+
+_MEANT = re.compile(r"debug|troubleshoot|\bdev(?:el)?\b|develop|\btests?\b", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find debug logs that are written to disk, a pipe or syslog."""
-    for directive, _ in model.each("error_log"):
-        if not directive.args or directive.args[0].startswith("memory:"):
+    for directive, level in model.each("error_log"):
+        if not directive.args or directive.args[0].startswith("memory:") or purpose.says(directive, level, _MEANT):
             continue
         word = next((word for word in directive.args[1:] if word.startswith("debug")), None)
         if word is None:

@@ -96,7 +96,7 @@ _SETS = {
 """Settings with an effect on variables that need no pass (`ngx_http_fastcgi_vars`)."""
 
 
-@rule(severity=Severity.INFO, highest=Severity.WARNING, category="correctness")
+@rule(severity=Severity.INFO, highest=Severity.WARNING, category="correctness", everywhere=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find settings of modules that a location does not use."""
     for level, passes in model.passes_at.items():

@@ -62,6 +62,8 @@ from nginxopt.semantics import PROTOCOLS, Level
 
 _HELP = 'add_header Strict-Transport-Security "max-age=63072000" always; begin with a small max-age'
 _HEADER = "strict-transport-security"
+_MODULE = "security_headers"
+"""The directive of a third-party module that adds this header and others."""
 _ELSEWHERE = frozenset(["more_set_headers", *(f"{protocol}_pass" for protocol in PROTOCOLS)])
 """Directives with which something else may write the header."""
 
@@ -75,9 +77,15 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 server.source,
                 server.span,
-                "no response has Strict-Transport-Security: browsers may come back without TLS",
+                f"{_shown(server)} sends no Strict-Transport-Security: browsers may come back without TLS",
                 help=_HELP + _beside(server),
+                cause="",
             )
+
+
+def _shown(server: Level) -> str:
+    name = server.setting("server_name").value
+    return f'server "{name}"' if name else "this server"
 
 
 def _beside(server: Level) -> str:
@@ -98,7 +106,8 @@ def _may_send_it(server: Level) -> bool:
     """Return whether a response has the header, or comes from elsewhere."""
     levels = list(server.walk())
     has_header = any(_HEADER in inheritance.effective(level, "add_header") for level in levels)
-    return has_header or any(not _ELSEWHERE.isdisjoint(level.names) for level in levels)
+    is_elsewhere = any(not _ELSEWHERE.isdisjoint(level.names) for level in levels)
+    return has_header or is_elsewhere or server.setting(_MODULE).is_set
 
 
 def _answers_at_once(server: Level) -> bool:

@@ -129,7 +129,7 @@ def check(model: Model) -> Iterator[Finding]:
         name = server.setting("server_name").value
         named = f'server "{name}"' if name else "this server"
         message = f"{named} has no HTTP/2: browsers send about six requests at a time and queue the rest"
-        yield Finding(first.source, first.args[0].span, message, _fix(model, listens))
+        yield Finding(first.source, first.args[0].span, message, _fix(model, listens), cause="")
 
 
 def _is_for_browsers(endpoint: Endpoint) -> bool:

@@ -149,12 +149,12 @@ def _returns(model: Model) -> Iterator[Finding]:
         first = conditions[0].directive
         command = f"nginxopt rewrite-to-map {model.config.main.path}"
         counted = f"at least {len(conditions)} of {compiled.of}" if compiled.of else f"{len(conditions)}"
-        about = "at least" if compiled.of else "about"
+        about = "at least " if compiled.of else ""
         yield Finding(
             first.source,
             first.name.span,
-            f"{counted} ifs test {conditions[0].variable} in turn until one returns",
-            help=f"{command} replaces them with one lookup, which saves {about} {saved:,} instructions"
+            f"{counted} ifs test {conditions[0].variable} in turn, and only the first that is true returns",
+            help=f"{command} replaces them with one lookup, which saves {about}{cost.time(saved)} a request"
             if saved
             else "",
             saves=Saving(instructions=saved) if saved else None,

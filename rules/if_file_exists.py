@@ -30,6 +30,11 @@ if (!-f $request_filename) {
     rewrite ^/(.*)$ /index.php?q=$1 last;
 }
 ```
+```nginx server
+if (!-e $request_filename) {
+    rewrite ^(.+)$ /index.php?q=$1 last;
+}
+```
 
 ## Good
 ```nginx server
@@ -84,7 +89,7 @@ from nginxopt.semantics import Level, locations
 
 _FILE = re.compile(r"\$\{?(?:request_filename|uri|document_uri)\b")
 _REDIRECTS = ("http://", "https://", "$scheme")
-_EVERYTHING = ("^", ".", ".*", "^.*$", "^(.*)$", "^/(.*)$", "^/")
+_EVERYTHING = ("^", ".", ".*", "^.*$", "^(.*)$", "^(.+)$", "^(.*)", "(.*)", "^/(.*)$", "^/(.+)$", "^/")
 _FOLDER = re.compile(r"\^/(?:[\w-]+/)+(?:\(?\.\*\)?)?\$?")
 _TARGET = re.compile(r"/[\w./-]+")
 _HANDLERS = re.compile(r"\w+_pass|try_files|alias|internal|empty_gif|stub_status|dav_methods|index|error_page")

@@ -10,6 +10,10 @@ The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` b
 and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
 anew.
 
+By default, it speaks only of a configuration that shows load: 2,000 `worker_connections` or more, a pool, a cache,
+`worker_rlimit_nofile`, `open_file_cache`, or an upstream with several servers. If the rule is selected by name, it
+always does.
+
 ## Why it matters
 A pool belongs to an `upstream` block; the one that nginx creates for an address has none, even with 1.29.7 and later
 (ngx_http_upstream_keepalive_init_main_conf skips it). Counted on nginx 1.22.1 and 1.31.4: 20 requests open 20
@@ -114,7 +118,7 @@ _NAME = re.compile(r"[\w.:\[\]-]+")
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive")
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive", under_load=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes to servers without an upstream block."""
     by_target: dict[Target, list[Pass]] = {}
@@ -177,6 +181,7 @@ def _finding(passes: list[Pass], fix: Fix | None, why_not: str) -> Finding:
         "" if fix else why_not or _help(first),
         tuple(Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others),
         saves=Saving(connections=1),
+        cause=first.protocol,
     )
 
 

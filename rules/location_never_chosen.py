@@ -103,7 +103,7 @@ _MOST_WINNERS = 4
 """The number of earlier locations that may share the URIs of a later one."""
 
 
-@rule(severity=Severity.WARNING, category="correctness")
+@rule(severity=Severity.WARNING, category="correctness", everywhere=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find locations whose URIs others take."""
     for level in model.levels("server", "location", FRAGMENT):
@@ -123,7 +123,7 @@ def _finding(model: Model, location: Level, others: Sequence[Level]) -> Iterator
     winners = _winners(model, location, others)
     is_moot = access.refuses_all(location) and all(map(access.refuses_all, winners))
     if winners and not is_moot and location.source is not None and location.opener is not None:
-        names = " and ".join(locations.path(winner) or "the empty pattern" for winner in winners)
+        names = " and ".join(_shown(winner) for winner in winners)
         yield Finding(
             location.source,
             location.opener.args[-1].span,
@@ -135,6 +135,10 @@ def _finding(model: Model, location: Level, others: Sequence[Level]) -> Iterator
                 if winner.source is not None and winner.opener is not None
             ),
         )
+
+
+def _shown(winner: Level) -> str:
+    return f"{locations.modifier(winner)} {locations.path(winner)}" if locations.path(winner) else "the empty pattern"
 
 
 _ANSWERING = frozenset([*(f"{protocol}_pass" for protocol in PROTOCOLS), "return"])

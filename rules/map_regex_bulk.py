@@ -87,7 +87,7 @@ def _finding(model: Model, level: Level, keys: list[str]) -> Finding:
     return Finding(
         level.source,
         level.span,
-        f"{name} tries {len(keys):,} regular expressions, about {instructions:,} instructions if none matches{some}",
+        f"{name} tries {len(keys):,} regular expressions in turn, {cost.time(instructions)} if none matches{some}",
         help=_help(model, saved, rows),
         severity=cost.severity(instructions),
         saves=Saving(instructions=saved) if saved else None,
@@ -115,5 +115,5 @@ def _help(model: Model, saved: int, rows: int) -> str:
     if not saved:
         return ""
     if rows:
-        return f"a tree of lookups for its first {rows:,} alone saves at least {saved:,} instructions; see {command}"
-    return f"{command} turns them into a tree of lookups, which saves about {saved:,} instructions"
+        return f"a tree of lookups for its first {rows:,} alone saves at least {cost.time(saved)}; see {command}"
+    return f"{command} turns them into a tree of lookups, which saves {cost.time(saved)}"

@@ -93,6 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.args[0].span,
                 f"{host} is resolved only once, when nginx starts",
                 help=_advice(model) + kept,
+                cause="",
             )
 
 

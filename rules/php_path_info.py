@@ -79,7 +79,7 @@ _OF_URI = re.compile(r"\$\{?(?:fastcgi_script_name|uri|document_uri|request_file
 _LIMITED = "limit_extensions"
 
 
-@rule(severity=Severity.INFO, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.INFO, category="security", default=False, fix=Safety.UNSAFE, witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes of files that need not exist to PHP."""
     for pass_ in model.passes:

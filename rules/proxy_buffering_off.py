@@ -63,9 +63,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.config import Comment, Directive, layout
+from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.queries import pools
+from nginxopt.lint.queries import pools, purpose
 from nginxopt.semantics import Level, Pass
 
 BUFFERING = ("proxy", "fastcgi", "uwsgi", "scgi")
@@ -100,7 +100,7 @@ def _is_meant(level: Level) -> bool:
     """Return whether a comment of the server gives a reason for `proxy_buffering off`."""
     server = level.around("server")
     inner = server.walk() if server is not None else (level,)
-    return any(_REASON.search(comment) for other in inner for comment in _comments(other))
+    return any(_REASON.search(comment) for other in inner for comment in purpose.comments(other))
 
 
 def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
@@ -136,23 +136,11 @@ def _streams(pass_: Pass, directive: Directive) -> bool:
 def _texts(pass_: Pass, directive: Directive) -> Iterator[str]:
     """Yield the texts that suggest the purpose of a pass: target, locations, server names, comments."""
     yield from pass_.directive.args
-    level: Level | None = pass_.level
-    while level is not None and level.kind != "http":
-        if level.kind == "location":
-            yield " ".join(level.args)
-        elif level.kind == "server":
-            yield from (word for names in level.own("server_name") for word in names.args)
-        level = level.parent
+    yield from purpose.names(pass_.level)
     for name in ("chunked_transfer_encoding", "proxy_hide_header", "proxy_ignore_headers"):
         yield from (word for other in pass_.level.own(name) for word in (name, *other.args))
-    yield from _comments(pass_.level)
+    yield from purpose.comments(pass_.level)
     yield from layout.remarks(directive)
-
-
-def _comments(level: Level) -> Iterator[str]:
-    """Yield the comments in a level."""
-    nodes = level.block.nodes if level.block else ()
-    yield from (node.text for node in nodes if isinstance(node, Comment))
 
 
 def _seconds(time: str | None) -> float:

@@ -103,7 +103,7 @@ def _finding(directive: Directive, *, is_first: bool) -> Finding:
     return Finding(
         directive.source,
         directive.args[0].span,
-        "every client is trusted as a proxy"
+        f"set_real_ip_from {directive.args[0]} lets every client state its address"
         + (": nginx uses the first address of X-Forwarded-For, which the client writes" if is_first else ""),
         help="list only the addresses of the proxies in front of nginx",
         severity=Severity.WARNING if is_first else Severity.INFO,

@@ -57,13 +57,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nginxopt.config import decode
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 
 if TYPE_CHECKING:
     from nginxopt.lint import RedirectChain
-
-MOST_SHOWN = 5
-"""The maximum number of URIs in a message; the notes show the others."""
 
 
 @rule(severity=Severity.WARNING, category="rewrite")
@@ -77,18 +75,17 @@ def check(model: Model) -> Iterator[Finding]:
 def _finding(chain: RedirectChain) -> Finding:
     first, *others = chain.redirects
     uris = [redirect.uri for redirect in chain.redirects]
-    between = uris if len(uris) < MOST_SHOWN else [*uris[: MOST_SHOWN - 2], "..."]
     last = chain.redirects[-1].target
     end = last or "another site"
-    is_short = first.uri.startswith("/")  # whole URLs would be cut
-    way = " -> ".join([*between, end]) if is_short else f"{uris[1]} is redirected again"
+    second = others[0]
     return Finding(
         first.source,
         first.span,
-        f"redirect chain: {way} ({len(uris)} round trips)",
+        f"{first.uri} takes {len(uris)} redirects to {end}: it is redirected to {uris[1]}, and that again",
         help=f"redirect directly to {end}" if last else f"redirect directly to the target of {uris[-1]}",
         related=tuple(
             Related(redirect.source, redirect.span, f"{uri} is redirected here")
             for redirect, uri in zip(others, uris[1:], strict=True)
         ),
+        cause=decode(second.source.data[second.span.start : second.span.end]),
     )

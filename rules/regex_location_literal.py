@@ -92,6 +92,7 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
         f'"{locations.path(level)}" matches one URI, but runs on every request that no = or ^~ location matches',
         fix,
         help="" if fix else f"use `{head}`, which needs no regular expression",
+        cause="",
     )
 
 

@@ -102,13 +102,15 @@ def _finding(model: Model, part: RulesOfFile, run: PlannedRun) -> Finding:
     saved = cost.saved(rules, run.cost.far)
     is_bound = run.native.is_partial
     counted = f"at least {moved:,}" if is_bound else f"{moved:,}"
-    costs = f"{least:,} instructions or more" if is_bound else f"{least:,} to {most:,} instructions"
-    about = "at least" if is_bound else "about"
+    costs = f"at least {cost.time(least)}" if is_bound else f"{cost.time(least)} to {cost.time(most)}"
+    about = "at least " if is_bound else ""
     return Finding(
         part.file.source,
         Span(start, start + len("rewrite")),
-        f"{counted} of {rules:,} rewrites cost {costs}, though a lookup could replace them",
-        help=f"nginxopt rewrite-to-map {model.config.main.path} saves {about} {saved:,} instructions" if saved else "",
+        f"a request tries {rules:,} rewrites in turn; one lookup can replace {counted} that take {costs}",
+        help=f"nginxopt rewrite-to-map {model.config.main.path} saves {about}{cost.time(saved)} a request"
+        if saved
+        else "",
         severity=cost.severity(least),
         saves=Saving(instructions=saved) if saved else None,
     )

@@ -96,4 +96,4 @@ def check(model: Model) -> Iterator[Finding]:
     for found in chain(unmatched.unmatched_rewrites(model), unmatched.unmatched_locations(model)):
         directive, message, advice, severity = found
         word = directive.args[0] if directive.name == "rewrite" else directive.args[-1]
-        yield Finding(directive.source, word.span, message, help=advice, severity=severity)
+        yield Finding(directive.source, word.span, message, help=advice, severity=severity, cause=advice)

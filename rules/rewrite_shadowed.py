@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nginxopt.config import Source, Span
+from nginxopt.config import Source, Span, decode
 from nginxopt.lint import Finding, Model, Related, Severity, rule, shown
 from nginxopt.lint.queries import unmatched
 
@@ -80,13 +80,15 @@ def check(model: Model) -> Iterator[Finding]:
 def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:
     source = dead.file.source
     line = source.position(by.start).line
+    earlier = decode(source.data[by.start : by.end])
     uri = shown(witness)
     return Finding(
         source,
         _name(source, dead.span),
-        f"unreachable: line {line} already matches {uri}",
-        help=f"earlier rewrites match all its URIs: delete it, or move it before line {line}",
+        f"never reached: the rewrite in line {line} takes all its URIs, such as {uri}",
+        help=f"delete it, or move it before line {line}",
         related=(Related(source, _name(source, by), f"{uri} is matched here"),),
+        cause=earlier,
     )
 
 

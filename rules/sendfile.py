@@ -3,6 +3,9 @@
 Flags an `http` block that does not set `sendfile` although files are served below it, and a `sendfile off` that applies
 to files.
 
+How much it matters depends on the load and the disks, which no text shows. So it is on by default only where the
+machine is checked.
+
 ## Why it matters
 Without `sendfile`, a worker reads a file piece by piece into a buffer and writes the buffer to the socket: two copies
 and two system calls for every 32 KB (`output_buffers`). With it, the kernel sends the file itself. It applies to files
@@ -86,7 +89,7 @@ from nginxopt.lint.queries import static
 from nginxopt.semantics import Level, values
 
 
-@rule(severity=Severity.INFO, category="static", fix=(Safety.under(LOCAL_FILES), Safety.UNSAFE))
+@rule(severity=Severity.INFO, category="static", on_host=True, fix=(Safety.under(LOCAL_FILES), Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find files that are not sent with sendfile."""
     unset: dict[Level, None] = {}

@@ -7,6 +7,9 @@ passes a request that names an address.
 Does not flag a host that a pattern or a map restricts, variables after the host, `internal` and named locations, and
 names that nginx cannot resolve: a name made by the client needs a `resolver`, an address does not.
 
+Does not flag a forward proxy: a pass to the `Host` of the request that is cached, or that a comment or a name calls a
+forward, transparent, egress, caching or simple proxy, or a LAN cache.
+
 ## Why it matters
 nginx connects from inside the network, where databases, the metadata service of the cloud and admin pages trust its
 address. The client gets the response.
@@ -69,15 +72,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Severity, Sign, rule
-from nginxopt.lint.queries import controlled
+from nginxopt.lint.queries import controlled, purpose
 from nginxopt.semantics import Pass
 
 _ADDRESS = "127.0.0.1:6379"
 _HOST = "evil.test"
 _TEXTS = (_ADDRESS, f"http://{_ADDRESS}/", f"{_ADDRESS}/", f"{_ADDRESS}?", "6379", "61616")
 _NAMES = (_HOST, f"http://{_HOST}/", f".{_HOST}/", f"{_HOST}?", f"{_HOST}/")
-_PATHS = re.compile(r"[/?].*$", re.DOTALL)
+_PATHS = re.compile(r"(?:[/?]|\$(?:request_uri|uri|document_uri|is_args)\b).*$", re.DOTALL)
 _BY_HOST = {"host", "http_host"}
+_FORWARD = re.compile(
+    r"(?:forward|transparent|egress|outbound|caching|simple)[ _-]?proxy|proxy the request|lan-?cache", re.I
+)
 
 
 @rule(severity=Severity.WARNING, highest=Severity.ERROR, category="security", witness=True)
@@ -88,9 +94,18 @@ def check(model: Model) -> Iterator[Finding]:
         if "$" not in server:
             continue
         sources = controlled.sources(model, server)
+        by_host = bool(sources) and set(sources) <= _BY_HOST
+        if by_host and _is_forward_proxy(pass_):
+            continue
         answer = _answer(model, pass_)
         if answer is not None:
-            yield _finding(pass_, answer, by_host=bool(sources) and set(sources) <= _BY_HOST)
+            yield _finding(pass_, answer, by_host=by_host)
+
+
+def _is_forward_proxy(pass_: Pass) -> bool:
+    """Return whether passing requests on to the host that they name is what a server is for: it caches, or says so."""
+    is_cached = pass_.setting("cache").value not in (None, "off")
+    return is_cached or purpose.says(pass_.directive, pass_.level, _FORWARD)
 
 
 def _server(pass_: Pass) -> str:

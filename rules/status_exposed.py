@@ -71,7 +71,7 @@ from dataclasses import replace
 from nginxopt.config import Directive, layout
 from nginxopt.lint import FOREIGN, Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import access, reaching
-from nginxopt.semantics import Level
+from nginxopt.semantics import Level, locations
 
 _PAGES = (
     "stub_status", "status", "api", "dashboard", "vhost_traffic_status_display", "stream_server_traffic_status_display",
@@ -98,6 +98,10 @@ def _may_be_open(level: Level) -> bool:
     return access.is_public(level) and access.are_known(level) and not is_half_done
 
 
+def _at(level: Level) -> str:
+    return f" at {locations.path(level)}" if level.kind == "location" else ""
+
+
 def _finding(page: Directive, level: Level, answer: ModelAnswer) -> Finding:
     fix = None
     if not access.rules(level) and not access.takes_any(level):
@@ -106,7 +110,7 @@ def _finding(page: Directive, level: Level, answer: ModelAnswer) -> Finding:
     return Finding(
         page.source,
         page.name.span,
-        f"{page.name} is open to everybody",
+        f"everybody can read the page of {page.name}{_at(level)}",
         fix,
         "" if fix else "allow the addresses that may see it, and deny all others",
         witness=answer.witness("nginx sends the page"),

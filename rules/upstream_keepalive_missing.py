@@ -158,4 +158,5 @@ def check(model: Model) -> Iterator[Finding]:
             offered[upstream].fix,
             offered[upstream].why_not,
             saves=Saving(connections=1),
+            cause="",
         )

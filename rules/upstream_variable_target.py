@@ -7,6 +7,8 @@ Does not flag hosts that really depend on the request, variables whose values ar
 dot, and, before nginx 1.27.3, any host name: there a variable is the only way to notice that its addresses change. A
 name without a dot is a container or a service beside nginx, and the variable lets nginx start without it.
 
+By default, it speaks only of a configuration that shows load, as `implicit-upstream` does.
+
 ## Why it matters
 A host that is known only when a request arrives is not an upstream: nginx creates one for the request, discards it with
 its connection, and queries the `resolver` for a name whenever the last answer has expired. This is a known way to
@@ -85,7 +87,7 @@ Written = dict[tuple[Level | None, str], list[str]]
 _MAP_WORDS = ("hostnames", "volatile", "include")
 
 
-@rule(severity=Severity.INFO, category="proxy")
+@rule(severity=Severity.INFO, category="proxy", under_load=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find fixed servers whose names are in variables."""
     by_target: dict[tuple[str, ...], list[Pass]] = {}
@@ -113,6 +115,7 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
         related=tuple(
             Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others
         ),
+        cause="",
     )
 
 
@@ -129,7 +132,8 @@ def _servers(model: Model, pass_: Pass, written: Written) -> tuple[str, ...]:
     choices = [_values(model, pass_.level, part, written) if index % 2 else [part] for index, part in enumerate(parts)]
     targets: set[str] = set()
     for words in product(*choices):
-        target = re.split(r"[/?]", "".join(words).partition("://")[2], maxsplit=1)[0]
+        address = "".join(words).partition("://")[2]
+        target = address.removesuffix(":") if address.startswith("unix:") else re.split(r"[/?]", address, maxsplit=1)[0]
         if "$" in target or not _is_server(model, target.lower()):
             return ()
         targets.add(target)

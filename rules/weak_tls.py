@@ -134,7 +134,7 @@ def _protocols(directive: Directive, old: list[str]) -> Finding:
     line = f"ssl_protocols {' '.join(kept)};"
     fix = Fix(f"set `{line}`", (layout.rewrite(directive, line),), Safety.UNSAFE)
     verb = "is" if len(old) == 1 else "are"
-    message = f"{' and '.join(old)} {verb} broken or deprecated"
+    message = f"{_listed(old)} {verb} broken or deprecated"
     return Finding(directive.source, directive.name.span, message, fix, severity=Severity.WARNING)
 
 
@@ -212,3 +212,8 @@ def _above(directive: Directive, level: Level) -> Iterator[str]:
     for before, node in pairwise(level.block.nodes if level.block else ()):
         if node is directive and isinstance(before, Comment) and directive.line - before.line <= 1:
             yield before.text
+
+
+def _listed(words: list[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last

@@ -6,7 +6,9 @@ Flags a main configuration without `worker_processes`, for which nginx starts on
 Does not flag the configuration of a container, whose image or orchestrator sets the number of workers or processors by
 other means: `daemon off`, logs in `/dev/stdout`, Docker's resolver at 127.0.0.11, a file in a directory such as
 `docker/` or `k8s/`, and an explicit 1 in a main file that has the servers inside and includes no directory, as in
-container images.
+container images. With `--host`, it does not flag a machine on which nginx may use one processor.
+
+How many workers are needed depends on the machine. So it is on by default only where that is checked.
 
 ## Why it matters
 A worker uses one processor, however many the machine has, and while it compresses or reads from a slow disk, all its
@@ -91,10 +93,17 @@ NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 TITLE = "start one per processor: `worker_processes auto;`"
 
 
-@rule(severity=Severity.INFO, category="process", reach=Reach.PROCESS, fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
+@rule(
+    severity=Severity.INFO,
+    category="process",
+    on_host=True,
+    reach=Reach.PROCESS,
+    fix=(NEEDS, Safety.UNSAFE),
+    since="1.3.8",
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find main files that start a single worker."""
-    if _is_pinned(model) or _is_image(model):
+    if _is_pinned(model) or _is_image(model) or _has_one_processor(model):
         return
     stated = () if _has_servers_inside(model) else model.root.own("worker_processes")
     for directive in stated:
@@ -134,6 +143,11 @@ def _is_image(model: Model) -> bool:
     main = model.root.source
     is_named = main is not None and any(_CONTAINER.search(name) for name in main.path.split("/"))
     return foreground or contained or is_named
+
+
+def _has_one_processor(model: Model) -> bool:
+    cpus = model.host.cpus if model.host is not None else None
+    return cpus is not None and cpus <= 1
 
 
 def _has_servers_inside(model: Model) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from nginxopt import __version__
+from nginxopt._native import end_lacking, release_memory
 from nginxopt.cli import stdout
 from nginxopt.cli.modules import ModuleGroup
 from nginxopt.cli.stdout import ClosedPipeError
@@ -103,7 +104,11 @@ def _run(args: Sequence[str] | None, *, at_once: bool = False) -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except BaseException as error:
-        status = _ended_by(error)
+        release_memory()
+        try:
+            status = _ended_by(error)
+        except MemoryError:
+            end_lacking()
         stdout.discard()
         if at_once and status in _BY_SIGNAL:
             os._exit(status)  # frees nothing, which takes seconds for millions of objects, and waits for no thread

@@ -100,9 +100,11 @@ def choose(
     may_be_contained = site.nginx is None and site.listen is None and not counts_instructions and not is_spread
     if site.runner == "compose" or (site.runner == "auto" and may_be_contained and engine.answers()):
         return Compose(engine.find(), sources), generator(sources.generator)
-    return Local(nginx.find(site.nginx, options.allowed()), site.listen or LOOPBACK), generator(
-        "vegeta" if is_spread else _installed(site.generator)
-    )
+    allowed = options.allowed()
+    # Others reach nginx only in the network of the machine, and it others.
+    alone = site.listen is None and not is_spread and not allowed.network
+    local = Local(nginx.find(site.nginx, allowed), site.listen or LOOPBACK, alone=alone)
+    return local, generator("vegeta" if is_spread else _installed(site.generator))
 
 
 def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, bytes]:

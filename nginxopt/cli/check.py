@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, stdout
+from nginxopt.cli import hosts, options, stdout
 from nginxopt.errors import InputError, status_of
 from nginxopt.text import Span
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nginxopt.config import Config
+    from nginxopt.lint.hosted import HostRefusal, Unread
     from nginxopt.semantics.refusals import Refusal
+    from nginxopt.system.host import Host
     from nginxopt.text import Source
     from nginxopt.version import Version
 
@@ -25,10 +27,13 @@ Examples:
   nginxopt check nginx.conf --target-version 1.24       ... for another release
   nginxopt check conf.d/*.conf --context http           fragments, as far as they go
   nginxopt check - < nginx.conf
+  nginxopt check rootfs/etc/nginx/nginx.conf --root rootfs
+                                                        ... and the files and certificates of a container
   validate: nginxopt check %s                           in a task of Ansible
 
 \b
-Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 a file cannot be read.
+Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 a file cannot be read,
+4 cryptography is missing (--host, --root).
 """
 
 
@@ -38,6 +43,8 @@ Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 a
 @options.CONTEXT
 @options.PREFIX
 @options.STDIN_FILENAME
+@options.HOST
+@options.ROOT
 @options.QUIET
 def command(
     paths: tuple[str, ...],
@@ -45,28 +52,38 @@ def command(
     context: str | None,
     prefix: str | None,
     stdin_filename: str | None,
+    with_host: bool,
+    machine_root: str | None,
     quiet: bool,
 ) -> int:
     """Find all that nginx refuses for the text alone, as an offline nginx -t that does not stop at the first fault.
 
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
-    input. Files, names, certificates and the modules of a build are not looked at. Settings are not read.
+    input. Files, names and certificates are looked at with --host or --root, the modules of a build are not. Settings
+    are not read.
     """
     from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
     from nginxopt.settings.target import ASSUMED
 
     options.refuse_stdin_filename(stdin_filename, paths)
-    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)
+    options.refuse_two_machines(with_host, machine_root)
+    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=hosts.files(machine_root))
     read = inputs.read(paths, how)
     errors = list(read.errors)
     target = target_version or ASSUMED
     found = [line for error in read.errors for line in _of_error(error, target)]
     errors = [error for error in errors if not _is_refusal(error)]
     found += [_of(refusal) for refusal in _found(read.configs, target, errors)]
+    notes = [note for config in read.configs for note in _notes(config)]
+    if (host := hosts.of(read.configs, with_host, machine_root)) is not None:
+        for config in read.configs:
+            refused, unread = _on_host(config, target, host)
+            found += map(_of, refused)
+            notes += [_note(each) for each in unread]
     if not quiet:
         stdout.write_lines([f"{line}\n" for line in found])
-        for note in (note for config in read.configs for note in _notes(config)):
+        for note in notes:
             click.echo(note, err=True)
     for error in errors:
         click.echo(error.render(), err=True)
@@ -110,6 +127,15 @@ def _refusals(config: Config, target: Version) -> list[Refusal]:
     return first(refusals(levels(config, target), target))
 
 
+def _on_host(config: Config, target: Version, host: Host) -> tuple[Iterable[HostRefusal], Iterable[Unread]]:
+    """Return what nginx refuses on a machine, and what could not be looked at there."""
+    from nginxopt.lint import Model
+    from nginxopt.lint.hosted import refusals, unread
+
+    model = Model(config, target, host)
+    return refusals(model), unread(model)
+
+
 def _notes(config: Config) -> Iterator[str]:
     """Yield a line for each include of which not all is known: names that it may define are not judged."""
     for include in config.elsewhere:
@@ -118,7 +144,12 @@ def _notes(config: Config) -> Iterator[str]:
         yield _line(include.source, include.args[0].span, message)
 
 
-def _of(refusal: Refusal) -> str:
+def _note(unread: Unread) -> str:
+    message = f"note: {unread.what}, so it is not checked"
+    return _line(unread.directive.source, unread.word.span, message)
+
+
+def _of(refusal: Refusal | HostRefusal) -> str:
     return _line(refusal.directive.source, refusal.word.span, refusal.message)
 
 

@@ -79,7 +79,6 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
     from nginxopt.cli.loading import IN_PLACE
     from nginxopt.rewrite import output
-    from nginxopt.system import nginx
 
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None
     is_tried = call.nginx is not None and call.mode in IN_PLACE and installed is None
@@ -90,9 +89,7 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
     if emission.plan.config.missing:
         return [*notes, "  not tried with nginx -t, which refuses a configuration with missing files"]
     if not notes:
-        notes += [
-            f"  {note}" for note in output.tried(emission, changed, nginx.find(call.nginx or None, options.allowed()))
-        ]
+        notes += [f"  {note}" for note in output.tried(emission, changed, options.binary(call.nginx))]
     return notes
 
 
@@ -137,9 +134,8 @@ def _counterexample(proof: Proof) -> str:
 
 def _ask_nginx(call: Call, emission: Emission) -> list[Differential]:
     from nginxopt.rewrite.questions import ask, ask_whole
-    from nginxopt.system import nginx
 
-    binary = nginx.find(call.nginx or None, options.allowed())
+    binary = options.binary(call.nginx)
     if call.quiet or not sys.stderr.isatty():
         return ask(emission, binary) + ask_whole(emission, binary)
     with stdout.progress(1, f"asking {binary}") as bar:

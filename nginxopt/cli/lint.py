@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import lint_fixes, lint_report, options
+from nginxopt.cli import hosts, lint_fixes, lint_report, options
 from nginxopt.cli.lint_call import LintCall, refuse_contradictions, refuse_overwriting
 from nginxopt.errors import UsageError, status_of
 from nginxopt.lint.report import FORMATS
@@ -45,8 +45,8 @@ Examples:
 
 \b
 Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or changes (--diff), 2 usage error,
-3 unreadable input, or nginx -t refuses it before the fixes (--fix --nginx writes nothing), 4 nginx is missing, 7 a rule
-of your own failed, 70 nginx -t refuses the fixes (nothing is written).
+3 unreadable input, or nginx -t refuses it before the fixes (--fix --nginx writes nothing), 4 nginx or
+cryptography (--host) is missing, 7 a rule of your own failed, 70 nginx -t refuses the fixes (nothing is written).
 """
 
 
@@ -68,7 +68,8 @@ of your own failed, 70 nginx -t refuses the fixes (nothing is written).
     options.MODULES,
     options.ALLOW_CODE,
 )
-@click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")
+@options.HOST
+@options.ROOT
 @options.SELECT
 @options.IGNORE
 @options.TARGET_VERSION
@@ -108,6 +109,7 @@ def command(
     settings_from: str | None,
     with_rules: bool,
     with_host: bool,
+    machine_root: str | None,
     format_: str,
     **values: Any,
 ) -> int:
@@ -128,15 +130,18 @@ def command(
     options.put_in_force(settings.budget)
     call = LintCall(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
+    options.refuse_two_machines(with_host, machine_root)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
-    read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename)
+    read = partial(
+        _read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename, root=machine_root
+    )
     inputs = read(paths)
     target = recognised(inputs.configs, target)
     around = _around(assume, settings)
     refuse_overwriting(
         call, inputs, around, None if source is None else source.path, call.baseline or settings.baseline
     )
-    host = _host(inputs.configs) if with_host else None
+    host = hosts.of(inputs.configs, with_host, machine_root)
     judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(
         judge,
@@ -160,7 +165,14 @@ def _judge(
     from nginxopt.lint.check import Judge
     from nginxopt.lint.selection import selection
 
-    rules = selection(catalogue.rules.values(), settings, select=select, ignore=ignore, known=catalogue.not_loaded)
+    rules = selection(
+        catalogue.rules.values(),
+        settings,
+        select=select,
+        ignore=ignore,
+        known=catalogue.not_loaded,
+        with_host=host is not None,
+    )
     return Judge(rules, target.version, settings, host, catalogue=catalogue)
 
 
@@ -188,15 +200,13 @@ def _known(call: LintCall, settings: Settings, origin: Origin) -> Baseline | Non
     return None if path is None or call.write_baseline else origin.baseline(path)
 
 
-def _host(configs: Iterable[Config]) -> Host:
-    """Return the limits of this machine, and of the nginx that runs with one of the configurations, if one does."""
-    from nginxopt.system.host import pid_files, read_host
-
-    return read_host(pids=[path for config in configs for path in pid_files(config)])
-
-
 def _read(
-    paths: Sequence[str], settings: Settings, prefix: str | None, context: str | None, stdin_name: str | None
+    paths: Sequence[str],
+    settings: Settings,
+    prefix: str | None,
+    context: str | None,
+    stdin_name: str | None,
+    root: str | None,
 ) -> Inputs:
     from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
@@ -206,6 +216,7 @@ def _read(
         lambda path: context or settings.context_of(path),
         stdin_name or STDIN,
         templates=True,
+        files=hosts.files(root),
     )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
@@ -247,8 +258,6 @@ def _run(
     if errors:
         return status_of(errors)
     would_change = call.diff and bool(checked.drafts)
-    from nginxopt.lint import Severity
-
-    least = Severity(call.fail_on) if call.fail_on else settings.fail_on
+    least = lint_report.least(call, settings)
     is_left = bool(lint_report.left(call, checked))
     return int(would_change or is_left or any(diagnostic.severity >= least for diagnostic in diagnostics))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.config.inputs import Inputs
-from nginxopt.lint.baseline import BaselineEntry, entries
+from nginxopt.lint.baseline import Baseline, BaselineEntry, entries, unrecorded
 from nginxopt.lint.check import check
 from nginxopt.records import record
 from nginxopt.system.revision import Revision, revision
@@ -35,8 +35,7 @@ class Base:
 
     def new_among(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Return the findings that the revision does not have."""
-        present = entries(diagnostics, str(self.root))
-        return tuple(found for found, entry in zip(diagnostics, present, strict=True) if entry not in self.entries)
+        return unrecorded(Baseline(self.entries, str(self.root)), diagnostics)
 
 
 def base(name: str, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str], judge: Judge) -> Base:
@@ -76,8 +75,11 @@ def _is_there(path: str) -> bool:
 def _under_its_name(diagnostic: Diagnostic, tree: Revision) -> Diagnostic:
     """Return a finding in a file that was renamed under the new name of the file."""
     source = diagnostic.finding.source
-    old = os.path.relpath(Path(source.path).absolute(), tree.folder)
-    if old not in tree.renamed:
-        return diagnostic
-    new = os.path.relpath(tree.folder / tree.renamed[old])
-    return replace(diagnostic, finding=replace(diagnostic.finding, source=Source(new, source.data)))
+    named = Source(_new_name(source.path, tree), source.data)
+    finding = replace(diagnostic.finding, source=named)
+    return replace(diagnostic, finding=finding, tree=_new_name(diagnostic.tree, tree))
+
+
+def _new_name(path: str, tree: Revision) -> str:
+    old = os.path.relpath(Path(path).absolute(), tree.folder)
+    return os.path.relpath(tree.folder / tree.renamed[old]) if old in tree.renamed else path

@@ -23,10 +23,9 @@ def check(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[N
     refuses without them, so that they cannot be checked.
     """
     from nginxopt.lint.report.model import Note
-    from nginxopt.system import nginx
     from nginxopt.system.nginx import trial
 
-    binary = nginx.find(call.nginx or None, options.allowed())
+    binary = options.binary(call.nginx)
     notes = []
     for config, again in zip(configs, checked.configs, strict=True):
         changed = [file.path for file in again.files if file.path in checked.drafts]

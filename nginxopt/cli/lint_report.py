@@ -20,22 +20,24 @@ if TYPE_CHECKING:
     from nginxopt.cli.lint_base import Base
     from nginxopt.cli.lint_call import LintCall
     from nginxopt.config import Config
-    from nginxopt.lint import Diagnostic
+    from nginxopt.lint import Diagnostic, Severity
     from nginxopt.lint.check import Checked, Judge
     from nginxopt.lint.report.model import LintReport, Note
+    from nginxopt.settings.file import Settings
     from nginxopt.settings.target import TargetVersion
 
 
 def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
     """Record the findings in a baseline; unreadable files are errors here too."""
     from nginxopt.lint import baseline
+    from nginxopt.lint.causes import grouped
 
     for error in errors:
         click.echo(error.render(), err=True)
     if errors:
         return status_of(errors)
     baseline.write(path, checked.diagnostics, checked.on_host)
-    stdout.say(f"{path}: {count(len(checked.diagnostics), 'finding')}")
+    stdout.say(f"{path}: {count(len(grouped(checked.diagnostics)), 'finding')}")
     return 0
 
 
@@ -66,11 +68,13 @@ def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: l
     """Return the findings that a revision does not have; add its messages to `notes`."""
     if base is None:
         return diagnostics
+    from nginxopt.lint.causes import grouped
     from nginxopt.lint.report.model import Note
 
     left = base.new_among(diagnostics)
     if len(left) < len(diagnostics):
-        hidden = len(diagnostics) - len(left)
+        new = set(map(id, left))
+        hidden = len(grouped(found for found in diagnostics if id(found) not in new))
         notes.append(Note(f"{count(hidden, 'finding')} {be(hidden)} in {base.name} already"))
     if base.unread:
         unread = count(base.unread, "file")
@@ -85,9 +89,8 @@ def confirmed(
     if nginx is None or not any(diagnostic.finding.witness for diagnostic in diagnostics):
         return diagnostics
     from nginxopt.lint.confirm import confirm
-    from nginxopt.system import nginx as installed
 
-    asked = confirm(configs, diagnostics, installed.find(nginx or None, options.allowed()))
+    asked = confirm(configs, diagnostics, options.binary(nginx))
     notes += asked.notes
     return asked.diagnostics
 
@@ -102,13 +105,14 @@ def report(
     notes: Sequence[Note],
 ) -> LintReport:
     """Return the report of a call."""
+    from nginxopt.lint.causes import grouped
     from nginxopt.lint.outside import shown
     from nginxopt.lint.report.model import LintReport
     from nginxopt.text.withheld import hide
 
     titles = {rule.id: rule.title for rule, _ in judge.rules}
     return LintReport(
-        diagnostics=tuple(shown(diagnostic, titles) for diagnostic in diagnostics),
+        diagnostics=grouped(shown(diagnostic, titles) for diagnostic in diagnostics),
         files=checked.files,
         target=target,
         base=str(Path.cwd()),
@@ -119,7 +123,15 @@ def report(
         shown=call.diff,
         changed=tuple(checked.drafts),
         left=left(call, checked),
+        fail_on=least(call, judge.settings),
     )
+
+
+def least(call: LintCall, settings: Settings) -> Severity:
+    """Return the lowest severity that makes the exit status 1."""
+    from nginxopt.lint import Severity
+
+    return Severity(call.fail_on) if call.fail_on else settings.fail_on
 
 
 def left(call: LintCall, checked: Checked) -> tuple[str, ...]:

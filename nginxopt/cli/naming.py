@@ -40,7 +40,7 @@ def noting(command: click.Command) -> click.Command:
 def _named(context: click.Context) -> Any:
     """Return what the arguments and options name.
 
-    An argument, a prefix and the main file of `-c` count with what is beside or below them; the file of another
+    An argument, a prefix, a root and the main file of `-c` count with what is beside or below them; the file of another
     option by itself, but for a baseline, whose text nobody needs to see. Without any argument for paths it is the
     working directory.
     """
@@ -55,7 +55,7 @@ def _named(context: click.Context) -> Any:
             named |= roots.of(["."] if is_empty else texts)
         elif parameter.name in ("main", "stdin_filename"):
             named |= roots.of(texts)
-        elif parameter.name == "prefix":
+        elif parameter.name in ("prefix", "machine_root"):
             named |= roots.of(f"{text}/" for text in texts)
         elif parameter.type is FILE and parameter.name != "baseline":
             for text in texts:

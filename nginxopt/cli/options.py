@@ -15,7 +15,7 @@ from nginxopt.errors import UsageError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from nginxopt.system.nginx import Allowed
+    from nginxopt.system.nginx import Allowed, Binary
     from nginxopt.version import Version
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -128,6 +128,29 @@ SCHEDULER = click.option(
 BINARY = click.option("--nginx", type=FILE, metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
 
 
+HOST = click.option(
+    "--host",
+    "with_host",
+    is_flag=True,
+    help="Also check this machine (Linux only): the certificates, files, users and host names that the configuration "
+    "names, and with lint its limits.",
+)
+ROOT = click.option(
+    "--root",
+    "machine_root",
+    type=DIRECTORY,
+    metavar="DIR",
+    help="Take DIR for the / of the machine where nginx runs, such as the files of a container: read includes in it, "
+    "and check what --host checks, but no limits and no host names.",
+)
+
+
+def refuse_two_machines(with_host: bool, root: str | None) -> None:
+    """Raise `UsageError` if `--host` and `--root` name two machines."""
+    if with_host and root is not None:
+        raise UsageError("--host and --root cannot be used together")
+
+
 RULES = click.option(
     "--rules", "with_rules", is_flag=True, help="Run the rules that the settings name, which are programs."
 )
@@ -208,6 +231,17 @@ def allowed() -> Allowed:
     values = {} if context is None else context.meta.get(_ALLOWED, {})
     modules = tuple(values.get("modules", ()))
     return Allowed(modules, bool(values.get("allow_code")), bool(values.get("allow_network")))
+
+
+def binary(path: str | None) -> Binary:
+    """Return the nginx of `--nginx`, by default the one on PATH; say so if nothing keeps it from the network."""
+    from nginxopt.cli import stdout
+    from nginxopt.system import network, nginx
+
+    found = nginx.find(path or None, allowed())
+    if not network.is_to_be_had():
+        stdout.say("note: the kernel gives nginx no network of its own, so it shares that of this machine")
+    return found
 
 
 def put_in_force(limits: Mapping[str, int]) -> None:

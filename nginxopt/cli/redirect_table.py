@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nginxopt.cli import overwriting, results, stdout
+from nginxopt.cli import options, overwriting, results, stdout
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.records import record
 
@@ -102,9 +102,8 @@ def _refuse_options(call: Call, options: Options) -> None:
 
 def _ask_nginx(call: Call, emission: TableEmission) -> TableDifferential:
     from nginxopt.rewrite.tables.questions import ask
-    from nginxopt.system import nginx
 
-    return ask(emission, nginx.find(call.nginx or None))
+    return ask(emission, options.binary(call.nginx))
 
 
 def _report(

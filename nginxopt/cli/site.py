@@ -113,13 +113,6 @@ def load(
     return AskedSite(config, model, model.gate(to), world, target, site, notes)
 
 
-def binary(path: str) -> Binary:
-    """Return the nginx of `--nginx`; the one on PATH if the path is empty."""
-    from nginxopt.system import nginx
-
-    return nginx.find(path or None, options.allowed())
-
-
 def refused_url(text: str, message: str, column: int) -> UsageError:
     """Return the error for a URL of the command line."""
     return UsageError(message, below=[f"    {text}", f"    {' ' * (column - 1)}^"])

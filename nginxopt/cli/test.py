@@ -100,7 +100,7 @@ def command(
         raise UsageError("--record writes each answer; it does not follow redirects")
     if config == table == "-":
         raise UsageError("only one of CONFIG and TABLE can be standard input")
-    binary = None if nginx is None else site.binary(nginx)
+    binary = None if nginx is None else options.binary(nginx)
     asked = site.load(config, binary=binary, **of_site)
     overwriting.refuse("--output", output, [table, *(file.path for file in asked.config.files)])
     batch = Batch(asked.model, asked.gate, asked.world)

@@ -83,7 +83,7 @@ def command(
         raise UsageError("--input-format is for --requests")
     if nginx and not request and requests is None:  # which `--nginx CONFIG URL` took for the path
         config, request, nginx = nginx, (config,), ""
-    binary = None if nginx is None else site.binary(nginx)
+    binary = None if nginx is None else options.binary(nginx)
     asked = site.load(config, binary=binary, **of_site)
     if requests is not None:
         return trace_requests.run(asked, requests, input_format, format_, binary, verbose=verbose)

@@ -74,7 +74,7 @@ def command(
     part = None if only is None else _part(only, before, after)
     result = limited(lambda: verify(before, after, only=part), path=new)
     if nginx is not None and result.witness is not None:
-        confirmation = confirm(result.witness, (config, before), (new_config, after), site.binary(nginx))
+        confirmation = confirm(result.witness, (config, before), (new_config, after), options.binary(nginx))
         result = result.confirmed(confirmation)
     if format_ == "json":
         stdout.write_document(report.render(result, before, after))

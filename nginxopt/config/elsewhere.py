@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config.dump import is_dump, is_whole_dump
 from nginxopt.config.includes import has_folder, is_pattern
+from nginxopt.config.rooted import rooted
 
 if TYPE_CHECKING:
     from nginxopt.config.configuration import Config
@@ -47,7 +48,9 @@ def may_read_more(config: Config, include: Directive) -> bool:
     if is_whole_dump(config.origin):
         return False
     if not files:
-        return not _is_installed(config) or not has_folder(config.prefix, name)
+        root = rooted(config.origin)
+        here = name if root is None else root.here(name)
+        return not _is_installed(config) or not has_folder(config.prefix, here)
     if is_dump(config.origin) or _is_installed(config):
         return False
     is_certain = not is_pattern(name) and not os.path.isabs(name)  # noqa: PTH117 - a path is text here
@@ -55,7 +58,10 @@ def may_read_more(config: Config, include: Directive) -> bool:
 
 
 def _is_installed(config: Config) -> bool:
-    """Return whether a configuration on the disk is where this machine's nginx reads it."""
+    """Return whether a configuration on the disk is where the nginx of this machine, or of a tree, reads it."""
+    root = rooted(config.origin)
+    if root is not None:
+        return root.has(config.main.path)
     return not is_dump(config.origin) and _folder(config.main.path) in INSTALLED
 
 

@@ -47,12 +47,14 @@ class InputOptions:
         context: Returns the context of the file at a path; None to infer it.
         stdin_name: The name of standard input in messages.
         templates: Whether to read templates, in all their readings, instead of refusing them.
+        files: The storage of the files.
     """
 
     prefix: str | None = None
     context: Callable[[str], str | Sequence[str] | None] = lambda _: None
     stdin_name: str = STDIN
     templates: bool = False
+    files: Files = DISK
 
 
 def read(
@@ -87,15 +89,16 @@ class _Reading:
         self._configs: dict[str, Config] = {}
         self._included: set[str] = set()
         self.errors: dict[str, list[InputError]] = {}
+        self._identity = self._options.files.identity
 
     def roots(self, path: str) -> Iterator[Config]:
         """Yield the configuration at `path`, unless it could not be read or another one includes it."""
-        if path in self._configs and DISK.identity(path) not in self._included:
+        if path in self._configs and self._identity(path) not in self._included:
             yield self._configs[path]
 
     def read(self, path: str) -> None:
         """Read the file at `path`, unless an earlier configuration includes it."""
-        if DISK.identity(path) in self._included:
+        if self._identity(path) in self._included:
             return
         try:
             config = limited(lambda: self._config(path), path=path)
@@ -108,16 +111,20 @@ class _Reading:
             self.errors.setdefault(path, []).append(internal(error, "the file", path=path))
             return
         self._configs[path] = config
-        if config.origin is DISK:
-            self._included |= {DISK.identity(file.path) for file in config.files[1:]}
+        if config.origin is self._options.files:
+            self._included |= {self._identity(file.path) for file in config.files[1:]}
 
     def _config(self, path: str) -> Config:
         """Return the configuration at `path`, including templates if the options allow them."""
         name = self._options.stdin_name if path == STDIN else path
-        data = source(path).data
+        data = source(path, self._options.files).data
         dump = Dump.of(name, data)
         try:
-            config = alone(data, name, self._options) if dump is None else self._load_dump(path, name, dump)
+            config = (
+                alone(data, name, self._options, files=self._options.files)
+                if dump is None
+                else self._load_dump(path, name, dump)
+            )
             for file in config.files:
                 refuse_tags(file.block, names=self._options.templates and dump is None)
         except InputError as error:
@@ -131,7 +138,9 @@ class _Reading:
         """Return a configuration of which some files are templates."""
         from nginxopt.config.templates import Templates
 
-        return Templates(lambda files, text: alone(text, name, self._options, files=files), DISK, name, data).config()
+        return Templates(
+            lambda files, text: alone(text, name, self._options, files=files), self._options.files, name, data
+        ).config()
 
     def _load_dump(self, path: str, name: str, dump: Dump) -> Config:
         """Return the configuration in the output of `nginx -T`."""

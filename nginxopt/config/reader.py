@@ -166,9 +166,9 @@ def parsed(path: str, data: bytes) -> File:
     return File(source, parse(source))
 
 
-def source(path: str) -> Source:
+def source(path: str, files: Files = DISK) -> Source:
     """Return the text of a main file, or of standard input. Raises `InputError` if it cannot be read."""
-    return roots_.source(path, contents(path, DISK))
+    return roots_.source(path, contents(path, files))
 
 
 def contents(path: str, files: Files) -> bytes:

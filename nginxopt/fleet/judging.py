@@ -178,7 +178,7 @@ class _Findings:
             line = None if note.source is None or note.span is None else note.source.position(note.span.start).line
             self._add("notes", self._digest, path, line, note.message)
         for entry in result.entries:
-            self._add("entries", self._digest, entry.file, entry.rule, entry.fingerprint)
+            self._add("entries", self._digest, entry.file, entry.rule, entry.fingerprint, entry.cause)
         for path, patch in result.patches.items():
             self._add("patches", self._digest, path, patch)
 

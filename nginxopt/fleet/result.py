@@ -210,7 +210,7 @@ class PartialResult:
 
     def entries(self) -> list[BaselineEntry]:
         """Return the entries of a new baseline, each once."""
-        query = "SELECT DISTINCT file, rule, fingerprint FROM entries"
+        query = "SELECT file, rule, fingerprint, min(cause) FROM entries GROUP BY file, rule, fingerprint"
         return [BaselineEntry(*row) for row in self._database.execute(query).fetchall()]
 
     def _one(self, query: str) -> tuple[Any, ...]:

@@ -62,7 +62,13 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "connections": "BIGINT",
     },
     "patches": {"configuration": "VARCHAR", "path": "VARCHAR", "patch": "BLOB"},
-    "entries": {"configuration": "VARCHAR", "file": "VARCHAR", "rule": "VARCHAR", "fingerprint": "VARCHAR"},
+    "entries": {
+        "configuration": "VARCHAR",
+        "file": "VARCHAR",
+        "rule": "VARCHAR",
+        "fingerprint": "VARCHAR",
+        "cause": "VARCHAR",
+    },
     "errors": {
         "host": "VARCHAR",
         "configuration": "VARCHAR",

@@ -2,19 +2,22 @@
 
 It is JSON, sorted, with one line per finding, so that version control shows which findings came and went:
 
-    {"file": "conf/nginx.conf", "rule": "gzip-level", "fingerprint": "3f0c..."}
+    {"file": "conf/nginx.conf", "rule": "gzip-level", "fingerprint": "3f0c...", "cause": "91ab..."}
 
 Files are relative to the folder of the baseline; those in the output of `nginx -T` and those of a fleet have their
 paths on the host, which are the same wherever the baseline is. The fingerprint covers the rule, the file and the text
-of the finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines.
+of the finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines. The cause is a
+digest of what `nginxopt.lint.causes` says: a finding is also known if one of the same cause is recorded that is gone,
+as it has moved. So what is known of a cause are as many places as are recorded, and one more place is new.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,18 +26,19 @@ from nginxopt import lazy
 from nginxopt.config import roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
+from nginxopt.lint import causes
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Wanted, everything
-from nginxopt.lint.report.fingerprint import fingerprints
+from nginxopt.lint.report.fingerprint import fingerprints, text_digest
 from nginxopt.lint.withheld import beside_recorded
 from nginxopt.records import record
 from nginxopt.system.files import write_all
-from nginxopt.text import Draft, Source, Span
+from nginxopt.text import Draft, Source, Span, encode
 from nginxopt.text.json import loads
 from nginxopt.text.plural import count
 
-VERSION = 1
-"""The version of the file format."""
+VERSION = 2
+"""The version of the file format. Version 1 has no causes."""
 
 _LIST = lazy.pattern(r'"findings"\s*:\s*\[')
 _BETWEEN = lazy.pattern(r"[\s,]*")
@@ -43,11 +47,15 @@ _UPDATE = "update it with --write-baseline"
 
 @dataclass(frozen=True, slots=True, order=True)
 class BaselineEntry:
-    """A known finding; `file` is relative to the folder of the baseline, or the path on a host."""
+    """A known finding; `file` is relative to the folder of the baseline, or the path on a host.
+
+    `cause` is a digest of its cause, empty if that is not recorded.
+    """
 
     file: str
     rule: str
     fingerprint: str
+    cause: str = field(default="", compare=False)
 
 
 @record(eq=True)
@@ -60,7 +68,7 @@ class Baseline:
 
 @record(eq=True)
 class BaselineSplit:
-    """The findings that a baseline leaves, the number it hides, and the number of entries without a finding."""
+    """The findings that a baseline leaves, the number it hides by cause, and that of entries without a finding."""
 
     diagnostics: tuple[Diagnostic, ...]
     hidden: int
@@ -91,12 +99,13 @@ def compare(
     its file was read and its rule has judged.
     """
     present = entries(diagnostics, baseline.folder, on_host, baseline.entries)
-    new = _new(baseline, diagnostics, present)
     read = {_name(file, baseline.folder, on_host) for file in files}
     is_missing = cache(lambda file: not Path(file).is_absolute() and not exists(str(Path(baseline.folder, file))))
+    new = _new(baseline, diagnostics, present, lambda file: file in read or is_missing(file))
     absent = [entry for entry in baseline.entries.difference(present) if entry.rule in rules]
     gone = sum((entry.file in read and entry.rule not in declined) or is_missing(entry.file) for entry in absent)
-    return BaselineSplit(beside_recorded(diagnostics, new), len(diagnostics) - len(new), gone)
+    hidden = len(causes.grouped(_without(diagnostics, new)))
+    return BaselineSplit(beside_recorded(diagnostics, new), hidden, gone)
 
 
 def unrecorded(
@@ -107,12 +116,36 @@ def unrecorded(
 
 
 def _new(
-    baseline: Baseline, diagnostics: Sequence[Diagnostic], present: Sequence[BaselineEntry]
+    baseline: Baseline,
+    diagnostics: Sequence[Diagnostic],
+    present: Sequence[BaselineEntry],
+    is_read: Callable[[str], bool] = lambda _: False,
 ) -> tuple[Diagnostic, ...]:
-    """Return the findings whose entries, in `present`, are not in the baseline."""
-    return tuple(
-        diagnostic for diagnostic, entry in zip(diagnostics, present, strict=True) if entry not in baseline.entries
+    """Return the findings whose entries, in `present`, are not known.
+
+    `is_read` says whether a file was read, or is no longer there; those with a finding were.
+    """
+    files = {entry.file for entry in present}
+    moved = Counter(
+        (entry.rule, entry.cause)
+        for entry in baseline.entries.difference(present)
+        if entry.cause and (entry.file in files or is_read(entry.file))
     )
+    new = []
+    for diagnostic, entry in zip(diagnostics, present, strict=True):
+        cause = (entry.rule, entry.cause)
+        if entry in baseline.entries:
+            continue
+        if moved[cause]:
+            moved[cause] -= 1
+        else:
+            new.append(diagnostic)
+    return tuple(new)
+
+
+def _without(diagnostics: Iterable[Diagnostic], others: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    left_out = set(map(id, others))
+    return (diagnostic for diagnostic in diagnostics if id(diagnostic) not in left_out)
 
 
 def entries(
@@ -136,9 +169,13 @@ def entries(
     for entry in known:
         by_rule.setdefault(entry.rule, set()).add(entry.fingerprint)
     prints = fingerprints(named, ".", by_rule)
+    tree = cache(lambda path: _name(path, folder, on_host) if path else "")
+    digest = cache(lambda tree, cause: text_digest(encode(f"{tree}\0{cause}")))
     return tuple(
-        BaselineEntry(diagnostic.path, diagnostic.rule, digest)
-        for diagnostic, digest in zip(named, prints, strict=True)
+        BaselineEntry(
+            diagnostic.path, diagnostic.rule, fingerprint, digest(tree(diagnostic.tree), causes.text(diagnostic))
+        )
+        for diagnostic, fingerprint in zip(named, prints, strict=True)
     )
 
 
@@ -195,8 +232,8 @@ def read(source: Source) -> Baseline:
         raise _damaged(source, f"invalid JSON: {error.msg}", len(error.doc[: error.pos].encode())) from None
     if not isinstance(content, dict) or not isinstance(content.get("findings"), list):
         raise _damaged(source, "not a baseline", 0)
-    if content.get("version") != VERSION:
-        raise _damaged(source, f"not a baseline of version {VERSION}", max(0, source.data.find(b'"version"')))
+    if content.get("version") not in range(1, VERSION + 1):
+        raise _damaged(source, f"not a baseline of version {VERSION} or before", max(0, source.data.find(b'"version"')))
     for number, item in enumerate(content["findings"]):
         if not _is_entry(item):
             raise _damaged(source, "invalid baseline entry", _offset(source, number))
@@ -205,7 +242,11 @@ def read(source: Source) -> Baseline:
 
 def _is_entry(item: Any) -> bool:
     names = {entry_field.name for entry_field in fields(BaselineEntry)}
-    return isinstance(item, dict) and item.keys() == names and all(isinstance(value, str) for value in item.values())
+    return (
+        isinstance(item, dict)
+        and item.keys() | {"cause"} == names
+        and all(isinstance(value, str) for value in item.values())
+    )
 
 
 def _offset(source: Source, number: int) -> int:

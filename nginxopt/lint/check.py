@@ -220,9 +220,12 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     """
     judge = replace(judge, shared=_shared(configs))
     linted = [_isolated(judge, config) for config in configs]
-    diagnostics = {_key(diagnostic): diagnostic for result in linted for diagnostic in result.diagnostics}
-    for unused in _used_elsewhere(configs, linted):
-        del diagnostics[unused]
+    diagnostics: dict[tuple[object, ...], Diagnostic] = {}
+    for config, result in zip(configs, linted, strict=True):
+        for diagnostic in result.diagnostics:
+            diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=_tree(config)))
+    for other in _not_everywhere(configs, linted, judge):
+        del diagnostics[other]
     errors = {error.render(): error for result in linted for error in result.errors}
     unknown: dict[str, frozenset[str]] = {}
     for result in linted:
@@ -306,12 +309,27 @@ def _shared(configs: Iterable[Config]) -> frozenset[str]:
     return frozenset(identity for identity, count in times.items() if count > 1)
 
 
-def _used_elsewhere(configs: Sequence[Config], linted: Sequence[Linted]) -> set[tuple[object, ...]]:
-    """Return the keys of findings of unused suppressions that another configuration uses."""
+def _tree(config: Config) -> str:
+    """Return the main file of a configuration; fragments together are one tree, whose main file is unknown."""
+    return "" if config.http is None else config.main.path
+
+
+def _not_everywhere(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Iterator[tuple[object, ...]]:
+    """Yield the keys of findings that say that something is unused, while another configuration uses it."""
+    found = [diagnostic for result in linted for diagnostic in result.diagnostics if _is_unused(diagnostic, judge)]
+    if not found:
+        return
     read = Counter(path for config in configs for path in {file.path for file in config.files})
-    unused = [diagnostic for result in linted for diagnostic in result.diagnostics if diagnostic.rule == UNUSED]
-    times = Counter(_key(diagnostic) for diagnostic in unused)
-    return {_key(diagnostic) for diagnostic in unused if times[_key(diagnostic)] < read[diagnostic.path]}
+    times = Counter(map(_place, found))
+    yield from {_key(diagnostic) for diagnostic in found if times[_place(diagnostic)] < read[diagnostic.path]}
+
+
+def _is_unused(diagnostic: Diagnostic, judge: Judge) -> bool:
+    return diagnostic.rule == UNUSED or judge.catalogue.rules[diagnostic.rule].everywhere
+
+
+def _place(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.path, diagnostic.finding.span, diagnostic.rule
 
 
 def _identity(config: Config, path: str) -> str:
@@ -325,8 +343,8 @@ def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -
     paths = {change.source.path for change in diagnostic.fix.changes if _identity(config, change.source.path) in shared}
     if not paths:
         return diagnostic
-    why = f"{', '.join(sorted(paths))} belongs to several configurations: change it by hand"
-    return diagnostic.without_fix(f"{diagnostic.fix.title}; {why}")
+    why = f"{', '.join(sorted(paths))} belongs to several configurations"
+    return diagnostic.without_fix(f"{diagnostic.fix.title} (not by --fix: {why})")
 
 
 def _given(diagnostic: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from nginxopt.config import Config, load_text
@@ -44,9 +45,16 @@ HOST = Host(
     processors=4,
     cpus=4,
 )
-"""The machine that examples are judged for: that of a small server, with Linux's usual limits."""
+"""The limits of the machine that examples are judged for: those of a small server, with Linux's usual limits."""
 
 _NAME = "nginx.conf"
+
+
+def example_host() -> Host:
+    """Return the machine that examples are judged for, with its files, users and host names."""
+    from nginxopt.lint.example_machine import machine
+
+    return replace(HOST, machine=machine())
 
 
 class Failure(NamedTuple):
@@ -170,7 +178,7 @@ class _Trial:
 
 
 def _judge(rule: Rule, target: Version) -> Callable[[Config], Linted]:
-    return Judge((Selected(rule, None),), target, Settings(), HOST, catalogue=Catalogue({rule.id: rule}))
+    return Judge((Selected(rule, None),), target, Settings(), example_host(), catalogue=Catalogue({rule.id: rule}))
 
 
 def _read(data: bytes) -> Config:

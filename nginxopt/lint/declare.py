@@ -86,10 +86,15 @@ class Rule:
         default: Whether it is selected by default.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it checks the machine, and finds nothing without one.
+        on_host: Whether it is selected by default where the machine is checked (`--host`), and only there: what it
+            finds depends on the load or the machine.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.cost`).
         by_release: Whether its findings follow what each release declares (`nginxopt.facts.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.
+        everywhere: Whether a finding says that something is without effect, which is so only if it is found in each
+            reading of its file, and in each configuration that reads it.
+        under_load: Whether it speaks by itself only of a configuration that shows load (`nginxopt.lint.queries.load`).
         reach: What its fixes depend on. One that is not `EVERYTHING` is argued for under "Fix safety".
         origin: The file of a rule from outside of nginxopt; None for those of nginxopt.
     """
@@ -105,6 +110,7 @@ class Rule:
     default: bool = True
     scenario: str | None = None
     host: bool = False
+    on_host: bool = False
     by_cost: bool = False
     by_release: bool = False
     highest: Severity | None = None
@@ -112,6 +118,8 @@ class Rule:
     own_url: str | None = None
     origin: str | None = None
     reach: Reach = Reach.EVERYTHING
+    everywhere: bool = False
+    under_load: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.severity, Severity):
@@ -156,11 +164,14 @@ def rule(
     default: bool = True,
     scenario: str | None = None,
     host: bool = False,
+    on_host: bool = False,
     by_cost: bool = False,
     by_release: bool = False,
     highest: Severity | None = None,
     witness: bool = False,
     reach: Reach = Reach.EVERYTHING,
+    everywhere: bool = False,
+    under_load: bool = False,
     url: str | None = None,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module.
@@ -179,15 +190,18 @@ def rule(
             fixes=(fix,) if isinstance(fix, Safety) else fix,
             since=None if since is None else Version.parse(since),
             until=None if until is None else Version.parse(until),
-            default=default,
+            default=default and not on_host,
             scenario=scenario,
             host=host,
+            on_host=on_host,
             by_cost=by_cost,
             by_release=by_release,
             highest=highest,
             witness=witness,
             own_url=url,
             reach=reach,
+            everywhere=everywhere,
+            under_load=under_load,
         )
 
     return make

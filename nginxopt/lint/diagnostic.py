@@ -143,6 +143,8 @@ class Finding:
         severity: That of the finding, where it is not that of the rule; None if it is.
         witness: A request that shows it; None for rules that declare none.
         saves: What a request saves without what is found; None if that is not known.
+        cause: What the findings of a rule that one change would repair have in common; by default, their message.
+            Reports have one finding for each cause (`nginxopt.lint.causes`).
     """
 
     source: Source
@@ -154,6 +156,7 @@ class Finding:
     severity: Severity | None = None
     witness: Witness | None = None
     saves: Saving | None = None
+    cause: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))
@@ -167,6 +170,8 @@ class Diagnostic:
         rule: The rule's id.
         url: The rule's page; None if it is not on the web.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`), None if there is none.
+        tree: The main file of the configuration; empty if it is not known.
+        places: The other places of its cause, in a report; its fix is then that of all these places.
     """
 
     rule: str
@@ -174,6 +179,8 @@ class Diagnostic:
     finding: Finding
     url: str | None
     scenario: str | None = None
+    tree: str = ""
+    places: tuple[Diagnostic, ...] = ()
 
     @property
     def path(self) -> str:

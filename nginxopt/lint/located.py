@@ -94,7 +94,7 @@ class View:
         known = tuple(place for place in related if place is not None)
         source = self._source(finding.source)
         fix = self._fix(finding.fix, source, span) if finding.fix else None
-        by_hand = f"{finding.fix.title} by hand: a tag of the template is in the way" if finding.fix else ""
+        by_hand = f"{finding.fix.title} (not by --fix: a tag of the template is in the way)" if finding.fix else ""
         located = replace(
             finding,
             source=source,

@@ -37,7 +37,7 @@ def without_fix(diagnostic: Diagnostic, withheld: frozenset[str]) -> Diagnostic:
         return diagnostic
     if not paths:
         return (
-            diagnostic.without_fix(f"{diagnostic.fix.title} by hand: {_COPIES}")
+            diagnostic.without_fix(f"{diagnostic.fix.title} (not by --fix: {_COPIES})")
             if _copies(diagnostic.fix, withheld)
             else diagnostic
         )

@@ -106,7 +106,7 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
             with isolated(f"rule {rule.id}", path=config.main.path):
                 diagnostics += [
                     Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
-                    for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), times)
+                    for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), rule, times)
                 ]
         except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
@@ -136,7 +136,7 @@ def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
             continue
         why = _why_elsewhere(finding.fix, files, model) if finding.fix else ""
         if finding.fix and why:
-            yield replace(finding, fix=None, help=f"{finding.fix.title} by hand: {why}")
+            yield replace(finding, fix=None, help=f"{finding.fix.title} (not by --fix: {why})")
         else:
             yield finding
 
@@ -150,16 +150,17 @@ def _safe(findings: Iterable[Finding], rule: Rule, model: Model) -> Iterator[Fin
 def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
     """Return why a fix belongs in the main file around a fragment; empty if it does not."""
     if any(_file(change.source) not in files for change in fix.changes):
-        return "it changes the main file around this one"
+        return "that changes the main file that includes this one"
     if any(map(shared_level(model).gets, fix.changes)):
-        return "other included files may state it too, and nginx refuses a duplicate"
+        return "another file that nginx includes may have it already, and nginx refuses it twice"
     return ""
 
 
-def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterator[Finding]:
+def _merged(findings: Iterable[Finding], rule: Rule, times: Mapping[Source, int]) -> Iterator[Finding]:
     """Yield each finding once, however often its file is included.
 
     A fix changes a file for all places that include it, so it stands only if the same fix is offered for all of them.
+    So does a finding of a rule with `everywhere`.
     """
     read = list(findings)
     if not read:  # as with most rules
@@ -172,7 +173,12 @@ def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterato
         stands = finding.fix is not None and offers.stands(finding.fix)
         reported = _original(finding) if offers.are_shared else finding
         groups.setdefault((reported.source, reported.span, reported.message), []).append((reported, stands))
-    for group in groups.values():
+    readings: dict[tuple[Source, Span], set[Source]] = {}
+    for finding in read if rule.everywhere else ():
+        readings.setdefault((_file(finding.source), finding.span), set()).add(finding.source)
+    for (source, span, _), group in groups.items():
+        if rule.everywhere and len(readings[source, span]) < times.get(source, 1):
+            continue
         standing = [finding for finding, stands in group if stands]
         yield _joined(standing) if standing else offers.without_fix(group[0][0])
 
@@ -227,7 +233,7 @@ class _Offers:
             return finding
         shared = max((change.source for change in finding.fix.changes), key=lambda source: self._times.get(source, 1))
         why = f"{shared.path} is included in {self._times[shared]} places, and the fix is not right for all"
-        helps = [f"{finding.fix.title} by hand: {why}", *([finding.help] if finding.help else [])]
+        helps = [f"{finding.fix.title} (not by --fix: {why})", *([finding.help] if finding.help else [])]
         return replace(finding, fix=None, help="; ".join(helps))
 
 

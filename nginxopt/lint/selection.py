@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 
 from nginxopt.errors import UsageError
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.queries import load
 from nginxopt.lint.run import Selected
 from nginxopt.settings.file import ALL, Settings
 from nginxopt.settings.selecting import CATEGORIES
@@ -31,24 +33,36 @@ def selection(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     known: Iterable[str] = (),
+    with_host: bool = False,
 ) -> tuple[Selected, ...]:
     """Return the rules to run, in order, with the severities of the settings.
 
     If nothing is selected, these are the default rules. A category selects its default rules but ignores all of its
     rules; ids and `all` include rules that are not default. The more specific of `select` and `ignore` wins, an id over
-    a category and a category over `all`; if both are equally specific, `ignore` wins.
+    a category and a category over `all`; if both are equally specific, `ignore` wins. Rules that are not named ask for
+    load if they are declared so (`Rule.under_load`).
 
     `select` and `ignore` come from the command line: `select` replaces `select` and `ignore` of the settings, `ignore`
-    removes rules from the result. Raises `UsageError` for an unknown name; `known` are ids without a rule.
+    removes rules from the result. `with_host` is whether the machine is checked, where some more rules are default.
+    Raises `UsageError` for an unknown name; `known` are ids without a rule.
     """
-    rules = tuple(rules)
+    rules = tuple(replace(rule, default=True) if rule.on_host and with_host else rule for rule in rules)
     _refuse_unknown([*select, *ignore], {*known, *(rule.id for rule in rules)})
     if select:
         chosen = _chosen(rules, select, ignore)
     else:
         by_settings = _chosen(rules, settings.select, settings.ignore, settings.extend_select)
         chosen = (rule for rule in by_settings if not is_ignored(rule, ignore))
-    return tuple(Selected(rule, settings.severity.get(rule.id)) for rule in chosen)
+    named = frozenset(select or (*(settings.select or ()), *settings.extend_select))
+    return tuple(
+        Selected(rule if _named(rule, named) else _by_default(rule), settings.severity.get(rule.id)) for rule in chosen
+    )
+
+
+@cache
+def _by_default(rule: Rule) -> Rule:
+    """Return a rule that nobody named: one with `under_load` asks whether the configuration shows load."""
+    return replace(rule, check=partial(load.judged, rule.check)) if rule.under_load else rule
 
 
 def reported(

@@ -9,7 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
+from nginxopt import lazy
 from nginxopt.config import Block, Token
 from nginxopt.lint.comments import Suppression, SuppressionScope, suppressions
 from nginxopt.lint.declare import page_url
@@ -175,14 +177,11 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
     """Yield the faults of a suppression."""
     source, word = suppression.source, suppression.word
     if suppression.kind is None:
-        hint = suggestion(word, [kind.value for kind in SuppressionScope])
-        if hint or suppression.listed:  # otherwise it is a sentence, not a suppression
-            yield Finding(
-                source,
-                word.span,
-                f'invalid suppression: unknown keyword "{word}"',
-                help=hint or _form(SuppressionScope.LINE),
-            )
+        meant = _meant(word)
+        if suppression.listed or meant:  # otherwise it is a sentence, not a suppression
+            message = f'invalid suppression: unknown keyword "{word}"'
+            question = f'did you mean "{meant.value}"? ' if meant else ""
+            yield Finding(source, word.span, message, help=question + _form(meant or SuppressionScope.LINE))
         return
     if not suppression.names:
         yield Finding(source, word.span, f'invalid suppression: "{word}" needs rule ids', help=_form(suppression.kind))
@@ -195,5 +194,24 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
             yield Finding(source, name.span, f'unknown rule "{name}"', help=hint or "")
 
 
+_LINES = lazy.pattern(r"(?:(?:ignore|disable|off)[-_]?)?(?:next[-_]?)?line|disable|noqa|nolint")
+"""Matches keywords of other linters for a line; ours are all similar to `ignore-next-line`."""
+
+
+def _meant(word: str) -> SuppressionScope | None:
+    """Return the keyword that is meant by another; None if none is similar."""
+    if _LINES.fullmatch(word):
+        return SuppressionScope.LINE
+    close = get_close_matches(word, [kind.value for kind in SuppressionScope], n=1)
+    return SuppressionScope(close[0]) if close else None
+
+
+_COVERS = {
+    SuppressionScope.LINE: "for this line or, alone on a line, for the next one",
+    SuppressionScope.BLOCK: "for a block",
+    SuppressionScope.FILE: "for the file",
+}
+
+
 def _form(kind: SuppressionScope) -> str:
-    return f"write # nginxopt: {kind.value}[rule-id] reason"
+    return f"write # nginxopt: {kind.value}[rule-id] reason, {_COVERS[kind]}"

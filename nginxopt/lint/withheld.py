@@ -32,8 +32,8 @@ def _without_declined(diagnostic: Diagnostic, declined: Diagnostic | None) -> Di
     if declined is None or diagnostic.fix is None:
         return diagnostic
     place = f"{declined.path}:{declined.start.line}"
-    why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed or recorded at {place}"
-    return diagnostic.without_fix(why)
+    why = f"it is one fix with {declined.rule}, which is suppressed or recorded at {place}"
+    return diagnostic.without_fix(f"{diagnostic.fix.title} (not by --fix: {why})")
 
 
 def beside_recorded(every: Sequence[Diagnostic], new: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -52,7 +52,7 @@ def _without_recorded_line(diagnostic: Diagnostic, recorded: Diagnostic | None) 
     if recorded is None or diagnostic.fix is None:
         return diagnostic
     place = f"{recorded.path}:{recorded.start.line}"
-    why = f"{diagnostic.fix.title}; by hand, as it changes {place}, where the baseline records {recorded.rule}"
+    why = f"{diagnostic.fix.title} (not by --fix: that changes {place}, where the baseline records {recorded.rule})"
     return diagnostic.without_fix(why)
 
 

@@ -5,8 +5,9 @@ While a text does not parse, findings of the last text that did are kept if the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from threading import Lock
 
 from lsprotocol.types import (
@@ -21,7 +22,7 @@ from lsprotocol.types import (
 from nginxopt import budget
 from nginxopt.config import Config, Source
 from nginxopt.errors import InputError, InternalError, RuleError
-from nginxopt.lint import Severity, baseline
+from nginxopt.lint import Severity, baseline, causes
 from nginxopt.lint import diagnostic as lint_
 from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.check import Checked, Judge, check
@@ -33,6 +34,9 @@ SOURCE = "nginxopt"
 
 SYNTAX = "syntax-error"
 """The code of the diagnostic for a text that does not parse."""
+
+_MOST_PLACES = 20
+"""How many of the other places of a finding are shown beside each."""
 
 _SEVERITIES = {
     Severity.ERROR: DiagnosticSeverity.Error,
@@ -192,13 +196,28 @@ def _message(error: InputError) -> str:
 
 
 def _findings(workspace: Workspace, document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
+    beside: dict[tuple[str, str, str], list[lint_.Diagnostic]] = {}
+    for diagnostic in judgement.checked.diagnostics:
+        beside.setdefault(causes.cause(diagnostic), []).append(diagnostic)
     for diagnostic in judgement.findings:
         span = document.span_of(diagnostic.finding.span, judgement.document)
         if span is not None:
-            yield _diagnostic(workspace, document, diagnostic, span)
+            others = islice(beside[causes.cause(diagnostic)], _MOST_PLACES + 1)
+            places = [_beside(other) for other in others if other is not diagnostic][:_MOST_PLACES]
+            yield _diagnostic(workspace, document, diagnostic, span, places)
 
 
-def _diagnostic(workspace: Workspace, document: Document, diagnostic: lint_.Diagnostic, span: Span) -> Diagnostic:
+def _beside(other: lint_.Diagnostic) -> lint_.Related:
+    return lint_.Related(other.finding.source, other.finding.span, other.message)
+
+
+def _diagnostic(
+    workspace: Workspace,
+    document: Document,
+    diagnostic: lint_.Diagnostic,
+    span: Span,
+    places: Iterable[lint_.Related],
+) -> Diagnostic:
     finding = diagnostic.finding
     return Diagnostic(
         document.lines.range(span),
@@ -208,7 +227,7 @@ def _diagnostic(workspace: Workspace, document: Document, diagnostic: lint_.Diag
         CodeDescription(diagnostic.url) if diagnostic.url else None,
         SOURCE,
         [DiagnosticTag.Unnecessary] if diagnostic.rule in _WITHOUT_EFFECT else None,
-        [_related(workspace, related) for related in finding.related] or None,
+        [_related(workspace, related) for related in (*finding.related, *places)] or None,
     )
 
 

@@ -24,7 +24,7 @@ _FIXED = dict(zip(FIXES, _EXPERIMENTS, strict=True))
 
 def probe(binary: Binary) -> Build:
     """Return the build of a binary, which is run on 127.0.0.1 for that. Raises `InputError` if it does not start."""
-    with Instance(binary, servers=[_SERVER]) as instance, instance.client() as client:
+    with Instance(binary, servers=[_SERVER], alone=True) as instance, instance.client() as client:
         answers = client.ask([RequestBytes(request) for request, _ in _FIXED.values()])
     fixes = {name for (name, (_, end)), answer in zip(_FIXED.items(), answers, strict=True) if answer.endswith(end)}
     return Build(Version.of(binary.version), frozenset(fixes))

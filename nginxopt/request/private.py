@@ -1,6 +1,6 @@
 """A private nginx on 127.0.0.1 with the http block of a configuration, as `transplant` writes it.
 
-It is on other ports, and has an echo for every upstream.
+It is on other ports, and has an echo for every upstream. Where the kernel lets them, both have a network of their own.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.system.echo import Echo, EchoedRequest
 from nginxopt.system.exchange import Response, certificate, exchange
+from nginxopt.system.network import MACHINE, Network, own_network
 from nginxopt.system.nginx import Binary, permission, private_prefix, reserved_ports, running
 from nginxopt.version import Version
 
@@ -88,7 +89,8 @@ class PrivateNginx:
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
         # nginx changes no files that are not its own.
         self._left_out, self._avoid = left_out | (_OF_FILES if world.root is not None else frozenset()), avoid
-        self._echo = Echo(mirrors=mirrors)
+        self._mirrors = mirrors
+        self._network: Network = MACHINE
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -96,8 +98,10 @@ class PrivateNginx:
         addresses = _addresses(http_servers(http))
         with contextlib.ExitStack() as stack:
             self._prefix = stack.enter_context(private_prefix())
-            stack.enter_context(self._echo)
-            reserved = stack.enter_context(reserved_ports(len(addresses), avoid=self._avoid))
+            self._network = stack.enter_context(own_network())
+            self._echo = stack.enter_context(Echo(self._network, mirrors=self._mirrors))
+            free = reserved_ports(len(addresses), avoid=self._avoid, network=self._network)
+            reserved = stack.enter_context(free)
             self._ports: dict[Address, int] = dict(zip(addresses, reserved, strict=True))
             files = _disk(self._world, self._prefix)
             tls = certificate(self._prefix) if self._tls else None
@@ -108,7 +112,8 @@ class PrivateNginx:
             self._text = _MAIN + transplanted(http, stage)
             permission.raise_first(list(permission.connections(load_text(self._text), {f"${ECHO}"})))
             (self._prefix / "nginx.conf").write_bytes(self._text)
-            stack.enter_context(running(self._binary.command(self._prefix), self._prefix))
+            command = self._binary.command(self._prefix)
+            stack.enter_context(running(command, self._prefix, network=self._network))
             self._cleanup = stack.pop_all()
         return self
 
@@ -116,6 +121,11 @@ class PrivateNginx:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._cleanup.close()
+
+    @property
+    def network(self) -> Network:
+        """The network that it is in."""
+        return self._network
 
     @property
     def ports(self) -> Mapping[Address, int]:
@@ -148,7 +158,8 @@ class PrivateNginx:
         before, log = len(self._echo.asked), self._prefix / "error.log"
         logged, connection = log.stat().st_size, moved["connection"]
         start = perf_counter()
-        response = exchange(_bytes(moved), connection["port"], tls=connection["tls"], sni=connection["sni"])
+        data, port, network = _bytes(moved), connection["port"], self._network
+        response = exchange(data, port, tls=connection["tls"], sni=connection["sni"], network=network)
         seconds = perf_counter() - start
         return Exchange(response, self._echo.asked[before:], log.read_bytes()[logged:], seconds)
 

@@ -11,6 +11,7 @@ from nginxopt import lazy
 from nginxopt.records import record
 from nginxopt.rewrite.requests import HOST
 from nginxopt.system.http import Client, RequestBytes, batches
+from nginxopt.system.network import Network
 from nginxopt.system.nginx import Instance
 
 SHOWN_MISMATCHES = 10
@@ -85,15 +86,20 @@ class Differential:
 
 @record(eq=True)
 class AskedServer:
-    """A port of 127.0.0.1 to ask, and what responses may show that differs from another nginx."""
+    """A port of 127.0.0.1 in a network to ask, and what responses may show that differs from another nginx."""
 
     port: int
     names: tuple[bytes, ...]
+    network: Network
 
     @classmethod
     def of(cls, instance: Instance) -> Self:
         """Return the first server of an instance."""
-        return cls(instance.ports[0], (b"%d" % instance.ports[0],))
+        return cls(instance.ports[0], (b"%d" % instance.ports[0],), instance.network)
+
+    def client(self) -> Client:
+        """Return a new client of it."""
+        return Client(self.port, network=self.network)
 
 
 @dataclass(slots=True)
@@ -116,7 +122,7 @@ def compare(
     """Send requests to both sides until `deadline`, and count the differences."""
     tally = Tally()
     asked = [side if isinstance(side, AskedServer) else AskedServer.of(side) for side in (original, compiled)]
-    with Client(asked[0].port) as first, Client(asked[1].port) as second:
+    with asked[0].client() as first, asked[1].client() as second:
         sides = (_Answers(first, asked[0].names), _Answers(second, asked[1].names))
         for batch in batches(requests):
             if time.monotonic() > deadline:

@@ -122,6 +122,7 @@ class SceneSide:
             files=self._files(),
             log_level="emerg",
             avoid=avoid,
+            alone=True,
         )
 
     def _http(self) -> bytes:

@@ -105,7 +105,7 @@ def _compared(
     total = Tally()
     each = max(50, limits.requests // max(1, len(doors)))
     for number, (address, host) in enumerate(doors, 1):
-        asked = [AskedServer(nginx.ports[address], nginx.names) for nginx in pair]
+        asked = [AskedServer(nginx.ports[address], nginx.names, nginx.network) for nginx in pair]
         chosen = [_to(host, request) for request in requests[:: len(requests) // each + 1]]
         deadline = started + limits.seconds * number / len(doors)
         tally = compare(asked[0], asked[1], chosen, deadline, limits.progress)

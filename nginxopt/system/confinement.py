@@ -6,8 +6,7 @@ A confined process
 - writes only in its folder and to devices (Landlock, Linux 5.13), whatever its user could write;
 - has bounded memory, files and time, leaves no core, and ends with this process;
 - gets none of this process's variables but a few of the system (`Confinement.environment`);
-- if it is `alone`, has a network of its own without a way out (network_namespaces(7)). The host names in `hosts`
-  resolve to 127.0.0.1 there, because no resolver can be reached.
+- is in a network without a way out, if it is given one (`nginxopt.system.network`).
 
 What the kernel does not offer, such as namespaces in some containers, is left out: what reads a configuration refuses
 or replaces what would need it (`nginxopt.system.nginx.trial`).
@@ -16,27 +15,23 @@ or replaces what would need it (`nginxopt.system.nginx.trial`).
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
 import pwd
 import resource
 import signal
-import socket
 import stat
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from nginxopt.errors import InputError
 from nginxopt.records import record
+from nginxopt.system.network import MACHINE, Network
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
-_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
-_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446  # the same on every machine
 _LANDLOCK_CREATE_RULESET_VERSION, _LANDLOCK_RULE_PATH_BENEATH = 1, 1
@@ -44,14 +39,6 @@ _WRITE_FILE = 1 << 1
 _WRITES = {1: _WRITE_FILE | 0b1_1111_1111 << 4, 2: 1 << 13, 3: 1 << 14}
 """The rights of Landlock that are writes, by the version that brought them: write and remove files, make files of each
 kind; link and rename to other folders; truncate."""
-
-_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_ANY_ADDRESS = (
-    ("net/ipv4/ip_unprivileged_port_start", b"0"),
-    ("net/ipv4/ip_nonlocal_bind", b"1"),
-    ("net/ipv6/ip_nonlocal_bind", b"1"),
-)
-"""What lets a process bind any address in its own network, as the machine that a configuration is for has others."""
 
 _GIB = 1 << 30
 _MEMORY = 2 * _GIB
@@ -70,8 +57,7 @@ class Confinement:
     Attributes:
         folder: Where it may write, also temporary files: everything below it is made its user's own.
         also: Further folders where it may write.
-        alone: Whether it has a network of its own.
-        hosts: Host names that are 127.0.0.1 in its own network.
+        network: The network that it is in.
         processor_seconds: The processor time after which it is ended; None for any.
         traces: Whether it traces another confined process. It may then write wherever its user may, as Landlock lets no
             process trace one that it confines otherwise.
@@ -79,8 +65,7 @@ class Confinement:
 
     folder: Path
     also: tuple[Path, ...] = ()
-    alone: bool = False
-    hosts: tuple[str, ...] = ()
+    network: Network = MACHINE
     processor_seconds: int | None = None
     traces: bool = False
 
@@ -94,14 +79,12 @@ class Confinement:
             for folder in (self.folder, *self.also):
                 _refuse_unreachable(folder, *user)
                 _give(folder, *user)
-        hosts = self._hosts_file() if self.alone else None
         rights = 0 if self.traces else _writes()
         limits = self._limits()
         folders = [*map(os.fsencode, (self.folder, *self.also))]
 
         def confine() -> None:
-            if hosts is not None:
-                _leave_network(hosts, user)
+            self.network.enter()
             for limit, most in limits:
                 _lower(limit, most)
             if user is not None:
@@ -120,14 +103,6 @@ class Confinement:
         """Return the variables that the process gets: no secrets of a pipeline, and no sockets in `NGINX`."""
         kept = {name: variables[name] for name in _KEPT if name in variables}
         return {**kept, "TMPDIR": str(self.folder)}
-
-    def _hosts_file(self) -> bytes:
-        """Write the host names to a file, and return its path."""
-        path = self.folder / "hosts"
-        names = ("localhost", *dict.fromkeys(self.hosts))
-        path.write_bytes(b"".join(b"127.0.0.1 %s\n" % name.encode(errors="surrogateescape") for name in names))
-        path.chmod(0o644)
-        return os.fsencode(path)
 
     def _limits(self) -> list[tuple[int, int]]:
         limits = [
@@ -217,35 +192,6 @@ def _write_only(folders: Sequence[bytes], rights: int) -> None:
         os.close(beneath)
     _LIBC.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
-
-
-def _leave_network(hosts: bytes, user: tuple[int, int] | None) -> None:
-    """Enter a network of its own, with a file in place of the names of hosts; do nothing where that is refused."""
-    uid, gid = os.geteuid(), os.getegid()
-    spaces = _CLONE_NEWNS | _CLONE_NEWNET
-    if _LIBC.unshare(spaces if user is not None else spaces | _CLONE_NEWUSER):
-        return
-    if user is None:
-        _write(b"/proc/self/setgroups", b"deny")
-        _write(b"/proc/self/uid_map", b"%d %d 1" % (uid, uid))
-        _write(b"/proc/self/gid_map", b"%d %d 1" % (gid, gid))
-    _LIBC.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
-    _LIBC.mount(hosts, b"/etc/hosts", None, _MS_BIND, None)
-    for path, value in _ANY_ADDRESS:
-        _write(b"/proc/sys/" + path.encode(), value)
-    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        name = struct.pack("16sH14x", b"lo", 0)
-        flags = struct.unpack_from("H", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, name), 16)[0]
-        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
-
-
-def _write(path: bytes, data: bytes) -> None:
-    with suppress(OSError):
-        handle = os.open(path, os.O_WRONLY)
-        try:
-            os.write(handle, data)
-        finally:
-            os.close(handle)
 
 
 def end_with(parent: int) -> None:

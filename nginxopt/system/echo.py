@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from nginxopt.records import record
+from nginxopt.system.network import MACHINE, Network
 
 _SECONDS = 5.0
 _MOST = 1 << 20
@@ -43,17 +44,19 @@ class EchoedRequest:
 
 
 class Echo:
-    """The upstream, as a context manager. It handles one connection at a time, and adds each request to `asked`.
+    """The upstream in a network, as a context manager.
+
+    It handles one connection at a time, and adds each request to `asked`.
 
     With `mirrors`, the body of its answer to an HTTP request is that request.
     """
 
-    def __init__(self, *, mirrors: bool = False) -> None:
+    def __init__(self, network: Network = MACHINE, *, mirrors: bool = False) -> None:
         self.asked: list[EchoedRequest] = []
-        self._mirrors = mirrors
+        self._network, self._mirrors = network, mirrors
 
     def __enter__(self) -> Self:
-        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening = self._network.listening()
         self.port: int = self._listening.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()

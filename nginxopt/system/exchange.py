@@ -11,6 +11,7 @@ from pathlib import Path
 from nginxopt.errors import MissingError
 from nginxopt.records import record
 from nginxopt.system.http import any_certificate
+from nginxopt.system.network import MACHINE, Network
 
 _SECONDS = 20.0
 _OPENSSL = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout cert.key -out cert.pem"
@@ -33,14 +34,15 @@ class Response:
         return next(iter(self.values(name)), None)
 
 
-def exchange(request: bytes, port: int, *, tls: bool = False, sni: str | None = None) -> Response | None:
-    """Send a request and return the response; None if the server closes the connection without one.
+def exchange(
+    request: bytes, port: int, *, tls: bool = False, sni: str | None = None, network: Network = MACHINE
+) -> Response | None:
+    """Send a request to 127.0.0.1 in a network and return the response; None if the server closes without one.
 
     The request must make the server close the connection afterwards. Raises `OSError` if it does not answer within 20
     seconds.
     """
-    plain = socket.create_connection(("127.0.0.1", port), _SECONDS)
-    with plain, _wrapped(plain, sni) if tls else plain as connection:
+    with network.tcp() as plain, _connected(plain, port, sni, tls=tls) as connection:
         connection.sendall(request)
         received = b""
         try:
@@ -59,7 +61,11 @@ def certificate(folder: Path) -> tuple[str, str]:
     return str(folder / "cert.pem"), str(folder / "cert.key")
 
 
-def _wrapped(plain: socket.socket, sni: str | None) -> ssl.SSLSocket:
+def _connected(plain: socket.socket, port: int, sni: str | None, *, tls: bool) -> socket.socket:
+    plain.settimeout(_SECONDS)
+    plain.connect(("127.0.0.1", port))
+    if not tls:
+        return plain
     return any_certificate().wrap_socket(plain, server_hostname=sni)  # `certificate` made it
 
 

@@ -1,11 +1,12 @@
-"""Reads the limits of the machine that concern nginx, from `/proc`, `/sys` and systemd.
+"""The machine where nginx runs: its limits, from `/proc`, `/sys` and systemd, and its files, users and host names.
 
-`read_host` returns the limits of this machine as a `Host`, a plain record, so that rules can check any machine. A value
-that cannot be read is None, and rules ignore it.
+`read_host` returns this machine as a `Host`, a plain record, so that rules can check any machine. A value that cannot
+be read is None, and rules ignore it. `host_at` returns one of which only the files are there.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import re
@@ -13,11 +14,17 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Config
-from nginxopt.errors import MissingError
+from nginxopt.errors import InputError, MissingError
 from nginxopt.records import record
+
+if TYPE_CHECKING:
+    from nginxopt.system.machine import Machine
 
 UNLIMITED = 2**63 - 1
 """The value for "no limit"."""
@@ -38,7 +45,7 @@ class Nofile:
 
 @record(eq=True)
 class Host:
-    """The limits of a machine.
+    """A machine: its limits, and what a configuration names on it.
 
     Attributes:
         file_max: The number of file descriptors that all processes may have together (`fs.file-max`).
@@ -51,6 +58,7 @@ class Host:
         processors: The number of processors online, which is the number of workers of `worker_processes auto`.
         cpus: The number of processors that nginx may use, by affinity and by the quota of its control group, which may
             be a fraction.
+        machine: Its files, users and host names; None if they are not checked.
     """
 
     file_max: int | None = None
@@ -61,6 +69,7 @@ class Host:
     ports: int | None = None
     processors: int | None = None
     cpus: float | None = None
+    machine: Machine | None = None
 
 
 def pid_files(config: Config) -> tuple[str, ...]:
@@ -104,6 +113,33 @@ def read_host(root: str = "/", pids: Sequence[str] = _PID_FILES, service: Callab
         processors=_count(_text(base / "sys/devices/system/cpu/online")) or os.cpu_count(),
         cpus=_cpus(base, process),
     )
+
+
+def with_machine(host: Host, now: datetime) -> Host:
+    """Return this machine with its files, users and host names. Raises `MissingError` without `cryptography`."""
+    from nginxopt.system.machine import Machine
+
+    require_cryptography()
+    return replace(host, machine=Machine.here(now, host.is_root))
+
+
+def host_at(root: str, now: datetime) -> Host:
+    """Return the machine whose `/` is the folder `root`: only what is in its files.
+
+    Raises `MissingError` without `cryptography`, `InputError` if there is no such folder.
+    """
+    from nginxopt.system.machine import Machine
+
+    require_cryptography()
+    if not Path(root).is_dir():
+        raise InputError("is not a directory", path=root, hint="--root needs the folder that stands for /")
+    return Host(machine=Machine.at(root, now))
+
+
+def require_cryptography() -> None:
+    """Raise `MissingError` if certificates cannot be read."""
+    if importlib.util.find_spec("cryptography") is None:
+        raise MissingError("cryptography is not installed", hint="install it with pip install 'nginxopt[host]'")
 
 
 def _master(base: Path, pids: Sequence[str]) -> str | None:

@@ -13,6 +13,7 @@ from typing import IO
 from nginxopt.errors import RunError
 from nginxopt.records import record
 from nginxopt.system.confinement import Confinement, end_with
+from nginxopt.system.network import MACHINE, Network
 
 _END_SECONDS = 10.0
 _END_TRIES = 20
@@ -27,13 +28,14 @@ def start(
     source: IO[bytes] | int = subprocess.DEVNULL,
     open_files: int | None = None,
     confinement: Confinement | None = None,
+    network: Network = MACHINE,
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session, so that Ctrl-C at the terminal reaches only this process.
 
     The command gets SIGTERM when the thread that started it ends, even by `kill -9` (PR_SET_PDEATHSIG in prctl(2)).
     `source` is its standard input. `open_files` is its soft limit of open files, lowered to the hard limit;
-    RLIM_INFINITY stands for the hard limit. With a `confinement`, it is confined. Raises `OSError` if the command
-    cannot be run.
+    RLIM_INFINITY stands for the hard limit. With a `confinement`, it is confined; otherwise it is in `network`. Raises
+    `OSError` if the command cannot be run.
     """
     return subprocess.Popen(
         command,
@@ -43,7 +45,7 @@ def start(
         stderr=output if errors is None else errors,
         start_new_session=True,
         env=None if confinement is None else confinement.environment(),
-        preexec_fn=_bound_to(os.getpid(), open_files, None if confinement is None else confinement.prepare()),
+        preexec_fn=_bound_to(os.getpid(), open_files, network.enter if confinement is None else confinement.prepare()),
     )
 
 
@@ -68,6 +70,7 @@ def run(
     seconds: float,
     open_files: int | None = None,
     confinement: Confinement | None = None,
+    network: Network = MACHINE,
 ) -> Completed:
     """Run a command to its end, started as `start` does. Raises `RunError` if it does not end in time."""
     running = start(
@@ -77,6 +80,7 @@ def run(
         errors=subprocess.PIPE,
         open_files=open_files,
         confinement=confinement,
+        network=network,
     )
     with running:
         try:
@@ -111,7 +115,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _bound_to(parent: int, open_files: int | None, confine: Callable[[], None] | None) -> Callable[[], None]:
+def _bound_to(parent: int, open_files: int | None, confine: Callable[[], None]) -> Callable[[], None]:
     """Return the function that runs in the child process before the command.
 
     The child is a copy of this process with a single thread, so the function must take no locks and import nothing.
@@ -123,8 +127,7 @@ def _bound_to(parent: int, open_files: int | None, confine: Callable[[], None] |
             # RLIM_INFINITY is -1 here.
             soft = hard if open_files < 0 or 0 <= hard < open_files else open_files
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        if confine is not None:
-            confine()
+        confine()
         end_with(parent)  # last, as a change of the user undoes it
 
     return prepare

@@ -3,9 +3,9 @@
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::mpsc;
-use std::thread;
+use std::thread::{self, Scope, ScopedJoinHandle};
 
-use crate::work;
+use crate::work::{self, memory};
 
 /// Below this many items, a thread costs more than it saves.
 const LEAST: usize = 512;
@@ -27,7 +27,7 @@ pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) ->
     }
     let work = &counted(work);
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..parts).map(|part| scope.spawn(move || work(bounds(part)))).collect();
+        let threads: Vec<_> = (0..parts).map(|part| started(scope, move || work(bounds(part)))).collect();
         threads.into_iter().map(|thread| work::joined(thread.join())).collect()
     })
 }
@@ -59,7 +59,7 @@ pub fn ahead<T: Send>(count: usize, prepare: impl Fn(Range<usize>) -> T + Send, 
         let (ready, prepared) = mpsc::sync_channel(WAITING);
         let prepare = counted(prepare);
         // The thread ends early if `take` panics.
-        let thread = scope.spawn(move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
+        let thread = started(scope, move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
         prepared.into_iter().for_each(|(block, prepared)| take(block, prepared));
         work::joined(thread.join());
     });
@@ -74,10 +74,18 @@ pub fn both_of<A: Send, B>(count: usize, first: impl FnOnce() -> A + Send, secon
 pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let count = work::current();
-        let thread = scope.spawn(move || work::shared(count, first));
+        let thread = started(scope, move || work::shared(count, first));
         let second = second();
         (work::joined(thread.join()), second)
     })
+}
+
+/// A thread of the scope. Panics if the system gives none, as a thread takes memory.
+fn started<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> R + Send + 'scope,
+) -> ScopedJoinHandle<'scope, R> {
+    thread::Builder::new().spawn_scoped(scope, work).unwrap_or_else(|_| panic!("{}", memory::LACKING))
 }
 
 /// Work whose steps count for the thread that hands it on.

@@ -65,8 +65,11 @@ pub struct Regex {
 unsafe impl Send for Regex {}
 unsafe impl Sync for Regex {}
 
+/// The code of `pcre2_compile` without memory (ERR21), which is no fault of a pattern.
+const HEAP_FAILED: i32 = 121;
+
 impl Regex {
-    /// Compiles a pattern, any bytes. Some microseconds.
+    /// Compiles a pattern, any bytes. Some microseconds. Panics if there is no memory.
     pub fn new(pattern: &[u8]) -> Result<Regex, CompileError> {
         Regex::with_options(pattern, 0)
     }
@@ -82,6 +85,7 @@ impl Regex {
         let compiled = unsafe {
             sys::pcre2_compile_8(pattern.as_ptr(), pattern.len(), options, &mut code, &mut offset, ptr::null_mut())
         };
+        assert!(code != HEAP_FAILED, "{}", memory::LACKING);
         let regex = NonNull::new(compiled).map(|code| Regex { code }).ok_or(CompileError { code, offset })?;
         memory::note(regex.size());
         Ok(regex)
@@ -168,6 +172,7 @@ impl Regex {
                 sys::pcre2_match_8(pattern, subject.as_ptr(), subject.len(), 0, 0, block, context)
             }
         });
+        assert!(code != sys::PCRE2_ERROR_NOMEMORY, "{}", memory::LACKING);
         // What a match took is not known, unless it was all that it may take.
         spend(if code == sys::PCRE2_ERROR_MATCHLIMIT { calls as usize } else { 4 + subject.len() / 16 });
         usize::try_from(code).map_err(|_| code)
@@ -202,7 +207,7 @@ thread_local! {
     /// The context of a thread. Its limit is set before each match.
     static CONTEXT: Context = Context(
         // SAFETY: a null context means the default allocator.
-        NonNull::new(unsafe { sys::pcre2_match_context_create_8(ptr::null_mut()) }).expect("memory for a PCRE2 context"),
+        NonNull::new(unsafe { sys::pcre2_match_context_create_8(ptr::null_mut()) }).expect(memory::LACKING),
     );
 
     /// The block for all matches of a thread, because allocating one takes longer than most matches.
@@ -214,7 +219,7 @@ impl MatchBlock {
     fn with_room(pairs: u32) -> MatchBlock {
         // SAFETY: a null context means the default allocator.
         let block = unsafe { sys::pcre2_match_data_create_8(pairs, ptr::null_mut()) };
-        MatchBlock(NonNull::new(block).expect("memory for a PCRE2 match block"))
+        MatchBlock(NonNull::new(block).expect(memory::LACKING))
     }
 
     fn make_room(&mut self, pairs: u32) {

@@ -179,8 +179,8 @@ fn counted<R>(count: Arc<Count>, work: impl FnOnce() -> R) -> thread::Result<R> 
     result
 }
 
-/// Counts steps, and what is held by now. Ends the work if either is too much, or nobody waits for it any more. Outside
-/// of [`within`] and [`until`], nothing is counted.
+/// Counts steps, and what is held by now. Ends the work if either is too much, nobody waits for it any more, or memory
+/// is lacking. Outside of [`within`] and [`until`], nothing is counted.
 pub fn spend(steps: usize) {
     CURRENT.with_borrow(|count| {
         let Some(count) = count else { return };
@@ -189,6 +189,9 @@ pub fn spend(steps: usize) {
         let held = count.hold(memory::taken(MUCH));
         if count.abandoned.0.load(Ordering::Relaxed) {
             panic::resume_unwind(Box::new(Left));
+        }
+        if memory::is_lacking() {
+            panic::resume_unwind(Box::new(memory::LACKING));
         }
         if spent > count.most.steps || held > count.most.bytes {
             panic::resume_unwind(Box::new(Exceeded));

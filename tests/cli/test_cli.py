@@ -104,7 +104,7 @@ def test_refusals_are_in_the_words_of_nginx(run: Any, rules: Path, rule: bytes, 
     message = nginx_test(tmp_path, b"events {} http { server { %s } }" % rule).message.decode()
     assert ran.status == 3
     assert message
-    assert f"nginx says: {message} in rules.conf:1" in ran.err
+    assert f"as nginx words it: {message} in rules.conf:1" in ran.err
 
 
 def test_several_files_are_checked(run: Any, rules: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from nginxopt.cli import nginxopt, options
 from nginxopt.errors import UsageError
 
-_PURPOSES = {"--nginx", "--diff", "--assume", "--output", "--targets", "--verbose"}
+_PURPOSES = {"--nginx", "--diff", "--assume", "--output", "--root", "--targets", "--verbose"}
 """What each command does with it is another thing, which its help says."""
 
 

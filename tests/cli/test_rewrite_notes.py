@@ -98,12 +98,12 @@ def test_many_missing_includes_are_told_in_a_few_lines(run: Any, rules: Path) ->
 
 
 def test_a_whole_configuration_with_a_missing_include_is_not_written(run: Any, tmp_path: Path) -> None:
-    """nginx does not start with it: status 3 in nginx's words, and no file changes. A fragment is no whole."""
+    """nginx does not start with it: status 3 as nginx words it, and no file changes. A fragment is no whole."""
     (tmp_path / "nginx.conf").write_bytes(MISSING)
     ran = run("rewrite-to-map", "nginx.conf", "--write")
     assert ran.status == 3
     assert "nginx.conf:3:13: mime.types cannot be read: No such file or directory" in ran.err
-    assert f'nginx says: open() "{tmp_path}/mime.types" failed (2: No such file' in ran.err
+    assert f'as nginx words it: open() "{tmp_path}/mime.types" failed (2: No such file' in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["nginx.conf"]
     assert (tmp_path / "nginx.conf").read_bytes() == MISSING
     (tmp_path / "nginx.conf").unlink()

@@ -29,7 +29,7 @@ def test_an_error_as_it_is_shown() -> None:
         "    \tb 'c' {",
         "    \t      ^",
         '  expected "}" at the end of the block',
-        '  nginx says: unexpected end of file, expecting "}" in f.conf:4',
+        '  as nginx words it: unexpected end of file, expecting "}" in f.conf:4',
     ]
 
 
@@ -95,7 +95,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
     error = refused(path)
     assert error.render().split("\n") == [
         f"{path}: cannot be read: No such file or directory",
-        f'  nginx says: open() "{path}" failed (2: No such file or directory)',
+        f'  as nginx words it: open() "{path}" failed (2: No such file or directory)',
     ]
 
 

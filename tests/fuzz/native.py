@@ -262,7 +262,9 @@ TARGETS: Mapping[str, Target] = {
 WITHOUT_INPUT = frozenset({"map_reasons", "panic_place", "reasons", "request_settings", "watch_signals"})
 """Functions that take nothing."""
 
-OF_THE_PROCESS = frozenset({"count_orderly", "interrupt", "work_done", "work_forever"})
+OF_THE_PROCESS = frozenset(
+    {"count_orderly", "end_lacking", "interrupt", "release_memory", "reserve_memory", "work_done", "work_forever"}
+)
 """Functions that count blocks or work, that concern threads of Python, and that exist for tests."""
 
 

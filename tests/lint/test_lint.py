@@ -109,7 +109,7 @@ def test_a_fix_that_not_all_places_have_is_withdrawn(texts: dict[str, bytes]) ->
     (diagnostic,) = run_rules(configuration(texts), rule_of(first_only)).diagnostics
     assert diagnostic.fix is None
     assert diagnostic.finding.help == (
-        "delete it by hand: s is included in 2 places, and the fix is not right for all; or leave it"
+        "delete it (not by --fix: s is included in 2 places, and the fix is not right for all); or leave it"
     )
 
 
@@ -161,7 +161,7 @@ def test_every_file_of_a_fix_counts() -> None:
     }
     diagnostics = run_rules(configuration(texts), rule_of(change_all)).diagnostics
     assert [(diagnostic.path, diagnostic.fix) for diagnostic in diagnostics] == [("s", None)]
-    assert diagnostics[0].finding.help.startswith("delete them by hand: ")
+    assert diagnostics[0].finding.help.startswith("delete them (not by --fix: ")
 
 
 def test_one_change_for_findings_in_different_places() -> None:

@@ -123,7 +123,7 @@ def test_conditions_that_return_name_the_command() -> None:
     """Conditions that return have no fix; the help names the command, and what it saves."""
     chain = "".join(f"if ($uri ~ ^/{number}/) {{ return 403; }}\n" for number in range(20))
     (diagnostic,) = diagnose("if-chain-to-map", f"server {{ {chain} }}", context="http")
-    assert diagnostic.message == "20 ifs test $uri in turn until one returns"
+    assert diagnostic.message == "20 ifs test $uri in turn, and only the first that is true returns"
     assert diagnostic.fix is None
     assert diagnostic.finding.help.startswith("nginxopt rewrite-to-map ")
     assert diagnose("if-chain-to-map", f"server {{ {''.join(chain.splitlines()[:7])} }}", context="http") == ()

@@ -40,7 +40,7 @@ def test_what_costs_more_is_worse(rule: str, count: int, severity: Severity) -> 
     """At 472 instructions a pattern the severity is warning from 75,000 instructions, and error from 750,000."""
     (diagnostic,) = diagnose(rule, BULKS[rule](count), context="http")
     assert diagnostic.severity is severity
-    assert f"{count * 472:,} " in diagnostic.message
+    assert cost.time(count * 472) in diagnostic.message
     assert cost.severity(count * 472) is severity
 
 
@@ -80,9 +80,30 @@ def test_only_rules_that_declare_it_have_findings_of_several_severities() -> Non
 def test_the_help_names_the_command_and_what_it_saves(rule: str, text: str, least: int) -> None:
     """What a list of patterns compiles to costs less than the patterns: by how much, the help says."""
     (diagnostic,) = diagnose(rule, text, context="http")
-    said = re.search(r"nginxopt rewrite-to-map \S+ .*saves about ([\d,]+) instructions", diagnostic.finding.help)
+    saves = diagnostic.finding.saves
+    assert saves is not None
+    assert least < saves.instructions < 100 * cost.REGEX
+    said = re.search(r"nginxopt rewrite-to-map \S+ .*saves (\d+ microseconds)", diagnostic.finding.help)
     assert said is not None, diagnostic.finding.help
-    assert least < int(said[1].replace(",", "")) < 100 * cost.REGEX
+    assert said[1] == cost.time(saves.instructions)
+
+
+@pytest.mark.parametrize(
+    ("instructions", "said"),
+    [
+        (0, "less than a microsecond"),
+        (16_000, "less than a microsecond"),
+        (16_667, "1 microsecond"),
+        (665_520, "40 microseconds"),
+        (2_126_280, "130 microseconds"),
+        (14_000_000, "840 microseconds"),
+        (16_667_000, "1 millisecond"),
+        (20_000_000, "1.2 milliseconds"),
+    ],
+)
+def test_instructions_are_told_as_time(instructions: int, said: str) -> None:
+    """An operator thinks in microseconds: six for each 100,000 instructions, with two digits."""
+    assert cost.time(instructions) == said
 
 
 def test_the_help_of_a_map_that_stays_names_no_command() -> None:

@@ -152,6 +152,13 @@ FAULTS = [
         "write # nginxopt: ignore-block[",
     ),
     ("# nginxopt: ingore[slow]", "ingore", 'invalid suppression: unknown keyword "ingore"', 'mean "ignore"?'),
+    (
+        "# nginxopt: ignore-next-line[slow]",
+        "ignore-next-line",
+        "invalid suppression",
+        'mean "ignore"? write # nginxopt',
+    ),
+    ("# nginxopt: ignore-blok[slow]", "ignore-blok", "invalid suppression", 'mean "ignore-block"? write # nginxopt'),
     ("# nginxopt: disable[slow]", "disable", 'invalid suppression: unknown keyword "disable"', "ignore[rule-id]"),
     ("# nginxopt: ignore[slov]", "slov", 'unknown rule "slov"', 'did you mean "slow"?'),
     ("# nginxopt: ignore[proxy]", "proxy", 'unknown rule "proxy"', "categories cannot be suppressed: name the rules"),

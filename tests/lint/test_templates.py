@@ -246,7 +246,7 @@ def test_line_numbers_are_those_of_the_template() -> None:
     )
     (diagnostic,) = judged(read_template(text.encode()), TARGET, ["rewrite-shadowed"])
     assert diagnostic.start.line == 9
-    assert "line 8 already matches" in diagnostic.message
+    assert "the rewrite in line 8 takes all" in diagnostic.message
 
 
 def test_a_witness_at_a_host_that_nobody_knows() -> None:

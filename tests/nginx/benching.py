@@ -37,7 +37,7 @@ needs_vegeta = pytest.mark.skipif(
 def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int = 1) -> Result:
     """Run an experiment to its end; each of its nodes counts requests with `stub_status`."""
     require_directive(the_nginx(), "stub_status")
-    benchmark = Benchmark(experiment, Local(the_nginx()), Single(generator), folder, rounds)
+    benchmark = Benchmark(experiment, Local(the_nginx(), alone=True), Single(generator), folder, rounds)
 
     benchmark.run(lambda *_: None, lambda _: None)
     result = benchmark.result()

@@ -72,3 +72,8 @@ def knows(binary: nginx.Binary, directive: str) -> bool:
 def has_stream(binary: nginx.Binary) -> bool:
     """Whether this nginx knows the block."""
     return binary.test(b"events {}\nstream {}\n").ok
+
+
+def has_http3(binary: nginx.Binary) -> bool:
+    """Whether nginx speaks HTTP/3."""
+    return is_built_with(binary, "--with-http_v3_module")

@@ -16,6 +16,7 @@ from typing import IO
 
 from nginxopt.system import process
 from nginxopt.system.confinement import Confinement
+from nginxopt.system.network import MACHINE, Network
 from tests.support import ROOT
 
 _start = process.start
@@ -56,10 +57,19 @@ def start(
     errors: IO[bytes] | int | None = None,
     open_files: int | None = None,
     confinement: Confinement | None = None,
+    network: Network = MACHINE,
 ) -> subprocess.Popen[bytes]:
-    """Start a command as `process.start`, which does it itself if it is to be confined."""
-    if confinement is not None or shutil.which(command[0]) is None:  # raises its `OSError`
-        return _start(command, cwd=cwd, output=output, errors=errors, open_files=open_files, confinement=confinement)
+    """Start a command as `process.start`, which does it itself if it is to be confined or in another network."""
+    if confinement is not None or network.is_own or shutil.which(command[0]) is None:  # raises its `OSError`
+        return _start(
+            command,
+            cwd=cwd,
+            output=output,
+            errors=errors,
+            open_files=open_files,
+            confinement=confinement,
+            network=network,
+        )
     limit = "same" if open_files is None else str(open_files)
     return subprocess.Popen(
         [str(program()), str(os.getpid()), limit, *command],

@@ -162,7 +162,7 @@ def test_instructions_of_a_map(tmp_path: Path) -> None:
     agents = b"".join(b"~*^agent%d/ %d;" % (number, number) for number in range(200))
     text = b"geo $place { default /new; } map $uri $to { %s } map $http_user_agent $bot { %s }" % (rows, agents)
     experiment = catalogue()["rewrites"].build(ScenarioSettings(rules=load_text(text, "maps.conf")))
-    with Local(the_nginx()).deploy(experiment, tmp_path) as site:
+    with Local(the_nginx(), alone=True).deploy(experiment, tmp_path) as site:
         statuses = probe.probe(site, experiment)  # every case; those that are compared are counted, too
     assert set(statuses.values()) == {frozenset({"301"})}
     near_misses = tuple(attack for attack in experiment.attacks if attack.case.startswith("near miss"))

@@ -190,7 +190,7 @@ def test_the_result_names_what_was_measured(tmp_path: Path) -> None:
 def test_the_binary_decides_what_http2_is(own: Certificate, tmp_path: Path) -> None:
     """The isolated configuration starts with all settings of TLS that the original has."""
     experiment = made(own, "/", REDIRECT + REJECTS + SHOP + BLOG)
-    with Local(the_nginx()).deploy(experiment, tmp_path):
+    with Local(the_nginx(), alone=True).deploy(experiment, tmp_path):
         text = (tmp_path / "nginx" / "before" / "edge" / "nginx.conf").read_text()
     assert "ssl http2; server_name shop.test" in text
     assert "ssl_session_cache shared:S:1m;" in text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +15,10 @@ import pytest
 from nginxopt import cli
 from nginxopt.config import load
 from nginxopt.errors import InputError
-from nginxopt.system import confinement, exchange, nginx, process
+from nginxopt.system import confinement, exchange, network, nginx, process
 from nginxopt.system.confinement import Confinement
+from nginxopt.system.http import RequestBytes
+from nginxopt.system.network import own_network
 from nginxopt.system.nginx import Allowed, permission, trial
 from tests.support import PATIENCE, ROOT, the_nginx
 
@@ -168,7 +172,7 @@ def test_what_was_read_is_tried(site: Path) -> None:
 
 def test_names_of_hosts_are_not_asked(site: Path) -> None:
     """Where there is a network of its own, names of hosts stand for 127.0.0.1, and any address can be bound."""
-    if not has_own_network(site):
+    if not has_own_network():
         pytest.skip("no namespaces")
     text = "events { } http { upstream a { server app_1.invalid:81; } server { listen 192.0.2.7:80; %s } }"
     passes = "location / { proxy_pass http://a; } location /b { proxy_pass http://b.invalid; }"
@@ -176,15 +180,15 @@ def test_names_of_hosts_are_not_asked(site: Path) -> None:
     assert verdict.ok, str(verdict)
 
 
-def has_own_network(folder: Path) -> bool:
-    """Whether a confined process has a network of its own."""
-    own = process.run(["readlink", "/proc/self/ns/net"], cwd=folder, seconds=PATIENCE, confinement=at(folder))
-    return own.status == 0 and own.output.decode().strip() != str(Path("/proc/self/ns/net").readlink())
+def has_own_network() -> bool:
+    """Whether the kernel gives networks."""
+    with own_network() as made:
+        return made.is_own
 
 
 def at(folder: Path) -> Confinement:
     """The confinement of `nginx -t`."""
-    return Confinement(folder, alone=True)
+    return Confinement(folder)
 
 
 @pytest.mark.parametrize("how", ["absolute", "relative", "link", "beside"])
@@ -383,16 +387,31 @@ def test_bench_loads_no_module(
     assert not list(out.iterdir())
 
 
-def compared(main: Path, folder: Path, called: Called, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    """Compare a configuration with itself, with a load generator that does nothing."""
+@pytest.mark.parametrize(
+    ("options", "alone"), [([], True), (["--allow-network"], False), (["--listen", "127.0.0.2"], False)], ids=str
+)
+def test_bench_is_alone(
+    site: Path, called: Called, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: list[str], alone: bool
+) -> None:
+    """A benchmark on this machine, its load included, has a network of its own, unless an option needs another."""
+    if not has_own_network():
+        pytest.skip("no namespaces")
+    compared(written(site, SITE), tmp_path, called, monkeypatch, *options)
+    assert ((tmp_path / "network").read_text().strip() != str(Path("/proc/self/ns/net").readlink())) == alone
+
+
+def compared(
+    main: Path, folder: Path, called: Called, monkeypatch: pytest.MonkeyPatch, *options: str
+) -> tuple[int, str]:
+    """Compare a configuration with itself, with a load generator that notes its network, and does nothing."""
     programs = folder / "programs"
     programs.mkdir()
-    (programs / "vegeta").write_text("#!/bin/sh\nexit 1\n")
+    (programs / "vegeta").write_text(f"#!/bin/sh\nreadlink /proc/self/ns/net >{folder}/network\nexit 1\n")
     (programs / "vegeta").chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     (folder / "paths").write_text("/\n")
     what = [str(main), str(main), "--targets", str(folder / "paths"), "--runner", "local", "--rounds", "1"]
-    return called("bench", "compare", *what, "--load", "vegeta")
+    return called("bench", "compare", *what, "--load", "vegeta", *options)
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="needs root")
@@ -404,8 +423,9 @@ def test_another_user_is_confined_too(site: Path, out: Path) -> None:
     site.chmod(0o777)
     text = (
         "from pathlib import Path; from nginxopt.system import process; from nginxopt.system.confinement import *;"
+        "from nginxopt.system.network import own_network; held = own_network(); network = held.__enter__();"
         f"done = process.run(['sh', '-c', 'id -u; echo x > {out}/x; echo y > {site}/y'], cwd=Path('{site}'),"
-        f" seconds=100, confinement=Confinement(Path('{site}'), alone=True)); print(done.output, done.errors)"
+        f" seconds=100, confinement=Confinement(Path('{site}'), network=network)); print(done.output, done.errors)"
     )
     user = [setpriv, "--reuid", "12345", "--regid", "12345", "--clear-groups"]
     ran = subprocess.run(
@@ -456,3 +476,80 @@ def test_bench_passes_to_no_other_machine(site: Path, directive: str) -> None:
     with pytest.raises(InputError, match="not connected"):
         permission.hold(main, the_nginx())
     permission.hold(main, nginx.find(the_nginx().path, Allowed(network=True)))
+
+
+LEAVING = {
+    "a service of this machine": ("", "proxy_pass http://127.0.0.1:{port};"),
+    "a service by the name of a request": ("", "proxy_pass http://$arg_host:{port};"),
+    "a service by an address of this machine": ("", "proxy_pass http://{address}:{port};"),
+    "an upstream": ("upstream a {{ server {address}:{port}; server 127.0.0.1:{port}; }}", "proxy_pass http://a;"),
+    "a resolver": ("resolver 127.0.0.1:{port} {address}:{port};", "proxy_pass http://$arg_name:{port};"),
+    "a log": ("access_log syslog:server=127.0.0.1:{port};", "return 200;"),
+    "another protocol": ("", "fastcgi_pass {address}:{port};"),
+    "a mirror": ("", "mirror /m; return 200;"),
+    "metadata of a cloud": ("", "proxy_pass http://169.254.169.254/;"),
+}
+"""What leads out of nginx, in http and in a location, to a port of this machine."""
+
+
+@pytest.mark.parametrize("what", LEAVING)
+def test_nginx_that_answers_reaches_nothing(what: str) -> None:
+    """Nothing of this machine is asked by an nginx in a network of its own, over TCP or UDP: it answers."""
+    if not has_own_network():
+        pytest.skip("no namespaces")
+    with socket.create_server(("0.0.0.0", 0)) as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        port = tcp.getsockname()[1]
+        udp.bind(("0.0.0.0", port))
+        http, place = (text.format(port=port, address=own_address()) for text in LEAVING[what])
+        server = f"proxy_connect_timeout 2s; resolver_timeout 2s; location / {{ {place} }}"
+        server += f" location /m {{ proxy_pass http://127.0.0.1:{port}; }}"
+        head = b"GET /?host=127.0.0.1&name=example.com HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        with (
+            nginx.Instance(the_nginx(), servers=[server.encode()], http=http.encode(), alone=True) as instance,
+            instance.client() as client,
+        ):
+            (answer,) = client.ask([RequestBytes(head, alone=True)])
+        assert answer.split()[1] in ((b"200",) if "return" in place else (b"502", b"504"))
+        for listening in (tcp, udp):
+            listening.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                listening.accept() if listening is tcp else listening.recv(1)
+
+
+def own_address() -> str:
+    """An address of this machine that others reach; without one that of the loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            return "127.0.0.2"
+        return str(probe.getsockname()[0])
+
+
+PASSING = "events { } http { server { listen 80; location / { proxy_pass http://127.0.0.1:9; } } }"
+
+
+@pytest.mark.parametrize("is_own", [True, False], ids=["alone", "shared"])
+def test_a_shared_network_is_told(site: Path, called: Called, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without namespaces, commands say that nginx shares the network, and answer the same."""
+    if is_own and not has_own_network():
+        pytest.skip("no namespaces")
+
+    def refused(_: int) -> None:
+        raise PermissionError
+
+    if not is_own:
+        monkeypatch.setattr(network, "_unshare", refused)
+    network.is_to_be_had.cache_clear()
+    status, said = called("trace", str(written(site, PASSING)), "http://a/")
+    network.is_to_be_had.cache_clear()
+    assert status == 0, said
+    assert ("shares that of this machine" in said) == (not is_own)
+
+
+def test_every_trial_is_alone() -> None:
+    """Where a command runs nginx to ask it, it says in which network."""
+    for path in (ROOT / "nginxopt").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in ("Instance", "running"):
+                assert {"alone", "network"} & {keyword.arg for keyword in call.keywords}, ast.unparse(call)

@@ -15,7 +15,7 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, fix_text
 from tests.nginx.example import verdict_on, warnings
-from tests.nginx.modules import has_stream
+from tests.nginx.modules import has_http3, has_stream
 from tests.support import NGINXES
 
 pytestmark = pytest.mark.nginx
@@ -35,7 +35,10 @@ def nginx_for(example: Example, binary: nginx.Binary) -> nginx.Binary | None:
     """This nginx, or one that is as new as the example asks and has its modules; None if there is none."""
     for candidate in (binary, *NGINXES):
         is_new = example.target is None or example.target <= Version.of(candidate.version)
-        if is_new and ("stream {" not in example.text or has_stream(candidate)):
+        has_modules = ("stream {" not in example.text or has_stream(candidate)) and (
+            " quic" not in example.text or has_http3(candidate)
+        )
+        if is_new and has_modules:
             return candidate
     return None
 

@@ -24,6 +24,25 @@ def test_the_longest_words_are_cut(sentence: str, width: int, cut: str) -> None:
     assert fit(sentence, width) == cut
 
 
+@pytest.mark.parametrize(
+    ("sentence", "cut"),
+    [
+        ("/reference/a/the-network.html -> /reference/b/the-network.html", "/refe…a/th…html -> /refe…b/th…html"),
+        ("/guides/old-tutorial.html -> /guides/new-tutorial.html", "/guid…old-…html -> /guid…new-…html"),
+    ],
+)
+def test_words_that_differ_look_different(sentence: str, cut: str) -> None:
+    """Words that would be cut to the same keep the part in which they differ."""
+    assert fit(sentence, len(cut)) == cut
+
+
+@given(st.sets(st.text("ab", min_size=20, max_size=60), min_size=2, max_size=4))
+def test_no_two_steps_of_a_chain_look_alike(words: set[str]) -> None:
+    """Whatever the words are, those that differ look different if there is room for them."""
+    cut = fit(" ".join(sorted(words)), 20 * len(words)).split(" ")
+    assert len(set(cut)) == len(words)
+
+
 @given(st.text(), st.integers(1, 200))
 def test_nothing_is_longer_than_it_may_be(sentence: str, width: int) -> None:
     """What fits stays as it is; what does not is cut to the width."""

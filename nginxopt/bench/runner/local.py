@@ -23,6 +23,7 @@ from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx, process
 from nginxopt.system.confinement import open_to_trials
 from nginxopt.system.http import Client, RequestBytes
+from nginxopt.system.network import MACHINE, Network, own_network
 from nginxopt.system.nginx import permission
 
 LOOPBACK = "127.0.0.1"
@@ -38,12 +39,17 @@ _KILO = 1024
 
 
 class Local:
-    """Runs the `binary` of nginx, which listens on the address `listen` of this machine."""
+    """Runs the `binary` of nginx, which listens on the address `listen` of this machine.
+
+    If it is `alone`, it has a network of its own, where the kernel lets it, with the settings of that of the machine.
+    Then it listens on 127.0.0.1 there, and is reached by the commands of `LocalSite.execute` alone.
+    """
 
     name = "local"
 
-    def __init__(self, binary: nginx.Binary, listen: str = LOOPBACK) -> None:
+    def __init__(self, binary: nginx.Binary, listen: str = LOOPBACK, *, alone: bool = False) -> None:
         self._binary = binary
+        self._alone = alone
         self._listen = listen
 
     @property
@@ -55,9 +61,12 @@ class Local:
     def deploy(self, experiment: Experiment, folder: Path) -> Iterator[LocalSite]:
         """Start every variant; see `nginxopt.bench.site.Runner.deploy`."""
         with contextlib.ExitStack() as running:
-            addresses = running.enter_context(_free(list(run_folder.places(experiment)), self._listen))
+            network = running.enter_context(own_network(like_machine=True)) if self._alone else MACHINE
+            addresses = running.enter_context(_free(list(run_folder.places(experiment)), network, self._listen))
             open_to_trials(folder)
-            yield _start(self._binary, addresses, experiment, folder, running)
+            site = LocalSite(self._binary, folder, addresses, network)
+            site.start(experiment, running)
+            yield site
 
     def provenance(self) -> Mapping[str, str]:
         """Return the path and the version of nginx."""
@@ -71,8 +80,29 @@ class LocalSite:
     binary: nginx.Binary
     folder: Path
     addresses: Mapping[tuple[str, str], str]
+    network: Network = MACHINE
     nodes: dict[tuple[str, str], nginx.Running] = field(default_factory=dict)
     _workers: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+
+    def start(self, experiment: Experiment, running: contextlib.ExitStack) -> None:
+        """Start all nodes; they end with `running`."""
+        for variant in experiment.variants:
+            for node in variant.nodes:
+                prefix = self.folder / run_folder.prefix(variant, node.role)
+                _prepare(prefix, run_folder.node_files(variant, node, self.addresses))
+                permission.hold(prefix / _MAIN, self.binary, _hosts(self.addresses))
+                self.nodes[variant.name, node.role] = self._start_node(prefix, variant, node, running)
+
+    def _start_node(self, prefix: Path, variant: Variant, node: Node, running: contextlib.ExitStack) -> nginx.Running:
+        command = [*self.binary.command(prefix), "-g", directives()]
+        started = nginx.running(
+            command, prefix, start_seconds=_START_SECONDS, open_files=node.nofile, network=self.network
+        )
+        try:
+            return running.enter_context(started)
+        except InputError as error:
+            hint = _NO_STATUS_HINT if _NO_STATUS in str(error) else error.hint
+            raise InputError(f"{variant.name}: {node.role}: {error.message}", below=error.below, hint=hint) from None
 
     def address(self, variant: Variant, role: str) -> str:
         """Return host:port of a node."""
@@ -80,15 +110,16 @@ class LocalSite:
 
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
         """Run a command of the load generator to its end."""
-        return execute(command, self.folder, seconds)
+        return execute(command, self.folder, seconds, self.network)
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
         """Return the raw answer of a node."""
-        return ask(self.address(variant, role), target)
+        return ask(self.address(variant, role), target, network=self.network)
 
     def status(self, variant: Variant, role: str) -> Status:
         """Return the counters of a node."""
-        return counters(ask(self.addresses[variant.name, f"{role}/status"], Target("/")), f"{variant.name}: {role}")
+        answer = ask(self.addresses[variant.name, f"{role}/status"], Target("/"), network=self.network)
+        return counters(answer, f"{variant.name}: {role}")
 
     def clock(self, variant: Variant, role: str) -> float:
         """Return the CPU time of the workers of a node in seconds, which is the first number of `schedstat`."""
@@ -109,7 +140,9 @@ class LocalSite:
         """Return the number of sockets in TIME_WAIT with a node of the variant at one end."""
         mine = [address for (name, _), address in self.addresses.items() if name == variant.name]
         ports = {b"%04X" % int(address.rpartition(":")[2]) for address in mine}
-        with Path("/proc/net/tcp").open("rb") as sockets:  # number, local, remote, state ...
+        with Path(f"/proc/{self.master(variant, variant.entry)}/net/tcp").open(
+            "rb"
+        ) as sockets:  # number, local, remote, state ...
             ends = (line.split(None, 4)[1:4] for line in sockets)
             return sum(state == _TIME_WAIT and not ports.isdisjoint((near[-4:], far[-4:])) for near, far, state in ends)
 
@@ -132,7 +165,7 @@ class LocalSite:
             copy = self._copy(variant, wrapper, place, written)
             with contextlib.ExitStack() as last, copy as (address, pid):
                 # Closed after nginx has ended, so that nginx never handles the end of the connection.
-                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS, tls))
+                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS, tls, self.network))
                 if tls is not None:
                     _answered(client, variant, address, targets[0])
                     dump(pid)
@@ -157,11 +190,18 @@ class LocalSite:
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
         prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
-        with _free(places) as free:
+        with _free(places, self.network) as free:
             _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
             permission.hold(prefix / _MAIN, self.binary, _hosts(self.addresses))
             seconds = callgrind.START_SECONDS
-            copy = nginx.running(command, prefix, start_seconds=seconds, open_files=node.nofile, also=(written,))
+            copy = nginx.running(
+                command,
+                prefix,
+                start_seconds=seconds,
+                open_files=node.nofile,
+                also=(written,),
+                network=self.network,
+            )
             with copy as running:
                 yield free[variant.name, place], running.pid
 
@@ -184,10 +224,12 @@ def directives(*, single: bool = False) -> str:
     return f"daemon off; pid nginx.pid; {process_model}".strip()
 
 
-def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
-    """Run a command in `folder` to its end and return what it printed; see `nginxopt.bench.site.Site.execute`."""
+def execute(command: Sequence[str], folder: Path, seconds: float, network: Network = MACHINE) -> bytes:
+    """Run a command in a folder and a network to its end and return what it printed; see `nginxopt.bench.site`."""
     try:
-        completed = process.run(command, cwd=folder, seconds=seconds, open_files=resource.RLIM_INFINITY)
+        completed = process.run(
+            command, cwd=folder, seconds=seconds, open_files=resource.RLIM_INFINITY, network=network
+        )
     except OSError as error:
         raise MissingError(
             f"{command[0]} cannot be run: {error.strerror}", hint=f"install {command[0]}, or choose another --load"
@@ -198,27 +240,12 @@ def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
     return completed.output
 
 
-def _start(
-    binary: nginx.Binary,
-    addresses: Mapping[tuple[str, str], str],
-    experiment: Experiment,
-    folder: Path,
-    running: contextlib.ExitStack,
-) -> LocalSite:
-    site = LocalSite(binary, folder, addresses)
-    for variant in experiment.variants:
-        for node in variant.nodes:
-            prefix = folder / run_folder.prefix(variant, node.role)
-            _prepare(prefix, run_folder.node_files(variant, node, addresses))
-            permission.hold(prefix / _MAIN, binary, _hosts(addresses))
-            site.nodes[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
-    return site
-
-
 @contextlib.contextmanager
-def _free(places: Sequence[tuple[str, str]], host: str = LOOPBACK) -> Iterator[dict[tuple[str, str], str]]:
-    """Yield an address of a host for each place, with a free port that is reserved meanwhile."""
-    with nginx.reserved_ports(len(places), host=host) as ports:
+def _free(
+    places: Sequence[tuple[str, str]], network: Network, host: str = LOOPBACK
+) -> Iterator[dict[tuple[str, str], str]]:
+    """Yield an address of a host in a network for each place, with a free port that is reserved meanwhile."""
+    with nginx.reserved_ports(len(places), host=host, network=network) as ports:
         yield {place: f"{host}:{port}" for place, port in zip(places, ports, strict=True)}
 
 
@@ -237,18 +264,6 @@ def _prepare(prefix: Path, files: Mapping[str, bytes]) -> None:
         (prefix / name).mkdir(exist_ok=True)
 
 
-def _start_node(
-    binary: nginx.Binary, prefix: Path, variant: Variant, node: Node, running: contextlib.ExitStack
-) -> nginx.Running:
-    command = [*binary.command(prefix), "-g", directives()]
-    started = nginx.running(command, prefix, start_seconds=_START_SECONDS, open_files=node.nofile)
-    try:
-        return running.enter_context(started)
-    except InputError as error:
-        hint = _NO_STATUS_HINT if _NO_STATUS in str(error) else error.hint
-        raise InputError(f"{variant.name}: {node.role}: {error.message}", below=error.below, hint=hint) from None
-
-
 def _proc(pid: int, name: str) -> str:
     try:
         return Path(f"/proc/{pid}/{name}").read_text()
@@ -261,13 +276,14 @@ def _kilobytes(rolled: str, name: str) -> int:
     return int(size[1]) if size else 0
 
 
-def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
+def ask(address: str, target: Target, *, port: int | None = None, network: Network = MACHINE) -> bytes:
     """Return the raw response of the node at `address` to a target; empty if there is none.
 
     `port` is the port on 127.0.0.1 to connect to, if it is not the port of the address. Raises `RunError` if the TLS
     handshake fails.
     """
-    with _client(address if port is None else f"{LOOPBACK}:{port}", PROBE_SECONDS, target.tls) as client:
+    where = address if port is None else f"{LOOPBACK}:{port}"
+    with _client(where, PROBE_SECONDS, target.tls, network) as client:
         try:
             return client.ask([request(address, target, alone=True)])[0]
         except ssl.SSLError as error:
@@ -296,10 +312,10 @@ def _handshake(target: Target, error: ssl.SSLError) -> RunError:
     )
 
 
-def _client(address: str, seconds: float, tls: Tls | None = None) -> Client:
+def _client(address: str, seconds: float, tls: Tls | None, network: Network) -> Client:
     host, _, port = address.rpartition(":")
     name = None if tls is None else tls.server_name
-    return Client(int(port), host=host, timeout=seconds, tls=tls is not None, server_name=name)
+    return Client(int(port), host=host, timeout=seconds, tls=tls is not None, server_name=name, network=network)
 
 
 def request(address: str, target: Target, *, alone: bool = False) -> RequestBytes:

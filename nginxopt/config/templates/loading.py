@@ -295,5 +295,5 @@ def _broken(template: Template, error: InputError) -> InputError:
         return error
     before = [start for start in starts if template.source.position(start).line <= line]
     start = before[-1] if before else starts[0]
-    message = f"one of its readings is not a configuration: {error.message}"
+    message = f"with its tags filled in, this template is no configuration: {error.message}"
     return refusal(template.source, Span(start, start + 2), message)

@@ -15,6 +15,9 @@ from nginxopt.lint.witness import Witness
 from nginxopt.semantics import Level
 from nginxopt.semantics.headers import INHERITANCE
 
+MOST_NAMED = 3
+"""How many headers a message names."""
+
 
 def effective(level: Level, name: str) -> Mapping[str, Directive]:
     """Return the directives of a list in force at a level, by the name of the header in lower case."""
@@ -64,6 +67,9 @@ def finding(level: Level, name: str, lost: Mapping[str, Directive], witness: Wit
 
 
 def listed(headers: Mapping[str, Directive]) -> str:
-    """Return the names of headers as they are stated: `A, B and C`."""
-    *others, last = [str(directive.args[0]) for directive in headers.values()]
+    """Return the names of headers as they are stated: `A, B and C`, or `A, B and 3 others`."""
+    names = [str(directive.args[0]) for directive in headers.values()]
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
+    *others, last = names
     return f"{', '.join(others)} and {last}" if others else last

@@ -29,6 +29,13 @@ _FORMS: dict[Kind, tuple[str, str]] = {
     "referrer without scheme": ("", "(?::[0-9]+)?/[!-~]*"),
     "host": ("", ""),
 }
+_EXACT: dict[Kind, str] = {
+    "origin": r"(?i)^https?://(?:[^.]+\.)*(?:{owned})(?::[0-9]+)?$",  # no origin has a path, so labels may be anything
+    "referrer": r"(?i)^https?://(?:[^/.:?#@]+\.)*(?:{owned})(?::[0-9]+)?(?:[/?#].*)?$",
+    "referrer without scheme": r"(?i)^(?:[^/.:?#@]+\.)*(?:{owned})(?::[0-9]+)?(?:[/?#].*)?$",
+    "host": r"(?i)^(?:.*\.)?(?:{owned})(?::[0-9]+)?$",
+}
+"""What a pattern for a domain should accept at most."""
 _GROUP = lazy.pattern(r"\((?:\?:)?((?:[\w-]|\\[.-]|\.|\|)+)\)(?![*+?{])")
 _PIECE = lazy.pattern(r"(?:[a-z0-9-]+\.)+[a-z]{2,}")
 _SECOND_LEVEL = {"ac", "co", "com", "edu", "gob", "gov", "net", "or", "org"}
@@ -52,6 +59,21 @@ def foreign(pattern: str, kind: Kind, *, caseless: bool) -> str | None:
         if subject is not None:
             return subject.decode("ascii")
     return None
+
+
+@lru_cache(maxsize=1 << 12)
+def inexact(pattern: str, kind: Kind, *, caseless: bool) -> str | None:
+    """Return a text that a pattern accepts, and that is no value of a domain that it names, or of a name below it.
+
+    None if it names no domain, or accepts nothing else.
+    """
+    names = domains(pattern)
+    if not names:
+        return None
+    owned = "|".join(re.escape(name) for name in names)
+    exact = encode(_EXACT[kind].format(owned=owned))
+    subject = shortest((encode(("(?i)" if caseless else "") + pattern), rb"^[!-~]+$"), (exact,))
+    return None if subject is None else subject.decode("ascii")
 
 
 def domains(pattern: str) -> tuple[str, ...]:

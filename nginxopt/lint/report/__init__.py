@@ -18,7 +18,7 @@ FORMATS = {
     "sarif": "SARIF 2.1.0, for code scanning",
     "github": "workflow commands of GitHub Actions",
     "gitlab": "a GitLab Code Quality report",
-    "junit": "JUnit XML: a suite for each file, a failure for each finding",
+    "junit": "JUnit XML: a suite for each file, a failure for each finding that sets the status",
     "checkstyle": "Checkstyle XML",
     "markdown": "a comment on a pull request",
 }

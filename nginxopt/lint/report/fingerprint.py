@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from types import MappingProxyType
 
 from nginxopt.lint.diagnostic import Diagnostic
@@ -25,8 +25,15 @@ def fingerprints(
     It covers the rule, the path relative to the folder `base`, and the text of the finding's lines; findings that are
     equal in all these are numbered by position. So it survives changes to other lines, indentation, line ends, the
     location of the whole folder, and the message of the rule. If fingerprints are `known`, by rule, numbers with known
-    ones are preferred: the second of two findings keeps its number when the first is fixed.
+    ones are preferred: the second of two findings keeps its number when the first is fixed. A diagnostic with several
+    places has the least of their fingerprints, which stays when their order changes.
     """
+    every = list(chain.from_iterable((diagnostic, *diagnostic.places) for diagnostic in diagnostics))
+    prints = iter(_of_places(every, base, known))
+    return tuple(min(islice(prints, 1 + len(diagnostic.places))) for diagnostic in diagnostics)
+
+
+def _of_places(diagnostics: Sequence[Diagnostic], base: str, known: Mapping[str, Collection[str]]) -> tuple[str, ...]:
     digest = cache(_digest)  # on a long line there may be many findings
     identical: dict[_Key, list[int]] = {}
     for index in sorted(range(len(diagnostics)), key=lambda index: diagnostics[index].finding.span):

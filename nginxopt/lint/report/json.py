@@ -60,6 +60,10 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "url": diagnostic.url,
         "scenario": diagnostic.scenario,
         "witness": None if diagnostic.finding.witness is None else _witness(diagnostic.finding.witness),
+        "places": [
+            {"file": unicode(other.path), **_place(other.finding), "message": unicode(other.message)}
+            for other in diagnostic.places
+        ],
         "related": [
             {"file": unicode(related.source.path), **_place(related), "message": unicode(related.message)}
             for related in diagnostic.finding.related
@@ -141,6 +145,7 @@ def _summary(report: LintReport) -> dict[str, Any]:
     return {
         "files": len(report.files),
         "findings": {str(severity): grades[severity] for severity in Severity},
+        "places": report.places(),
         "fixable": {grade.value: fixable[grade] for grade in Grade},
         "lacking": [premise.name for premise in sorted(report.undeclared())],
         "fixed": None if report.shown else report.fixed,

@@ -1,4 +1,6 @@
-"""A report as JUnit XML: a suite for each file, a failure for each finding; a file without findings passes.
+"""A report as JUnit XML: a suite for each file, a failure for each finding that sets the exit status.
+
+Other findings are test cases that pass, with their text as output; so does a file without findings.
 
 The elements and attributes are those that `junit-10.xsd` of the Jenkins xUnit plugin allows.
 """
@@ -14,6 +16,7 @@ from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import LintReport, details
 from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.lint.report.xml import Section, sections
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source, Span
 from nginxopt.text.escape import xml
 from nginxopt.text.markup import document
@@ -21,7 +24,7 @@ from nginxopt.text.markup import document
 
 def render(report: LintReport) -> Iterator[str]:
     """Yield the suites; a file that could not be read or parsed has an error in its suite."""
-    suites = [_suite(section) for section in sections(report)]
+    suites = [_suite(section, report.fail_on) for section in sections(report)]
     root = ElementTree.Element("testsuites", name="nginxopt lint")
     for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
@@ -29,11 +32,15 @@ def render(report: LintReport) -> Iterator[str]:
     yield document(root)
 
 
-def _suite(section: Section) -> ElementTree.Element:
+def _suite(section: Section, fail_on: Severity) -> ElementTree.Element:
     path = xml(section.path)
-    cases = [_failure(path, diagnostic) for diagnostic in section.diagnostics]
+    fails = [diagnostic.severity >= fail_on for diagnostic in section.diagnostics]
+    cases = [
+        (_failure if failed else _passed)(path, diagnostic)
+        for diagnostic, failed in zip(section.diagnostics, fails, strict=True)
+    ]
     cases += [_error(path, error) for error in section.errors]
-    counts = {"failures": str(len(section.diagnostics)), "errors": str(len(section.errors))}
+    counts = {"failures": str(sum(fails)), "errors": str(len(section.errors))}
     cases = cases or [_case(path, "no findings")]
     suite = ElementTree.Element("testsuite", name=path, tests=str(len(cases)), attrib=counts)
     suite.extend(cases)
@@ -41,11 +48,26 @@ def _suite(section: Section) -> ElementTree.Element:
 
 
 def _failure(path: str, diagnostic: Diagnostic) -> ElementTree.Element:
-    case = _case(path, f"{diagnostic.rule}{_at(diagnostic.finding)}")
+    case = _named(path, diagnostic)
     failure = ElementTree.SubElement(case, "failure", type=str(diagnostic.severity), message=xml(diagnostic.message))
-    source, at = diagnostic.finding.source, diagnostic.finding.span
-    failure.text = xml("\n".join(["", *_snippet(source, at), *advice(diagnostic), *filter(None, [diagnostic.url]), ""]))
+    failure.text = _text(diagnostic)
     return case
+
+
+def _passed(path: str, diagnostic: Diagnostic) -> ElementTree.Element:
+    case = _named(path, diagnostic)
+    head = f"{diagnostic.severity}: {xml(diagnostic.message)}"
+    ElementTree.SubElement(case, "system-out").text = f"{head}{_text(diagnostic)}"
+    return case
+
+
+def _named(path: str, diagnostic: Diagnostic) -> ElementTree.Element:
+    return _case(path, f"{diagnostic.rule}{_at(diagnostic.finding)}")
+
+
+def _text(diagnostic: Diagnostic) -> str:
+    source, at = diagnostic.finding.source, diagnostic.finding.span
+    return xml("\n".join(["", *_snippet(source, at), *advice(diagnostic), *filter(None, [diagnostic.url]), ""]))
 
 
 def _error(path: str, error: InputError) -> ElementTree.Element:

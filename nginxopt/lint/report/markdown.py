@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from nginxopt import lazy
 from nginxopt.lint.diagnostic import Diagnostic
@@ -60,11 +61,12 @@ def _by_rule(diagnostics: Sequence[Diagnostic], report: LintReport) -> Iterator[
     for diagnostic in sorted(diagnostics, key=_gravity):
         groups.setdefault((_gravity(diagnostic), diagnostic.rule, diagnostic.message), []).append(diagnostic)
     for (*_, message), found in groups.items():
-        places = [_place(diagnostic.finding, diagnostic.path, report) for diagnostic in found]
+        every = [place for diagnostic in found for place in (diagnostic, *diagnostic.places)]
+        places = [_place(place.finding, place.path, report) for place in every]
         more = f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
         yield f"\n- **{found[0].severity}** {_rule(found[0])}: {_text(message)}\n"
         yield f"  - at {', '.join(places[:MOST_PLACES])}{more}\n"
-        yield from (f"  - {_text(line)}\n" for line in advice(found[0]))
+        yield from (f"  - {_text(line)}\n" for line in advice(replace(found[0], places=())))
 
 
 def _rule(diagnostic: Diagnostic) -> str:

@@ -11,6 +11,7 @@ from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.records import record
 from nginxopt.settings.premises import Premise
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source, Span
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class LintReport:
     """One run.
 
     Attributes:
-        diagnostics: Sorted by file, offset and rule.
+        diagnostics: One for each cause (`nginxopt.lint.causes`), sorted by file, offset and rule.
         files: Every checked file, as named in messages, in the order of reading.
         target: The target nginx version.
         base: The base of relative paths, an absolute folder.
@@ -47,6 +48,7 @@ class LintReport:
         fixed: The number of findings fixed before `diagnostics` were found; None without --fix.
         changed: The files that fixes changed, or would change if they are only shown.
         left: The files outside of the named paths that fixes would change.
+        fail_on: The lowest severity that makes the exit status 1.
         shown: Whether the fixes were only shown: then `diagnostics` are the findings that would remain.
     """
 
@@ -61,6 +63,11 @@ class LintReport:
     shown: bool = False
     changed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    fail_on: Severity = Severity.INFO
+
+    def places(self) -> int:
+        """Return the number of places of all findings."""
+        return sum(1 + len(diagnostic.places) for diagnostic in self.diagnostics)
 
     def failures(self) -> tuple[int, int]:
         """Return the number of errors of files, and of those of rules from outside of nginxopt."""
@@ -107,5 +114,5 @@ def by_rule(report: LintReport) -> Iterator[RuleCount]:
 
 def details(error: InputError) -> list[str]:
     """Return the details of an error as lines: what was expected, what nginx says, a hint."""
-    parts = {"expected": error.expected, "nginx says": error.nginx, "hint": error.hint}
+    parts = {"expected": error.expected, "as nginx words it": error.nginx, "hint": error.hint}
     return [f"{name}: {text}" for name, text in parts.items() if text]

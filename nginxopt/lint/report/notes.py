@@ -81,8 +81,8 @@ def _unknown(checked: Checked) -> Iterator[Note]:
     if names:
         shown = ", ".join(name for name, _ in names.most_common(3))
         yield Note(
-            f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
-            "--assume FILE names its main file, --assume stock the one that comes with nginx"
+            f"{count(len(checked.unknown), 'rule')} could not judge all, as the file that includes this one may set "
+            f"{shown}: name it with --assume FILE, or --assume stock for the nginx.conf that comes with nginx"
         )
 
 
@@ -104,4 +104,6 @@ def _templates(checked: Checked) -> Iterator[Note]:
     rules = sorted(frozenset().union(*checked.unsettled.values()))
     if rules:
         shown = ", ".join(rules[:3])
-        yield Note(f"{count(len(rules), 'rule')} found what depends on tags, such as {shown}: check the rendered files")
+        yield Note(
+            f"{count(len(rules), 'rule')} found more that depends on tags, such as {shown}: check the rendered files"
+        )

@@ -111,10 +111,16 @@ def _properties(rule: Rule) -> list[str]:
         f"Category: {rule.category} ({CATEGORIES[rule.category]})",
         f"Fix: {'; or '.join(map(_means, rule.fixes)) or 'none; correct it by hand'}",
         f"nginx: {versions(rule)}",
-        f"On by default: {'yes' if rule.default else 'no, only if selected'}",
+        f"On by default: {_default(rule)}",
     ]
     lines += ["Witness: each finding names a request that shows it"] if rule.witness else []
     return lines + ([f"Benchmark: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
+
+
+def _default(rule: Rule) -> str:
+    if rule.on_host:
+        return "with `--host` or `--root`; otherwise only if selected"
+    return "yes" if rule.default else "no, only if selected"
 
 
 def _severity(rule: Rule) -> str:
@@ -165,7 +171,9 @@ def _sorted(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _title(rule: Rule) -> str:
-    return rule.title if rule.default else f"{rule.title} (only if selected)"
+    if rule.default:
+        return rule.title
+    return f"{rule.title} ({'with --host, or if selected' if rule.on_host else 'only if selected'})"
 
 
 def _link(rule: Rule, folder: str) -> str:

@@ -13,12 +13,13 @@ from typing import Any
 from urllib.parse import quote
 
 from nginxopt import __version__
+from nginxopt.lint.causes import other_places
 from nginxopt.lint.declare import Rule
-from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Related
+from nginxopt.lint.report.advice import option
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.lint.report.model import PROJECT, LintReport, details
 from nginxopt.lint.report.place import Locatable, relative
-from nginxopt.settings.premises import listed
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Source, Span, encode
 from nginxopt.text.escape import unicode
@@ -34,7 +35,7 @@ _ROOT_IS = "The working directory of nginxopt."
 def render(report: LintReport) -> Iterator[str]:
     """Yield one run: the rules, their results, and errors and notes as notifications."""
     run = {
-        "tool": {"driver": _driver(report.rules)},
+        "tool": {"driver": _driver(_spoken(report))},
         "invocations": [{"executionSuccessful": not report.errors, "toolExecutionNotifications": _notices(report)}],
         "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_IS}}},
         "columnKind": "unicodeCodePoints",
@@ -42,6 +43,12 @@ def render(report: LintReport) -> Iterator[str]:
         "properties": {"nginx": str(report.target.version), "nginxFrom": report.target.origin},
     }
     yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _spoken(report: LintReport) -> tuple[Rule, ...]:
+    """Return the rules that found something: the pages of all are half a megabyte."""
+    ids = {diagnostic.rule for diagnostic in report.diagnostics}
+    return tuple(rule for rule in report.rules if rule.id in ids)
 
 
 def _driver(rules: Iterable[Rule]) -> dict[str, Any]:
@@ -70,7 +77,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _results(report: LintReport) -> Iterator[dict[str, Any]]:
-    indexes = {rule.id: index for index, rule in enumerate(report.rules)}
+    indexes = {rule.id: index for index, rule in enumerate(_spoken(report))}
     digests = fingerprints(report.diagnostics, report.base)
     for diagnostic, fingerprint in zip(report.diagnostics, digests, strict=True):
         index = {"ruleIndex": indexes[diagnostic.rule]} if diagnostic.rule in indexes else {}
@@ -78,10 +85,13 @@ def _results(report: LintReport) -> Iterator[dict[str, Any]]:
 
 
 def _result(diagnostic: Diagnostic, fingerprint: str, base: str) -> dict[str, Any]:
-    related: list[dict[str, Any]] = []
-    for place in diagnostic.finding.related:
-        location = {**_location(place, place.source.path, base), "message": {"text": unicode(place.message)}}
-        related += [location] if location not in related else []  # the schema wants them unique
+    finding = diagnostic.finding
+    others = (Related(other.finding.source, other.finding.span, other.message) for other in diagnostic.places)
+    places = (*finding.related, *others)
+    located = (
+        {**_location(place, place.source.path, base), "message": {"text": unicode(place.message)}} for place in places
+    )
+    related = list({json.dumps(location): location for location in located}.values())  # the schema wants them unique
     fixes = [] if diagnostic.fix is None else list(_fixes(diagnostic.fix, base))
     return {
         "level": _LEVELS[diagnostic.severity],
@@ -95,8 +105,12 @@ def _result(diagnostic: Diagnostic, fingerprint: str, base: str) -> dict[str, An
 
 def _texts(diagnostic: Diagnostic) -> Iterator[str]:
     yield diagnostic.message
+    if diagnostic.places:
+        yield f"Also: {other_places(diagnostic)}"
     if diagnostic.finding.witness is not None:
         yield f"Witness: {diagnostic.finding.witness}"
+    if diagnostic.fix is not None and diagnostic.fix.safety.grade is not Grade.SAFE:
+        yield f"Fix: {diagnostic.fix.title} ({option(diagnostic.fix.safety)})"
     if diagnostic.finding.help:
         yield diagnostic.finding.help
 
@@ -106,7 +120,12 @@ def _sentence(text: str) -> str:
 
 
 def _fixes(fix: Fix, base: str) -> Iterator[dict[str, Any]]:
-    """The fix, unless it writes bytes that are not UTF-8, which SARIF cannot represent."""
+    """The fix if it is safe: those who read SARIF apply fixes without a question.
+
+    SARIF cannot represent one that writes bytes that are not UTF-8.
+    """
+    if fix.safety.grade is not Grade.SAFE:
+        return
     try:
         changes = [
             {"artifactLocation": _artifact(path, base), "replacements": list(map(_replacement, in_file))}
@@ -114,13 +133,7 @@ def _fixes(fix: Fix, base: str) -> Iterator[dict[str, Any]]:
         ]
     except UnicodeDecodeError:
         return
-    premises = sorted(fix.safety.premises or ())
-    needs = {Grade.SAFE: "", Grade.CONDITIONAL: f" (if {listed(premises)})", Grade.UNSAFE: " (unsafe)"}
-    yield {
-        "description": {"text": unicode(fix.title) + needs[fix.safety.grade]},
-        "artifactChanges": changes,
-        "properties": {"safety": str(fix.safety), "premises": [premise.name for premise in premises]},
-    }
+    yield {"description": {"text": unicode(fix.title)}, "artifactChanges": changes}
 
 
 def _path(change: Change) -> str:

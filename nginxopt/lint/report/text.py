@@ -95,7 +95,7 @@ def _finding(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     for place in shown:
         yield f"  {style('note:', fg='cyan')} {_place(place, None, style)}{printable(place.message)}"
     if len(shown) < len(related):
-        yield f"  {style('note:', fg='cyan')} {len(related) - len(shown)} more places are in the JSON report"
+        yield f"  {style('note:', fg='cyan')} {len(related) - len(shown)} more such notes are in the JSON report"
 
 
 def _error(error: InputError, style: Style) -> Iterator[str]:
@@ -137,6 +137,8 @@ def _counts(report: LintReport, style: Style) -> Iterator[str]:
     guess = "a guess: " if report.target.is_guess else ""
     for_target = f"(for nginx {report.target.version}, {guess}{report.target.origin})"
     total = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
+    if report.places() > len(report.diagnostics):
+        total += f" at {report.places():,} places"
     grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)
     parts = ", ".join(
         style(_grade(severity, grades[severity]), fg=_COLORS[severity]) for severity in sorted(grades, reverse=True)

@@ -68,7 +68,8 @@ def ask(
     mismatches: list[TableMismatch] = []
     made = 0
     files = {"server.conf": emission.server, "http.conf": emission.http}
-    instance = Instance(binary, servers=[_SERVER], http=b"include http.conf;", files=files, log_level="emerg")
+    http = b"include http.conf;"
+    instance = Instance(binary, servers=[_SERVER], http=http, files=files, log_level="emerg", alone=True)
     with instance, instance.client() as client:
         for batch in _batches(chosen):
             if time.monotonic() > started + seconds:

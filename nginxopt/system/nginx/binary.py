@@ -14,6 +14,7 @@ from nginxopt.errors import MissingError, RunError
 from nginxopt.records import record
 from nginxopt.system import process
 from nginxopt.system.confinement import Confinement
+from nginxopt.system.network import hosts_file, own_network
 from nginxopt.system.nginx.prefix import NO_FILES, private_prefix
 from nginxopt.system.nginx.verdict import Message, Verdict
 from nginxopt.version import dotted
@@ -101,8 +102,9 @@ class Binary:
         """
         command = [*self.command(prefix), "-t", "-q"]
         command[command.index("-c") + 1] = str(main)
-        confinement = Confinement(prefix, alone=True, hosts=hosts, processor_seconds=round(_SECONDS))
-        return _verdict(command, names, confinement)
+        with own_network(hosts_file(prefix, hosts)) as network:
+            confinement = Confinement(prefix, network=network, processor_seconds=round(_SECONDS))
+            return _verdict(command, names, confinement)
 
 
 def _verdict(command: Sequence[str], names: Mapping[str, str], confinement: Confinement) -> Verdict:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.system.confinement import Confinement
+from nginxopt.system.network import MACHINE, Network, own_network
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
 from nginxopt.system.process import end, start
@@ -63,7 +64,7 @@ class Running:
 
 
 class Instance:
-    """A single-process nginx, as a context manager that always removes its process and files.
+    """A single-process nginx of its own, as a context manager that always removes its process and files.
 
     Args:
         servers: The content of its servers, as in `configuration`. Each gets a free port, in `ports`.
@@ -72,6 +73,7 @@ class Instance:
         wrapper: A command before that of nginx, for example a profiler.
         also: Further folders where it may write.
         avoid: Bytes that must not contain the digits of a port.
+        alone: Whether it has a network of its own, where the kernel lets it. Then only `client` reaches it.
 
     Raises `InputError` with the error log if nginx does not start within `start_seconds`.
     """
@@ -89,17 +91,22 @@ class Instance:
         also: tuple[Path, ...] = (),
         start_seconds: float = _START_SECONDS,
         avoid: bytes = b"",
+        alone: bool = False,
     ) -> None:
         self.binary = binary
+        self.network: Network = MACHINE
         self.ports: tuple[int, ...] = ()
         self.prefix = Path()
         self._servers, self._http, self._main = servers, http, main
         self._files, self._log_level, self._avoid = files, log_level, avoid
         self._wrapper, self._also, self._start_seconds = wrapper, also, start_seconds
+        self._alone = alone
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as cleanup:
+            if self._alone:
+                self.network = cleanup.enter_context(own_network())
             self.prefix = cleanup.enter_context(private_prefix(self._files))
             self._running = self._start(cleanup)
             self._cleanup = cleanup.pop_all()
@@ -119,20 +126,21 @@ class Instance:
         """Return a new client of the server with that index."""
         from nginxopt.system.http import Client
 
-        return Client(self.ports[server], timeout=timeout)
+        return Client(self.ports[server], timeout=timeout, network=self.network)
 
     def error_log(self) -> tuple[str, ...]:
         """Return the lines of the error log, without the path of the private prefix."""
         return self._running.error_log()
 
     def _start(self, cleanup: contextlib.ExitStack) -> Running:
-        with reserved_ports(len(self._servers), avoid=self._avoid) as self.ports:
+        with reserved_ports(len(self._servers), avoid=self._avoid, network=self.network) as self.ports:
             config = configuration(
                 self._servers, self.ports, http=self._http, main=self._main, log_level=self._log_level
             )
             (self.prefix / "nginx.conf").write_bytes(config)
             command = [*self._wrapper, *self.binary.command(self.prefix)]
-            started = running(command, self.prefix, start_seconds=self._start_seconds, also=self._also)
+            seconds = self._start_seconds
+            started = running(command, self.prefix, start_seconds=seconds, also=self._also, network=self.network)
             return cleanup.enter_context(started)
 
 
@@ -144,9 +152,10 @@ def running(
     start_seconds: float = _START_SECONDS,
     open_files: int | None = None,
     also: tuple[Path, ...] = (),
+    network: Network = MACHINE,
 ) -> Iterator[Running]:
-    """Run nginx with `command`, confined to `prefix` and the folders of `also`, and yield it once it is ready;
-    it ends with the block.
+    """Run nginx in a network with `command`, confined to `prefix` and the folders of `also`, and yield it once it is
+    ready; it ends with the block.
 
     Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
     `InputError` with its messages if it does not start within `start_seconds`.
@@ -154,9 +163,8 @@ def running(
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
     pid_file.unlink(missing_ok=True)
     with terminal.open("wb") as output:
-        process = start(
-            command, cwd=prefix, output=output, open_files=open_files, confinement=Confinement(prefix, also)
-        )
+        confinement = Confinement(prefix, also, network)
+        process = start(command, cwd=prefix, output=output, open_files=open_files, confinement=confinement)
     try:
         if not wait_until_started(process, pid_file, start_seconds):
             why = f"was not ready within {start_seconds:.0f} seconds" if process.poll() is None else "ended"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nginxopt.errors import InputError
 from nginxopt.system.interrupts import temporary_folder
+from nginxopt.system.network import MACHINE, Network
 
 _LOOPBACK = "127.0.0.1"
 NO_FILES: Mapping[str, bytes] = {}
@@ -63,18 +64,20 @@ def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def reserved_ports(count: int, *, avoid: bytes = b"", host: str = _LOOPBACK) -> Iterator[tuple[int, ...]]:
-    """Yield free ports of an address of this machine, whose digits do not occur in `avoid`, and reserve them meanwhile.
+def reserved_ports(
+    count: int, *, avoid: bytes = b"", host: str = _LOOPBACK, network: Network = MACHINE
+) -> Iterator[tuple[int, ...]]:
+    """Yield free ports of an address in a network, whose digits do not occur in `avoid`, and reserve them meanwhile.
 
     The ports are bound, but nothing listens on them. So nginx can bind them, as it sets SO_REUSEADDR (or, run by the
     same user, `reuseport`), but the system gives them to no client and to no program that asks for a free port. Passing
     listening sockets in the variable NGINX would be simpler, but a single-process nginx 1.22.1 then dies of SIGSEGV.
-    Raises `InputError` if `host` is not an address of this machine.
+    Raises `InputError` if `host` is not an address of that network.
     """
     ports: list[int] = []
     with contextlib.ExitStack() as held:
         while len(ports) < count:
-            holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            holder = held.enter_context(network.tcp())
             holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             try:

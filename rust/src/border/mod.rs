@@ -30,6 +30,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::memory::return_large_blocks();
+        super::memory::end_without_memory();
         super::working::note_panics();
         module.add("PanicException", module.py().get_type::<pyo3::panic::PanicException>())?;
         Ok(())
@@ -45,6 +46,8 @@ mod _native {
     use super::map_block::{map_blocks, map_evaluations, map_spans};
     #[pymodule_export]
     use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map, map_reasons};
+    #[pymodule_export]
+    use super::memory::{end_lacking, release_memory, reserve_memory};
     #[pymodule_export]
     use super::patterns::{
         Patterns, common_subject, exact_union, gives_up, never, not_the_union, pattern_error, pattern_facts,

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyType};
@@ -41,7 +41,7 @@ pub fn working<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Sen
         }
     };
     let thread = thread::Builder::new().name("nginxopt-work".to_owned()).stack_size(STACK);
-    thread.spawn(run).map_err(|error| PyOSError::new_err(format!("cannot start a thread: {error}")))?;
+    thread.spawn(run).map_err(|error| PyMemoryError::new_err(format!("cannot start a thread: {error}")))?;
     loop {
         let (receiver, received) = py.detach(move || {
             let received = result.recv_timeout(INTERVAL);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import random
 import shutil
 import sys
 import tempfile
@@ -11,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.fuzz.hostile.generate import KINDS
-from tests.fuzz.hostile.play import COMMANDS, play
+from tests.fuzz.hostile.play import COMMANDS, MEMORY, play
 
 
 def main() -> int:
@@ -22,6 +24,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--least-memory", type=int, help="draw the MB of each run between so many and 512")
     options = parser.parse_args()
     kinds, commands = options.kinds.split(","), options.commands.split(",")
     _import_all()
@@ -35,7 +38,7 @@ def main() -> int:
         kind = kinds[seed % len(kinds)]
         top = Path(tempfile.mkdtemp(prefix="hostile-"))
         try:
-            outcome = play(seed, kind, command, top)
+            outcome = play(seed, kind, command, top, _memory(run, options.least_memory))
         finally:
             shutil.rmtree(top, ignore_errors=True)
         statuses[command, outcome.status if outcome.status.isdigit() else "ended"] += 1
@@ -51,6 +54,13 @@ def main() -> int:
     for fault, count in faults.most_common():
         print(f"  FAULT {count}x {fault}")
     return int(bool(faults))
+
+
+def _memory(run: int, least: int | None) -> int:
+    """Return the bytes of memory of a run: all, or drawn, as often few as many."""
+    if least is None:
+        return MEMORY
+    return int(math.exp(random.Random(run).uniform(math.log(least << 20), math.log(MEMORY))))
 
 
 def _import_all() -> None:

@@ -61,8 +61,8 @@ class Outcome(NamedTuple):
     output: bytes
 
 
-def play(seed: int, kind: str, command: str, top: Path) -> Outcome:
-    """Run a command on the configuration of a seed, in the new folder `top`."""
+def play(seed: int, kind: str, command: str, top: Path, memory: int = MEMORY) -> Outcome:
+    """Run a command on the configuration of a seed, in the new folder `top`, with so many bytes of memory."""
     rng = random.Random(f"{seed} {kind}")
     folder = top / "work"
     folder.mkdir(parents=True)
@@ -74,7 +74,7 @@ def play(seed: int, kind: str, command: str, top: Path) -> Outcome:
         shutil.move(top / COMMANDS[command][0], folder / COMMANDS[command][0])
     (folder / "other.conf").write_bytes((folder / "nginx.conf").read_bytes() + b"\n")
     before = set(_names(top, folder))
-    status, output = _forked(folder, command)
+    status, output = _forked(folder, command, memory)
     made = [name for name in _names(top, folder) if name not in before]
     fault = ""
     if _TRACES.search(output):
@@ -95,7 +95,7 @@ def _names(top: Path, folder: Path) -> Iterator[str]:
     return (path.name for path in top.iterdir() if path != folder)
 
 
-def _forked(folder: Path, command: str) -> tuple[str, bytes]:
+def _forked(folder: Path, command: str, memory: int) -> tuple[str, bytes]:
     """Return the exit status, or how it died, and the output of a command."""
     readable, writable = os.pipe()
     pid = os.fork()
@@ -108,7 +108,7 @@ def _forked(folder: Path, command: str) -> tuple[str, bytes]:
             os.chdir(folder)
             null = os.open("/dev/null", os.O_RDONLY)
             os.dup2(null, 0)
-            _limit()
+            _limit(memory)
             status = _run(command)
         except BaseException:
             os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
@@ -141,9 +141,9 @@ def _output(readable: int, pid: int) -> bytes:
         parts = [*parts[-64:], data]
 
 
-def _limit() -> None:
+def _limit(memory: int) -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -132,6 +132,7 @@ def test_a_finding_has_its_values() -> None:
         "url": "https://github.com/nginxopt/nginxopt/blob/main/docs/rules/gzip-level.md",
         "scenario": "keepalive",
         "witness": None,
+        "places": [],
         "related": [{"file": "a.conf", "line": 1, "column": 17, "end_line": 1, "end_column": 18, "message": "m"}],
         "fix": {
             "title": "write 5",
@@ -158,6 +159,7 @@ def test_the_summary_counts() -> None:
     """The summary has the counts by severity and by fix, of files and of errors."""
     assert read(full())["summary"] == {
         "files": 1,
+        "places": 1,
         "findings": {"info": 0, "warning": 1, "error": 0},
         "fixable": {"safe": 1, "conditional": 0, "unsafe": 0},
         "lacking": [],

@@ -54,7 +54,9 @@ def test_many_related_places_are_counted(places: int, lines: int) -> None:
     notes = [line for line in text(report(diagnostic(SOURCE, AT, related=related))).splitlines() if "note:" in line]
     assert len(notes) == lines
     left = places - 5
-    assert notes[-1].endswith("also here 5" if places == lines else f"note: {left} more places are in the JSON report")
+    assert notes[-1].endswith(
+        "also here 5" if places == lines else f"note: {left} more such notes are in the JSON report"
+    )
 
 
 def test_nothing_found_is_one_line() -> None:
@@ -75,7 +77,7 @@ def test_an_error_is_told_with_its_place_and_the_file_is_not_counted_as_checked(
         "    \tgzip_comp_level 9; # größer\n"
         "    \t                ^\n"
         "  expected: a directive\n"
-        '  nginx says: unexpected "}"\n'
+        '  as nginx words it: unexpected "}"\n'
         "  hint: x\n"
         "\n"
         "no findings in 1 file, 1 not checked (for nginx 1.22.1, nginx -v)\n"

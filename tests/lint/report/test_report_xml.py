@@ -65,7 +65,7 @@ def test_junit_passes_a_file_without_findings() -> None:
         "fix: write 5 (--fix)",
     ]
     assert broken[0][0].attrib == {"type": "input", "message": "it ends ]]> \ufffd"}
-    assert "nginx says: unexpected end of file" in (broken[0][0].text or "")
+    assert "as nginx words it: unexpected end of file" in (broken[0][0].text or "")
 
 
 def checkstyle_lists_files_and_errors(report_: LintReport) -> None:
@@ -101,7 +101,7 @@ def test_checkstyle_has_what_there_is() -> None:
         "message": "gzip_comp_level 9 costs more than it saves; fix: write 5 (--fix)",
         "source": "nginxopt.gzip-level",
     }
-    assert error.attrib["message"] == "it ends ]]> \ufffd; nginx says: unexpected end of file"
+    assert error.attrib["message"] == "it ends ]]> \ufffd; as nginx words it: unexpected end of file"
 
 
 @pytest.mark.parametrize("render", [junit.render, checkstyle.render])

@@ -57,7 +57,8 @@ class MapsSide:
     def run(self, binary: Binary, variables: tuple[str, ...], avoid: bytes) -> Instance:
         """Return an nginx with the configuration; the digits of its port do not occur in `avoid`."""
         files, http = {"maps.conf": self.maps}, _http(variables)
-        return Instance(binary, servers=[self.server()], http=http, files=files, log_level="emerg", avoid=avoid)
+        servers = [self.server()]
+        return Instance(binary, servers=servers, http=http, files=files, log_level="emerg", avoid=avoid, alone=True)
 
 
 def _http(variables: tuple[str, ...]) -> bytes:

@@ -33,10 +33,11 @@ impl Root {
         variables: &mut Variables,
     ) -> Result<Root, Refused> {
         let mut text = setting::argument(directive, 0).to_vec();
+        let is_absolute = text.starts_with(b"/"); // nginx asks this of the text as it is written: `root /` becomes empty
         if location.is_none() && text.ends_with(b"/") {
             text.pop();
         }
-        if !text.starts_with(b"$") {
+        if !is_absolute && !text.starts_with(b"$") {
             text = full_name(text, prefix);
         }
         let refused = |message| Refused::new(directive.node, message);

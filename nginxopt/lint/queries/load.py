@@ -1,0 +1,41 @@
+"""Whether a configuration shows that it serves many requests.
+
+What saves a connection or some microseconds a request matters to a site with thousands of requests a second, and is
+noise in front of a wiki. Rules with `under_load` speak by themselves only where the text shows load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nginxopt.semantics import values
+
+if TYPE_CHECKING:
+    from nginxopt.lint.declare import Check
+    from nginxopt.lint.diagnostic import Finding
+    from nginxopt.lint.queries.model import Model
+
+_MANY = 2_000
+"""More `worker_connections` than any distribution sets by default (512, 768 or 1024)."""
+
+_TUNED = ("keepalive", "worker_rlimit_nofile", "proxy_cache_path", "fastcgi_cache_path", "open_file_cache")
+"""Directives by which operators tune a server that is busy."""
+
+
+def judged(check: Check, model: Model) -> Iterator[Finding]:
+    """Yield what a rule finds in a configuration that shows load; of another, it does not judge."""
+    if is_shown(model):
+        yield from check(model)
+    else:
+        model.decline()
+
+
+def is_shown(model: Model) -> bool:
+    """Return whether the configuration is tuned for many requests, or balances them over several servers."""
+    stated = [values.number(directive.args[0]) for directive, _ in model.each("worker_connections") if directive.args]
+    return (
+        any((number or 0) >= _MANY for number in stated)
+        or any(True for _ in model.each(*_TUNED))
+        or any(len(upstream.servers) > 1 for upstream in model.upstreams.values())
+    )

@@ -1,0 +1,63 @@
+"""What a configuration says of its purpose, by which rules respect an intention.
+
+What looks wrong may be meant: a comment says so, or a name. Each rule states the words that it takes for an intention,
+and `says` looks for them, in any case, in
+
+- the comments in the directive, behind it, and on the lines right above it and above the blocks around it;
+- the parameters of the blocks around it: paths of locations and names of servers;
+- the name of its file and those of the two folders above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from nginxopt.config import Comment, Directive, decode, layout
+from nginxopt.semantics import Level
+
+_NAMED = ("server", "location")
+
+
+def says(directive: Directive, level: Level, words: re.Pattern[str]) -> bool:
+    """Return whether anything around a directive at a level has one of the words of an intention."""
+    return any(words.search(text) for text in _texts(directive, level))
+
+
+def names(level: Level) -> Iterator[str]:
+    """Yield the parameters of the locations and the names of the server around a level, its own among them."""
+    outer: Level | None = level
+    while outer is not None and outer.kind != "http":
+        if outer.kind == "location":
+            yield " ".join(outer.args)
+        elif outer.kind == "server":
+            yield from (word for named in outer.own("server_name") for word in named.args)
+        outer = outer.parent
+
+
+def comments(level: Level) -> Iterator[str]:
+    """Yield the comments in a level."""
+    nodes = level.block.nodes if level.block else ()
+    yield from (node.text for node in nodes if isinstance(node, Comment))
+
+
+def _texts(directive: Directive, level: Level) -> Iterator[str]:
+    yield from layout.remarks(directive)
+    yield from _above(directive)
+    yield from names(level)
+    outer: Level | None = level
+    while outer is not None:
+        if outer.opener is not None and outer.kind in _NAMED:
+            yield from _above(outer.opener)
+        outer = outer.parent
+    yield from PurePath(directive.source.path).parts[-3:]
+
+
+def _above(directive: Directive) -> Iterator[str]:
+    """Yield the comments on the lines right above a directive."""
+    data = directive.source.data
+    for line in reversed(data[: data.rfind(b"\n", 0, directive.span.start) + 1].split(b"\n")[:-1]):
+        if not line.lstrip().startswith(b"#"):
+            return
+        yield decode(line)

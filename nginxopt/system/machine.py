@@ -1,0 +1,230 @@
+"""What a configuration names outside of its text: files, users and host names of the machine where nginx runs.
+
+`Machine.here` is this machine, `Machine.at` a folder that stands for the `/` of another one. Nothing is looked up in
+DNS but by `Machine.here`, and then only for a few seconds.
+"""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+from nginxopt.config.rooted import Entry, Reached, Tree
+from nginxopt.system.certificates import Certificates
+
+_MOST = 4 * 1024 * 1024
+"""The most bytes of one file that are read: more than any list of certificates or passwords."""
+
+_SECONDS = 5.0
+"""How long all host names together may take."""
+
+_AT_ONCE = 16
+
+NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+"""The answers of getaddrinfo(3) that a name has no address, whoever asks again."""
+
+Lookup = Callable[[Iterable[str]], Mapping[str, bool]]
+"""Returns for each host name whether it has an address, without those of which nothing is known in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user as nginx takes it: its numbers, and all its groups (initgroups(3))."""
+
+    name: str
+    uid: int
+    groups: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The users and groups of a machine. Each function returns None for a name that is not there.
+
+    Attributes:
+        user: Returns the number of a user and that of its group, by name.
+        group: Returns the number of a group, by name.
+        groups: Returns the numbers of the groups that have a user of that name as a member.
+        is_complete: Whether there are no other users, as there are with LDAP.
+    """
+
+    user: Callable[[str], tuple[int, int] | None]
+    group: Callable[[str], int | None]
+    groups: Callable[[str], frozenset[int]]
+    is_complete: bool = True
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine that a configuration is checked for.
+
+    Attributes:
+        tree: Its files.
+        accounts: Its users and groups; None if they are not known.
+        now: The time at which certificates must be valid.
+        lookup: Looks up host names; None if they must not be looked up.
+        starts_as_root: Whether nginx starts as root, and so reads what only root may; None if that is unknown.
+    """
+
+    tree: Tree
+    accounts: Accounts | None
+    now: datetime.datetime
+    lookup: Lookup | None = None
+    starts_as_root: bool | None = None
+    certificates: Certificates = field(default_factory=Certificates)
+
+    @classmethod
+    def here(cls, now: datetime.datetime, starts_as_root: bool | None = None) -> Machine:
+        """Return this machine."""
+        return cls(Tree(), _of_this_machine(), now, resolvable, starts_as_root)
+
+    @classmethod
+    def at(cls, root: str, now: datetime.datetime) -> Machine:
+        """Return the machine whose file system is at `root`. Host names are not looked up."""
+        tree = Tree(root)
+        return cls(tree, _of_files(tree), now)
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises `OSError` if it cannot be read, or is larger than any of its kind."""
+        data = self.tree.read(path, _MOST + 1)
+        if len(data) > _MOST:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        return data
+
+
+READ, WRITE, SEARCH = 4, 2, 1
+
+
+def refuses(reached: Reached, account: Account, wanted: int) -> Entry | None:
+    """Return the file or folder whose permissions keep a user from what is at a path; None if nothing does.
+
+    `wanted` is the sum of READ, WRITE and SEARCH. An access control list may allow more than the permissions do, so
+    one on the way keeps nobody out.
+    """
+    if account.uid == 0 or reached.entry is None:
+        return None
+    for folder in reached.folders:
+        if not folder.has_acl and not _allows(folder, account, SEARCH):
+            return folder
+    entry = reached.entry
+    return None if entry.has_acl or _allows(entry, account, wanted) else entry
+
+
+def _allows(entry: Entry, account: Account, wanted: int) -> bool:
+    if entry.uid == account.uid:
+        shift = 6
+    elif entry.gid in account.groups:
+        shift = 3
+    else:
+        shift = 0
+    return (entry.mode >> shift) & wanted == wanted
+
+
+def resolvable(names: Iterable[str], seconds: float = _SECONDS) -> dict[str, bool]:
+    """Return which host names have an address; names that are not answered in time are left out.
+
+    The threads that wait longer do not keep a program from ending.
+    """
+    waiting, answers = SimpleQueue[str](), SimpleQueue[tuple[str, bool | None]]()
+    asked = list(dict.fromkeys(names))
+    for name in asked:
+        waiting.put(name)
+    for _ in asked[:_AT_ONCE]:
+        threading.Thread(target=_answer, args=(waiting, answers), daemon=True).start()
+    found: dict[str, bool] = {}
+    end = monotonic() + seconds
+    for _ in asked:
+        try:
+            name, is_there = answers.get(timeout=max(0.0, end - monotonic()))
+        except Empty:
+            break
+        if is_there is not None:
+            found[name] = is_there
+    return found
+
+
+def _answer(waiting: SimpleQueue[str], answers: SimpleQueue[tuple[str, bool | None]]) -> None:
+    while True:
+        try:
+            name = waiting.get_nowait()
+        except Empty:
+            return
+        answers.put((name, has_address(name)))
+
+
+def has_address(name: str) -> bool | None:
+    """Return whether a host name has an address, as `ngx_inet_resolve_host` asks; None if nobody answers."""
+    try:
+        socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        return False if error.errno in NO_SUCH_NAME else None
+    except (OSError, UnicodeError):
+        return None
+    return True
+
+
+def _of_this_machine() -> Accounts:
+    import grp
+    import pwd
+
+    def user(name: str) -> tuple[int, int] | None:
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            return None
+        return found.pw_uid, found.pw_gid
+
+    def group(name: str) -> int | None:
+        try:
+            return grp.getgrnam(name).gr_gid
+        except KeyError:
+            return None
+
+    def groups(name: str) -> frozenset[int]:
+        return frozenset(each.gr_gid for each in grp.getgrall() if name in each.gr_mem)
+
+    return Accounts(user, group, groups)
+
+
+def _of_files(tree: Tree) -> Accounts | None:
+    """Return the users in `/etc/passwd` of a tree; None if it has none, as a part of a file system."""
+    try:
+        users = {row[0]: (int(row[2]), int(row[3])) for row in _rows(tree, "/etc/passwd", 4)}
+        rows = list(_rows(tree, "/etc/group", 4))
+    except (OSError, ValueError):
+        return None
+    numbers = {row[0]: int(row[2]) for row in rows if row[2].isdecimal()}
+    members = [(numbers[row[0]], row[3].split(",")) for row in rows if row[0] in numbers]
+
+    def groups(name: str) -> frozenset[int]:
+        return frozenset(number for number, names in members if name in names)
+
+    return Accounts(users.get, numbers.get, groups, is_complete=_has_only_files(tree))
+
+
+def _rows(tree: Tree, path: str, columns: int) -> Iterator[list[str]]:
+    for line in tree.read(path, _MOST).decode(errors="replace").splitlines():
+        row = line.split(":")
+        if len(row) >= columns and not line.startswith(("#", "+", "-")):
+            yield row
+
+
+def _has_only_files(tree: Tree) -> bool:
+    """Return whether users are in files alone (nsswitch.conf(5)); musl has no such file and knows nothing else."""
+    try:
+        text = tree.read("/etc/nsswitch.conf", _MOST).decode(errors="replace")
+    except OSError:
+        return True
+    sources = {
+        word
+        for line in text.splitlines()
+        for word in line.partition("#")[0].split()[1:]
+        if line.startswith(("passwd:", "group:"))
+    }
+    return sources <= {"files", "compat", "systemd"}

@@ -1,0 +1,127 @@
+"""What a configuration says of its purpose, and of its load."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.check import Judge, check
+from nginxopt.lint.selection import selection
+from nginxopt.settings.file import Settings
+from tests.lintcheck import TARGET, diagnose
+
+DEBUG = "error_log /var/log/nginx/{name}.log debug;"
+MEANT = {
+    "a comment behind it": "error_log /var/log/nginx/a.log debug;  # to debug uploads\n",
+    "a comment above it": "# Debugging of the login\nerror_log /var/log/nginx/a.log debug;\n",
+    "comments above it": "# debug\n# until Friday\nerror_log /var/log/nginx/a.log debug;\n",
+    "a comment above the block": "# the dev server\nserver {\n    error_log /var/log/nginx/a.log debug;\n}\n",
+    "the name of the server": "server {\n    server_name debug.example.com;\n    error_log /a.log debug;\n}\n",
+    "the path of the location": "server {\n    location /debug {\n        error_log /a.log debug;\n    }\n}\n",
+}
+NOT_MEANT = {
+    "no comment": "error_log /var/log/nginx/a.log debug;\n",
+    "a comment further up": "# debug\n\nerror_log /var/log/nginx/a.log debug;\n",
+    "a comment of something else": "# debug\ngzip on;\nerror_log /var/log/nginx/a.log debug;\n",
+    "a part of a word": "server {\n    server_name device.example.com;\n    error_log /a.log debug;\n}\n",
+}
+
+
+@pytest.mark.parametrize("text", MEANT.values(), ids=MEANT)
+def test_an_intention_is_respected(text: str) -> None:
+    """A comment or a name that speaks of debugging makes a debug log no finding."""
+    assert diagnose("error-log-debug", text, context="http") == ()
+
+
+@pytest.mark.parametrize("text", NOT_MEANT.values(), ids=NOT_MEANT)
+def test_without_an_intention_it_is_found(text: str) -> None:
+    """Words elsewhere, and the level itself, are no intention."""
+    assert len(diagnose("error-log-debug", text, context="http")) == 1
+
+
+FORWARD = """resolver 127.0.0.1;
+server {{
+    {said}
+    location / {{
+        {cache}
+        proxy_pass http://$host$request_uri;
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "cache", "severities"),
+    [
+        ("", "", ["warning"]),
+        ("server_name forward-proxy.lan;", "", []),
+        ("", "# Transparent proxy of the office", []),
+        ("", "proxy_cache office;", []),
+        ("", "proxy_cache off;", ["warning"]),
+    ],
+)
+def test_a_forward_proxy_is_one_on_purpose(said: str, cache: str, severities: list[str]) -> None:
+    """A pass to the host of the request is no finding where that is what the server is for."""
+    text = "proxy_cache_path /c keys_zone=office:1m;\n" + FORWARD.format(said=said, cache=cache)
+    found = diagnose("ssrf-target", text, context="http")
+    assert [str(each.severity) for each in found] == severities
+
+
+def test_a_server_for_this_machine_may_close_its_connections() -> None:
+    """`keepalive_timeout 0` costs nothing where only programs of the machine connect."""
+    text = "server {{ listen {}:80; keepalive_timeout 0; }}"
+    assert diagnose("client-keepalive", text.format("127.0.0.1"), context="http") == ()
+    assert len(diagnose("client-keepalive", text.format("10.0.0.1"), context="http")) == 1
+
+
+def by_default(text: str, *select: str) -> list[str]:
+    """The rules that find something in a text."""
+    rules = selection(catalogue().values(), Settings(), select=select)
+    config = load_text(text.encode(), "nginx.conf")
+    return [found.rule for found in check([config], Judge(rules, TARGET, Settings())).diagnostics]
+
+
+SITE = "events {{ {events} }}\nhttp {{ {http} server {{ location / {{ proxy_pass http://10.0.0.1:8080; }} }} }}\n"
+
+
+@pytest.mark.parametrize(
+    ("events", "http", "speaks"),
+    [
+        ("worker_connections 1024;", "", False),
+        ("worker_connections 4096;", "", True),
+        ("", "upstream a { server 10.0.0.2; server 10.0.0.3; }", True),
+        ("", "upstream a { server 10.0.0.2; keepalive 8; }", True),
+        ("", "upstream a { server 10.0.0.2; }", False),
+        ("", "proxy_cache_path /c keys_zone=c:10m;", True),
+    ],
+)
+def test_connections_matter_where_the_text_shows_load(events: str, http: str, speaks: bool) -> None:
+    """A server without upstream is reported by default only in a configuration tuned for many requests."""
+    text = SITE.format(events=events, http=http)
+    assert ("implicit-upstream" in by_default(text)) == speaks
+    assert "implicit-upstream" in by_default(text, "implicit-upstream")
+
+
+SHARED = {
+    "nginx.conf": "events {}\nhttp {\n    server { listen 81; return 301 /x; include s.inc; }\n"
+    "    server { listen 82; %s include s.inc; }\n}\n",
+    "s.inc": "location /keybase.txt { root /srv; }\n",
+}
+
+
+@pytest.mark.parametrize(("second", "found"), [("", 0), ("return 404;", 1)])
+def test_what_is_without_effect_is_so_wherever_its_file_is_read(
+    second: str,
+    found: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """A location of a shared file is dead only if no server that includes it comes to it."""
+    from nginxopt.config import load
+
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "nginx.conf").write_text(SHARED["nginx.conf"] % second)
+    (folder / "s.inc").write_text(SHARED["s.inc"])
+    rules = selection(catalogue().values(), Settings(), select=["dead-directive"])
+    checked = check([load(str(folder / "nginx.conf"))], Judge(rules, TARGET, Settings()))
+    assert len(checked.diagnostics) == found
