@@ -2,9 +2,12 @@
 
     python docs/directives.py CHECKOUT > nginxopt/facts/directives.tsv
     python docs/directives.py --angie CHECKOUT > nginxopt/facts/vendors/angie.tsv
+    python docs/directives.py --freenginx CHECKOUT > nginxopt/facts/vendors/freenginx.tsv
+    python docs/directives.py --tengine CHECKOUT > nginxopt/facts/vendors/tengine.tsv
 
 CHECKOUT is a git repository of nginx with its release tags; what it has checked out counts as the next release. With
-`--angie`, it is one of Angie: the table has the directives that the nginx of that time has not, with Angie's releases.
+`--angie` and the like, it is one of that fork: the table has the directives that the nginx of that time has not, with
+the releases of the fork.
 Each `ngx_command_t` of src/ gives the places and the arguments of a directive; the function that sets it, its values
 and whether it may be repeated; the `ngx_conf_merge_*` and `ngx_conf_init_*` of its field, its default. What cannot be
 read is left empty.
@@ -154,6 +157,9 @@ class Sources:
     tag = re.compile(r"release-(\d+\.\d+\.\d+)")
     version = "src/core/nginx.h", re.compile(r'#define NGINX_VERSION\s+"([\d.]+)"')
     oldest = OLDEST
+    folders: tuple[str, ...] = ("src",)
+    is_lenient = False
+    """Whether declarations that cannot be read are left out: those of modules of others."""
 
     def __init__(self, checkout: Path) -> None:
         """Take the path of a git repository."""
@@ -176,13 +182,18 @@ class Sources:
 
     def units(self, revision: str) -> Iterator[tuple[str, Unit]]:
         """Yield the name of each module of a revision with what its file says."""
-        for line in self._git("ls-tree", "-r", revision, "src").splitlines():
+        for line in self._git("ls-tree", "-r", revision, *self.folders).splitlines():
             attributes, path = line.split("\t")
             if path.endswith((".c", ".h")):
                 yield PurePosixPath(path).stem, self._unit(attributes.split()[2])
 
     def _read(self, blob: str) -> Unit:
-        return parse(self._git("cat-file", "blob", blob))
+        try:
+            return parse(self._git("cat-file", "blob", blob))
+        except ValueError:
+            if self.is_lenient:
+                return Unit()
+            raise
 
     def _git(self, *words: str) -> str:
         done = subprocess.run(["git", "-C", str(self._checkout), *words], capture_output=True, check=True)
@@ -199,6 +210,38 @@ class OfAngie(Sources):
     def is_own(self, line: tuple[str, ...]) -> bool:
         """Return whether the nginx that the first release with a declaration is based on has no such directive."""
         revision = f"Angie-{line[COLUMNS.index('since')] or self.oldest}"
+        found = Sources.version[1].search(self._git("show", f"{revision}:{Sources.version[0]}"))
+        assert found is not None, revision
+        base = Version.parse(found[1])
+        return not any(row.is_in(base) for row in declarations(line[0]))
+
+
+class OfFreenginx(OfAngie):
+    """The sources of the releases of freenginx, whose numbers go on from those of nginx 1.25.3."""
+
+    tag = Sources.tag
+    version = Sources.version
+    oldest = Version(1, 25, 4)
+
+    def is_own(self, line: tuple[str, ...]) -> bool:
+        """Return whether the nginx of that number has no such directive."""
+        since = Version.parse(line[COLUMNS.index("since")] or str(self.oldest))
+        return not any(row.is_in(since) for row in declarations(line[0]))
+
+
+class OfTengine(OfAngie):
+    """The sources of the releases of Tengine since 2.3.0, with the modules that come with it."""
+
+    tag = re.compile(r"(?:tengine-)?(\d+\.\d+\.\d+)")
+    version = "src/core/nginx.h", re.compile(r'#define TENGINE_VERSION\s+"([\d.]+)"')
+    oldest = Version(2, 3, 0)
+    folders = ("src", "modules")
+    is_lenient = True
+
+    def is_own(self, line: tuple[str, ...]) -> bool:
+        """Return whether the nginx that the first release with a declaration is based on has no such directive."""
+        first = Version.parse(line[COLUMNS.index("since")] or str(self.oldest))
+        revision = self.releases()[first]
         found = Sources.version[1].search(self._git("show", f"{revision}:{Sources.version[0]}"))
         assert found is not None, revision
         base = Version.parse(found[1])
@@ -263,6 +306,8 @@ def rows(sources: Sources, revision: str) -> Iterator[Row]:
     refusing = {name for _, unit in units for name in unit.refusing}
     for module, unit in units:
         for command in unit.commands:
+            if sources.is_lenient and not _is_readable(command):
+                continue
             post = command.post.lstrip("&")
             values = named.get(post, {}) if command.setter in _NAMED_SLOTS else {}
             yield Row(
@@ -275,6 +320,10 @@ def rows(sources: Sources, revision: str) -> Iterator[Row]:
                 _default(command, unit, values, {**numbers, **unit.numbers}),
                 "" if _is_once(command, refusing) else "yes",
             )
+
+
+def _is_readable(command: Command) -> bool:
+    return set(command.bits) <= {"NGX_CONF_BLOCK", "NGX_DIRECT_CONF", *_PLACES, *_ARGUMENTS}
 
 
 def _arguments(command: Command) -> str:
@@ -371,6 +420,8 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
 
 
 if __name__ == "__main__":
-    sources = OfAngie(Path(sys.argv[2])) if sys.argv[1] == "--angie" else Sources(Path(sys.argv[1]))
+    kinds = {"--angie": OfAngie, "--freenginx": OfFreenginx, "--tengine": OfTengine}
+    kind = kinds.get(sys.argv[1], Sources)
+    sources = kind(Path(sys.argv[-1]))
     for line in (COLUMNS, *filter(sources.is_own, table(sources))):
         print(*line, sep="\t")

@@ -1,9 +1,11 @@
 """Unknown directive: nginx refuses the configuration
 
 Flags unknown directives whose names differ from one of nginx's in one or two letters, keywords of other languages such
-as `else`, and directives of Angie if no module is loaded. Does not flag other unknown names, which may belong to a
-module that the text does not show, names inside `map`, `types`, `geo` and other blocks of values, or names inside
-blocks of modules. With a target version of a vendor, such as `angie-1.12`, its directives are known.
+as `else`, directives of Angie if no module is loaded, and in a main configuration that was read as a whole any name
+that no table has. Does not flag unknown names in fragments, nor where the configuration shows that its build has more:
+it loads a module, has a directive of a vendor or a common module, or several with one prefix that is none of nginx's,
+or the target version is that of a vendor. Does not flag names inside `map`, `types`, `geo` and other blocks of values,
+or names inside blocks of modules. With a target version of a vendor, such as `angie-1.12`, its directives are known.
 
 ## Why it matters
 nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then,
@@ -25,6 +27,10 @@ if ($uri = /old) {
 
 ```nginx server
 ssl_ntls on;
+```
+
+```nginx server
+acme_frobnicate on;
 ```
 
 ## Good
@@ -71,9 +77,10 @@ from collections.abc import Iterator
 from nginxopt.config import Directive, layout
 from nginxopt.facts import vendors
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import commands, directives
+from nginxopt.semantics import commands, directives, plain
 
 _OF_ANGIE = "state the target version as that of Angie, such as angie-1.12, or delete it"
+_OF_MODULE = "load the module that has it, or delete it"
 
 
 @rule(severity=Severity.ERROR, category="refused", fix=Safety.UNSAFE)
@@ -81,6 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find names that differ from a directive of nginx by a letter or two, and those of others."""
     rows = commands.is_of_rows(model.config)
     is_plain = model.is_whole and not model.root.own("load_module")
+    is_bare = model.is_whole and plain.is_plain(model.root, model.target)
     of_angie = vendors.names(vendors.ANGIE) if is_plain else frozenset[str]()
     for directive, scope in model.config.walk():
         if directive.name in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
@@ -96,6 +104,9 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(directive.source, directive.name.span, message, help=_OF_ANGIE)
         elif similar:
             yield _finding(directive, similar)
+        elif is_bare and name not in directives.FOREIGN and commands.place_of(scope.context):
+            message = f'unknown directive "{name}": no release of nginx has it, and no module is loaded'
+            yield Finding(directive.source, directive.name.span, message, help=_OF_MODULE)
         elif directive.name in directives.FOREIGN:
             message = f'unknown directive "{directive.name}": nginx has no such keyword'
             yield Finding(directive.source, directive.name.span, message, help="write a second if, or a map")

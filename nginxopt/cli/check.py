@@ -9,15 +9,17 @@ import click
 
 from nginxopt.cli import hosts, options, stdout
 from nginxopt.errors import InputError, status_of
+from nginxopt.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nginxopt.config import Config, Directive, Token
+    from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
     from nginxopt.lint.hosted import HostRefusal, Unread
     from nginxopt.semantics.refusals import Refusal
     from nginxopt.system.host import Host
+    from nginxopt.text import Source
     from nginxopt.version import Version
 
 _EXAMPLES = """\b
@@ -31,7 +33,7 @@ Examples:
   validate: nginxopt check %s                           in a task of Ansible
 
 \b
-Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 unreadable input,
+Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 a file cannot be read,
 4 cryptography is missing (--host, --root).
 """
 
@@ -72,20 +74,42 @@ def command(
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=hosts.files(machine_root))
     read = inputs.read(paths, how)
     errors = list(read.errors)
-    found: list[Refusal | HostRefusal] = [*_found(read.configs, target_version or ASSUMED, errors)]
+    target = target_version or ASSUMED
+    found = [line for error in read.errors for line in _of_error(error, target)]
+    errors = [error for error in errors if not _is_refusal(error)]
+    found += [_of(refusal) for refusal in _found(read.configs, target, errors)]
     notes = [note for config in read.configs for note in _notes(config)]
     if (host := hosts.of(read.configs, with_host, machine_root)) is not None:
         for config in read.configs:
-            refused, unread = _on_host(config, target_version or ASSUMED, host)
-            found += refused
-            notes += [_line(each.directive, each.word, f"note: {each.what}, so it is not checked") for each in unread]
+            refused, unread = _on_host(config, target, host)
+            found += map(_of, refused)
+            notes += [_note(each) for each in unread]
     if not quiet:
-        stdout.write_lines([f"{_line(refusal.directive, refusal.word, refusal.message)}\n" for refusal in found])
+        stdout.write_lines([f"{line}\n" for line in found])
         for note in dict.fromkeys([*notes, *_skipped(read)]):
             click.echo(note, err=True)
     for error in errors:
         click.echo(error.render(), err=True)
     return status_of(errors) if errors else int(bool(found))
+
+
+def _is_refusal(error: InputError) -> bool:
+    """Return whether an error is one that nginx finds in the text: of its syntax, not of a file that is not there."""
+    return error.nginx is not None and error.source is not None and not error.nginx.startswith("open()")
+
+
+def _of_error(error: InputError, target: Version) -> Iterator[str]:
+    """Yield what nginx refuses of a file without a tree: what is before the syntax error, and that."""
+    from nginxopt.semantics.refusals import before
+
+    if not _is_refusal(error):
+        return
+    assert error.nginx is not None
+    assert error.source is not None
+    yield from map(_of, before(error, target))
+    message, _, _ = error.nginx.rpartition(f" in {error.source.path}:")
+    span = error.span or Span(0, 0)
+    yield _line(error.source, span, message or error.nginx)
 
 
 def _found(configs: Iterable[Config], target: Version, errors: list[InputError]) -> Iterator[Refusal]:
@@ -101,9 +125,9 @@ def _found(configs: Iterable[Config], target: Version, errors: list[InputError])
 
 def _refusals(config: Config, target: Version) -> list[Refusal]:
     from nginxopt.semantics import levels
-    from nginxopt.semantics.refusals import refusals
+    from nginxopt.semantics.refusals import first, refusals
 
-    return [*refusals(levels(config, target), target)]
+    return first(refusals(levels(config, target), target))
 
 
 def _on_host(config: Config, target: Version, host: Host) -> tuple[Iterable[HostRefusal], Iterable[Unread]]:
@@ -119,7 +143,8 @@ def _notes(config: Config) -> Iterator[str]:
     """Yield a line for each include of which not all is known: names that it may define are not judged."""
     for include in config.elsewhere:
         what = "was not read" if config.is_missing(include) else "may read other files where it is installed"
-        yield _line(include, include.args[0], f"note: {include.args[0]} {what}, so names may be defined there")
+        message = f"note: {include.args[0]} {what}, so names may be defined there"
+        yield _line(include.source, include.args[0].span, message)
 
 
 def _skipped(read: Inputs) -> Iterator[str]:
@@ -134,9 +159,18 @@ def _skipped(read: Inputs) -> Iterator[str]:
         yield line(f"note: {error.render().splitlines()[0]}")
 
 
-def _line(directive: Directive, word: Token, message: str) -> str:
+def _note(unread: Unread) -> str:
+    message = f"note: {unread.what}, so it is not checked"
+    return _line(unread.directive.source, unread.word.span, message)
+
+
+def _of(refusal: Refusal | HostRefusal) -> str:
+    return _line(refusal.directive.source, refusal.word.span, refusal.message)
+
+
+def _line(source: Source, span: Span, message: str) -> str:
     """Return `file:line:column: message`."""
     from nginxopt.text.escape import line
 
-    place = directive.source.position(word.span.start)
-    return line(f"{directive.source.path}:{place.line}:{place.column}: {message}")
+    place = source.position(span.start)
+    return line(f"{source.path}:{place.line}:{place.column}: {message}")

@@ -122,7 +122,8 @@ def command(
     """
     from nginxopt.cli import lint_settings
     from nginxopt.lint.sources import AskedRules, load_from
-    from nginxopt.settings.target import choose
+    from nginxopt.settings.builds import recognised
+    from nginxopt.settings.target import GUESSES, choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     origin = click.get_current_context().with_resource(lint_settings.origin(settings_from))
@@ -143,6 +144,7 @@ def command(
         root=machine_root,
     )
     inputs = read(paths)
+    target = recognised(inputs.configs, target)
     around = _around(assume, settings)
     refuse_overwriting(
         call, inputs, around, None if source is None else source.path, call.baseline or settings.baseline
@@ -155,6 +157,7 @@ def command(
         is_complete=not inputs.errors,
         around=around,
         known=_known(call, settings, origin),
+        maybe=GUESSES if target.is_guess else (),
     )
     return _run(call, settings, target, judge, inputs, _base(call, read, paths, settings, judge))
 

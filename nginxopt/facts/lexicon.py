@@ -56,12 +56,12 @@ def nearest(name: str) -> tuple[str, ...]:
         for known, others in _letters_of_names().items()
         if abs(len(known) - len(name)) <= limit and (letters ^ others).bit_count() <= 2 * limit
     )
-    near = {known: _distance(name, known) for known in likely}
+    near = {known: distance(name, known) for known in likely}
     least = min(near.values(), default=limit + 1)
     return tuple(sorted(known for known, distance in near.items() if distance == least <= limit))
 
 
-def _distance(name: str, other: str) -> int:
+def distance(name: str, other: str) -> int:
     """Return the optimal string alignment distance: letters inserted, deleted, replaced, or swapped with the next."""
     before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
     for row, letter in enumerate(name, 1):

@@ -2,6 +2,7 @@
 
 - `vendors/plus.tsv`: NGINX Plus, as nginx.org/en/docs and crossplane name them, as its source is not public.
 - `vendors/angie.tsv`: Angie, by its source (`docs/directives.py`), with its own releases.
+- `vendors/freenginx.tsv`, `vendors/tengine.tsv`: these forks, by their source, with their own releases.
 - `vendors/older.tsv`: what nginx had before the oldest release of its own table.
 - `vendors/modules.tsv`: the most common modules, by their source or nginx.org/en/docs.
 - `vendors/further.tsv`: more modules by their source, whose names, such as `echo`, are no signs of nginx.
@@ -14,22 +15,34 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from nginxopt.errors import UsageError
 from nginxopt.facts.declarations import Declaration, lines, parse
+from nginxopt.facts.declarations import declarations as nginx_declarations
 from nginxopt.version import Version
 
 OLDER = "older"
 PLUS = "plus"
 ANGIE = "angie"
 OPENRESTY = "openresty"
+FREENGINX = "freenginx"
+TENGINE = "tengine"
 MODULES = "modules"
 FURTHER = "further"
 
-VENDORS: Mapping[str, str] = {PLUS: "NGINX Plus", ANGIE: "Angie", OPENRESTY: "OpenResty"}
+VENDORS: Mapping[str, str] = {
+    PLUS: "NGINX Plus",
+    ANGIE: "Angie",
+    OPENRESTY: "OpenResty",
+    FREENGINX: "freenginx",
+    TENGINE: "Tengine",
+}
 """The vendors that a target version may name, such as `plus-R34`, with their full names."""
+
+_FORKS = (ANGIE, FREENGINX, TENGINE)
+"""The vendors whose tables have their own releases."""
 
 _BUNDLED = ("lua-nginx-module", "headers-more-nginx-module", "echo-nginx-module")
 """The modules of OpenResty whose directives are in the tables."""
@@ -54,7 +67,10 @@ def target(text: str) -> Version:
     """
     vendor, dash, release = text.strip().lower().partition("-")
     if not dash or vendor not in VENDORS:
-        return Version.target(text)
+        try:
+            return Version.target(text)
+        except UsageError as error:
+            raise UsageError(error.message, hint=f"{error.hint or ''}, or a vendor's, {_examples()}") from None
     if vendor == PLUS:
         release = re.sub(r"-p\d+$", "", release).upper()  # R34-P1 repairs R34
     if vendor == OPENRESTY and (numbers := re.match(r"1\.\d+\.\d+", release)):
@@ -68,6 +84,55 @@ def target(text: str) -> Version:
     return Version(*known[found[-1]].numbers, f"{vendor}-{found[-1]}")
 
 
+def _examples() -> str:
+    return ", ".join(f"{vendor}-{list(releases)[-1]}" for vendor, releases in _releases().items())
+
+
+def newest(vendor: str, limit: Version, uses: Iterable[str] = ()) -> Version:
+    """Return a release of a vendor: the newest that is based on nginx `limit` at most, or a later one if it takes that
+    to have all directives that a configuration `uses`."""
+    known = [target(f"{vendor}-{release}") for release in _releases()[vendor]]
+    early = [release for release in known if release <= limit] or known[:1]
+    words = set(uses)
+    for release in known[len(early) - 1 :]:
+        if all(has(release, word) for word in words):
+            return release
+    return early[-1]
+
+
+def has(version: Version, name: str) -> bool:
+    """Return whether a release has a directive, as far as tables say so."""
+    return any(row.is_in(version) for row in nginx_declarations(name)) or may_have(version, name)
+
+
+_COMMON = (
+    "ngx_http_js_module", "ngx_stream_js_module", "ngx_http_lua_module", "ngx_http_lua_fake_shm_module",
+    "ngx_http_upstream_check_module", "ngx_http_concat_module",
+    "ngx_http_dyups_module", "ngx_http_proxy_connect_module", "ngx_http_upstream_session_sticky_module",
+    "ngx_http_upstream_dynamic_module", "ngx_http_upstream_vnswrr_module", "ngx_http_upstream_iwrr_module",
+    "ngx_http_zstd_filter_module", "ngx_http_zstd_static_module", "ngx_http_footer_filter_module",
+    "ngx_http_slice_module", "ngx_http_upstream_consistent_hash_module", "ngx_rtsig_module",
+)  # fmt: skip
+"""Modules of vendors that others add to nginx as well."""
+_PURGE = "_cache_purge"
+
+
+@cache
+def signs() -> Mapping[str, str]:
+    """Return the directives that one vendor alone has, with that vendor."""
+    tables = (PLUS, ANGIE, TENGINE, FREENGINX)
+    others = names(OLDER) | names(MODULES) | names(FURTHER)
+    found: dict[str, str] = {}
+    for vendor in tables:
+        elsewhere = others.union(*(names(other) for other in tables if other != vendor))
+        for name in names(vendor) - elsewhere:
+            rows = declarations(vendor, name)
+            is_common = name.endswith(_PURGE) or any(row.module in _COMMON or not row.places for row in rows)
+            if not is_common and not nginx_declarations(name):
+                found[name] = vendor
+    return found
+
+
 def vendor_of(version: Version) -> str:
     """Return the vendor of a target version, one of `VENDORS`; empty for nginx itself."""
     return version.build.partition("-")[0]
@@ -76,8 +141,8 @@ def vendor_of(version: Version) -> str:
 def declared(version: Version, name: str) -> tuple[Declaration, ...]:
     """Return what the vendor of a version declares of a directive, as far as its source says so."""
     vendor, _, release = version.build.partition("-")
-    if vendor == ANGIE:
-        return tuple(row for row in declarations(ANGIE, name) if row.is_in(Version.parse(release)))
+    if vendor in _FORKS:
+        return tuple(row for row in declarations(vendor, name) if row.is_in(Version.parse(release)))
     if vendor == OPENRESTY:
         rows = declarations(MODULES, name) + declarations(FURTHER, name)
         return tuple(row for row in rows if row.module in _BUNDLED)

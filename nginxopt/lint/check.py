@@ -30,6 +30,7 @@ from nginxopt.lint.withheld import undeclined
 from nginxopt.records import record
 from nginxopt.settings.file import Settings
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Draft
 from nginxopt.timelimit import OutOfMemoryError, limited
 from nginxopt.version import Version
@@ -58,6 +59,8 @@ class Judge:
         around: The main configuration that fragments are included in; None if that is unknown.
         catalogue: All rules, whether they are run or not.
         known: The baseline whose findings are reported, but not fixed; None for none.
+        maybe: Releases that it may be for, if the target version is a guess: what nginx refuses in some of them alone
+            is no finding.
         before_rule: Called before each rule; what it raises ends the check.
     """
 
@@ -71,6 +74,7 @@ class Judge:
     around: Config | None = None
     catalogue: Catalogue = field(default_factory=lambda: Catalogue(catalogue()))
     known: Baseline | None = None
+    maybe: tuple[Version, ...] = ()
     before_rule: Callable[[], None] = lambda: None
 
     def __call__(self, config: Config) -> Linted:
@@ -92,7 +96,7 @@ class Judge:
         return replace(self, rules=rules)._judged(config)
 
     def _judged(self, config: Config) -> Linted:
-        linted = self._lint(config, self._in_turn(), self.target)
+        linted = self._certain(config, self._lint(config, self._in_turn(), self.target))
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         declined = self._declined(config, linted)
@@ -107,6 +111,21 @@ class Judge:
 
     def _lint(self, config: Config, rules: Iterable[Selected], target: Version) -> Linted:
         return lint(config, rules, target, self.host, self.around, is_all=WHOLE_CONFIGURATION in self.assumed)
+
+    def _certain(self, config: Config, linted: Linted) -> Linted:
+        """Return findings without those that only the guess of a release makes: what nginx refuses in each release that
+        it may be is left."""
+        rules = [selected for selected in self.rules if selected.rule.by_release and _is_of_start(selected.rule)]
+        ids = {rule.id for rule, _ in rules}
+        asked = [each for each in linted.diagnostics if each.rule in ids] if self.maybe else []
+        if not asked:
+            return linted
+        sure = {_key(diagnostic)[:3] for diagnostic in asked}
+        for version in self.maybe:
+            sure &= {_key(diagnostic)[:3] for diagnostic in self._lint(config, rules, version).diagnostics}
+        guessed = tuple(diagnostic for diagnostic in asked if _key(diagnostic)[:3] not in sure)
+        left = tuple(diagnostic for diagnostic in linted.diagnostics if diagnostic not in guessed)
+        return replace(linted, diagnostics=left, guessed=guessed)
 
     def _in_turn(self) -> Iterator[Selected]:
         for selected in self.rules:
@@ -157,6 +176,7 @@ class Checked:
         refusals: What nginx refuses, so that rules could not ask what becomes of requests.
         is_all: Whether includes were taken to read nothing else elsewhere, as the premise `whole-configuration` says.
         left: The files outside of the named paths that fixes would change, with the grades of these fixes.
+        guessed: The findings that depend on the release, which nobody states.
     """
 
     configs: tuple[Config, ...]
@@ -170,6 +190,7 @@ class Checked:
     refusals: tuple[InputError, ...] = ()
     is_all: bool = False
     left: frozenset[tuple[str, Grade]] = frozenset()
+    guessed: tuple[Diagnostic, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -180,6 +201,11 @@ class Checked:
     def on_host(self) -> frozenset[str]:
         """The paths of files that are on another machine, see `on_host`."""
         return frozenset().union(*map(on_host, self.configs))
+
+
+def _is_of_start(rule: Rule) -> bool:
+    """Return whether a rule is about what nginx does not start with."""
+    return rule.category == "refused" or rule.severity > Severity.INFO
 
 
 def on_host(config: Config) -> frozenset[str]:
@@ -217,6 +243,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
         left=frozenset().union(*(result.left for result in linted)),
         refusals=tuple(result.refusal for result in linted if result.refusal is not None),
         is_all=WHOLE_CONFIGURATION in judge.assumed,
+        guessed=tuple({_key(each): each for result in linted for each in result.guessed}.values()),
     )
 
 

@@ -46,7 +46,7 @@ class Linted:
     `unsettled` are the rules with findings that depend on the tags of a template. `declined` are the rules that could
     not judge all, so that what they do not find may be there. `refusal` is what nginx refuses, so that rules could not
     ask what becomes of requests. `left` are the files outside of the named paths that fixes would change, with the
-    grades of these fixes.
+    grades of these fixes. `guessed` are findings that depend on the release, which nobody states.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -56,6 +56,7 @@ class Linted:
     declined: frozenset[str] = frozenset()
     refusal: InputError | None = None
     left: frozenset[tuple[str, Grade]] = frozenset()
+    guessed: tuple[Diagnostic, ...] = ()
 
 
 def lint(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.semantics import commands, directives, locations, maphash, refusals, subjects, values
+    from nginxopt.semantics import commands, directives, locations, maphash, plain, refusals, subjects, values
     from nginxopt.semantics.addresses import Address, read_addresses
     from nginxopt.semantics.defaults import PIVOT, default
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
@@ -42,6 +42,7 @@ __all__ = [
     "levels",
     "locations",
     "maphash",
+    "plain",
     "read_addresses",
     "read_listens",
     "read_pass",

@@ -10,16 +10,23 @@ ASSUMED = Version(1, 28, 0)
 """The last stable nginx before the defaults of upstreams changed (1.29.7). Advice for it is also right for later
 versions, where some of it is the default."""
 
+GUESSES = (Version(1, 18, 0), Version(1, 22, 1), Version(1, 26, 3), Version(1, 31, 5))
+"""Releases that a configuration of which nothing is known may be for: those of distributions, and the newest."""
+
 _SAME_NUMBERS = ("nginx", "openresty")
 """The servers whose version starts with that of the nginx they are based on; others have their own numbering."""
 
 
 @record(eq=True)
 class TargetVersion:
-    """An nginx version and its origin: `stated`, `settings`, `nginx -v` or `assumed`."""
+    """An nginx version and its origin: `stated`, `settings`, `nginx -v`, `assumed`, or what shows it.
+
+    `is_guess`: nobody states it, and no file names it.
+    """
 
     version: Version
     origin: str
+    is_guess: bool = False
 
 
 def choose(stated: Version | None, settings: Version | None, binary: str | None = None) -> TargetVersion:
@@ -38,7 +45,7 @@ def choose(stated: Version | None, settings: Version | None, binary: str | None 
     except MissingError:
         if binary:
             raise
-        return TargetVersion(ASSUMED, "assumed")
+        return TargetVersion(ASSUMED, "assumed", is_guess=True)
     if installed.name not in _SAME_NUMBERS:
-        return TargetVersion(ASSUMED, "assumed")
-    return TargetVersion(Version.of(installed.version), "nginx -v")
+        return TargetVersion(ASSUMED, "assumed", is_guess=True)
+    return TargetVersion(Version.of(installed.version), "nginx -v", is_guess=binary is None)

@@ -53,3 +53,14 @@ def test_an_include_that_was_not_read_is_noted(run: Any, tmp_path: Path) -> None
         f"nginx.conf:4:11: note: gone.conf was not read, {may}",
     ]
     assert run("check", "nginx.conf", "--quiet").err == ""
+
+
+def test_a_syntax_error_is_a_refusal_and_what_is_before_it_is_judged(run: Any, tmp_path: Path) -> None:
+    """The file could be read, and nginx refuses it: status 1, as for any other fault."""
+    (tmp_path / "nginx.conf").write_text("events {}\nhttp {\n  sendfil on;\n  server {\n")
+    ran = run("check", "nginx.conf")
+    assert (ran.status, ran.err) == (1, "")
+    assert ran.out.decode().splitlines() == [
+        'nginx.conf:3:3: unknown directive "sendfil"',
+        'nginx.conf:4:10: unexpected end of file, expecting "}"',
+    ]

@@ -11,7 +11,15 @@ from nginxopt.facts.vendors import target, vendor_of
 from nginxopt.semantics import commands
 from nginxopt.version import Version
 
-TABLES = (vendors.OLDER, vendors.PLUS, vendors.MODULES, vendors.FURTHER, vendors.ANGIE)
+TABLES = (
+    vendors.OLDER,
+    vendors.PLUS,
+    vendors.MODULES,
+    vendors.FURTHER,
+    vendors.ANGIE,
+    vendors.TENGINE,
+    vendors.FREENGINX,
+)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -22,7 +30,7 @@ def test_every_line_is_read(table: str) -> None:
     for name in stated:
         rows = vendors.declarations(table, name)
         assert all(row.name == name and row.module and row.arguments for row in rows)
-        assert table == vendors.ANGIE or not declarations(name)
+        assert table in (vendors.ANGIE, vendors.TENGINE, vendors.FREENGINX) or not declarations(name)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +44,8 @@ def test_every_line_is_read(table: str) -> None:
         ("angie-1.10.0", "1.27.5", "angie-1.10.0"),
         ("angie-1.1", "1.23.3", "angie-1.1.0"),
         ("openresty-1.27", "1.27.1", "openresty-1.27.1"),
+        ("tengine-3.1", "1.24.0", "tengine-3.1.0"),
+        ("freenginx-1.27.1", "1.27.1", "freenginx-1.27.1"),
         ("openresty-1.27.1.2", "1.27.1", "openresty-1.27.1.2"),
         ("OpenResty-1.21.4.1", "1.21.4", "openresty-1.21.4.1"),
     ],
@@ -47,7 +57,7 @@ def test_a_target_names_a_vendor(text: str, nginx: str, build: str) -> None:
     assert vendor_of(version) == build.partition("-")[0]
 
 
-@pytest.mark.parametrize("text", ["plus-R99", "plus-34x", "angie-9.9", "openresty-2.0", "tengine-2.4", "angie-", "2.4"])
+@pytest.mark.parametrize("text", ["plus-R99", "plus-34x", "angie-9.9", "openresty-2.0", "tengine-1.4", "angie-", "2.4"])
 def test_other_targets_are_refused(text: str) -> None:
     """What no table names is no target; the hint names one that is."""
     with pytest.raises(UsageError) as error:

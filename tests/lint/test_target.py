@@ -33,7 +33,7 @@ def test_what_is_stated_counts_before_the_settings() -> None:
         ("nginx/1.22.1 (Debian)", TargetVersion(OLD, "nginx -v")),
         ("nginx/1.30.0", TargetVersion(NEW, "nginx -v")),
         ("openresty/1.21.4.1", TargetVersion(Version(1, 21, 4), "nginx -v")),
-        ("Tengine/3.1.0", TargetVersion(ASSUMED, "assumed")),
+        ("Tengine/3.1.0", TargetVersion(ASSUMED, "assumed", is_guess=True)),
     ],
 )
 def test_the_binary_is_asked(tmp_path: Path, version: str, target: TargetVersion) -> None:
@@ -44,6 +44,6 @@ def test_the_binary_is_asked(tmp_path: Path, version: str, target: TargetVersion
 def test_without_a_binary_a_version_is_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without nginx a default version is assumed; a named binary must exist."""
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert choose(None, None) == TargetVersion(ASSUMED, "assumed")
+    assert choose(None, None) == TargetVersion(ASSUMED, "assumed", is_guess=True)
     with pytest.raises(MissingError):
         choose(None, None, str(tmp_path / "nginx"))

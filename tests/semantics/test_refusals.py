@@ -14,10 +14,13 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
+from nginxopt.facts import vendors
 from nginxopt.facts.declarations import PLACES, declarations
 from nginxopt.semantics import levels
 from nginxopt.semantics.refusals import Refusal, RefusalStage, refusals
+from nginxopt.text import encode
 from nginxopt.version import Version
+from tests.fuzz import refusals as mutants
 
 _TABLES = Path(__file__).parent / "refusals"
 _RELEASES = ("1.22.1", "1.31.3")
@@ -54,12 +57,15 @@ def said(text: str, release: str, *, is_all: bool = True) -> list[str]:
 
 
 def test_every_message_is_found() -> None:
-    """With nginx's words; and the twin, which differs in what is wrong, is accepted."""
+    """First, with nginx's words and its line; and the twin, which differs in what is wrong, is accepted."""
     wrong = {}
-    for name, release, message, _, example, twin in rows("refused"):
-        found, accepted = said(text_of(example), release), said(text_of(twin), release) if twin else []
-        if accepted or (not any(message in each for each in found) and name not in _NOT_SAID):
-            wrong[name] = message, found, accepted
+    for name, release, message, line, example, twin in rows("refused"):
+        found = mutants.said(encode(text_of(example)), Version.parse(release))
+        accepted = said(text_of(twin), release) if twin else []
+        place = 0 if not line or f":{line} " in message else int(line)  # some name a line in their midst
+        is_same = bool(found) and message in found[0].message and found[0].line == place
+        if accepted or not (is_same or name in _NOT_SAID):
+            wrong[name] = message, line, found, accepted
     assert not wrong
 
 
@@ -73,19 +79,20 @@ def test_what_is_not_found_is_stated_once() -> None:
 
 @pytest.mark.parametrize("release", _RELEASES)
 def test_each_directive_by_each_mistake(release: str) -> None:
-    """A wrong place, too few and too many arguments, a bad value, the same directive twice: each is refused.
+    """A wrong place, too few and too many arguments, a bad value, the same directive twice: that is said first.
 
     Where the build lacks the module, nginx says something else first.
     """
     wrong = {}
     for name, kind, example, *messages in rows("by_directive"):
         message = dict(zip(_RELEASES, messages, strict=True))[release]
-        found = said(text_of(example), release) if message else []
+        told = mutants.said(encode(text_of(example)), Version.parse(release)) if message else []
+        found = [each.message for each in told]
         if message == "accepted":
             wrong.update({(name, kind): found} if found else {})
         elif message and not found:
             wrong[name, kind] = [message]
-        elif message and message not in found and "unknown directive" not in str([message, *found]):
+        elif message and message != found[0] and "unknown directive" not in str([message, *found]):
             wrong[name, kind] = [message, *found]
     assert not wrong
 
@@ -151,7 +158,11 @@ def test_a_refusal_has_the_word_that_is_wrong() -> None:
         "events {} http { server { include missing.conf; listen 443 ssl; } }",
         "server { listen 443 ssl; proxy_buffers 2 4k; }",
         "load_module x.so; events {} http { server { return 200 $of_a_module; } }",
-        "events {} http { more_headers on; server { return 200 $of_a_module; } }",
+        "events {} http { more_set_headers 'a: b'; frobnicate on; server { return 200 $of_a_module; } }",
+        "load_module x.so; events {} http { frobnicate on; }",
+        "events {} http { include gone.conf; frobnicate on; }",
+        "server { frobnicate on; }",
+        "events {} http { mruby_init a; server { mruby_set $a b; } }",
         "events {} http { server { listen %ip%:80; send_timeout ${TIME}; keepalive_timeout @TIMEOUT@; } }",
         "events {} http { map $uri $a { proxy_pass 404; error_page 1; } }",
     ],
@@ -159,3 +170,67 @@ def test_a_refusal_has_the_word_that_is_wrong() -> None:
 def test_what_may_stand_elsewhere_is_not_refused(text: str) -> None:
     """Around a fragment, in a file that was not read, in a module, or in the place of a placeholder."""
     assert not [refusal.message for refusal in _found(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "events {}\nhttp {\n sendfil on;\n server { send_timeout 1y;\n",
+            ["3 unknown directive", '4 "send_timeout"', "5 unexpected end of file"],
+        ),
+        (
+            "worker_processes 1;\nevents\n  worker_connections 9;\n}\nhttp {}\n",
+            ['3 directive "events" has no', '4 unexpected "}"'],
+        ),
+        ("events {\nhttp {\n}\n", ['2 "http" directive is not', "4 unexpected end of file"]),
+        ("events {}\nhttp {\n upstream u {\n", ["4 unexpected end of file"]),
+    ],
+)
+def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]) -> None:
+    """nginx acts on each directive as it reads it; what it says at the end of a block, it does not say before."""
+    told = [f"{each.line} {each.message}" for each in mutants.said(text.encode(), Version(1, 22, 1))]
+    assert [each.startswith(start) for each, start in zip(told, found, strict=True)] == [True] * len(found)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ("sendfile on;\nsendfile maybe;", '"sendfile" directive is duplicate'),
+        ("server { fastcgi_split_path_info ^(.+)$; }", 'pattern "^(.+)$" must have 2 captures'),
+        ("server { location / { grpc_pass grpc://backend; } }", 'no port in upstream "backend"'),
+        ("charset_map a b { c { } }", 'unexpected "{"'),
+        ("server { valid_referers a b;\nvalid_referers server_names B; }", 'conflicting parameter "b"'),
+        ('ssl_certificate cert.pem; ssl_certificate_key "${uri";', None),
+        ("server { error_page 404 /a $; }", "invalid variable name"),
+        ("sendfile on $;", 'invalid number of arguments in "sendfile" directive'),
+        ("map $uri $a { b c $; }", "invalid number of the map parameters"),
+        ("limit_req zone=;", 'zero size shared memory zone ""'),
+        ("proxy_cache weight=2;", 'zero size shared memory zone "weight=2"'),
+        ("open_log_file_cache off 1m;", 'invalid "open_log_file_cache" parameter "1m"'),
+        ("charset_map a utf-8 {}\ncharset_map b utf-8 {}\ncharset_map b utf-8 {}", None),
+        ("server { fastcgi_split_path_info ^(?:a)[(](b)\\((c)$; }", None),
+    ],
+)
+def test_what_mutants_showed(inside: str, message: str | None) -> None:
+    """As nginx says it, on both versions."""
+    for release in _RELEASES:
+        told = mutants.said(f"events {{}}\nhttp {{\n{inside}\n}}\n".encode(), Version.parse(release))
+        found = [each.message for each in told]
+        assert found[:1] == ([message] if message else [])
+
+
+def test_sockets_that_listen_take_connections() -> None:
+    """nginx counts them after the file: an address shares the socket of all addresses of its port."""
+    text = "events { worker_connections 2; }\nhttp { server { listen 80; listen 127.0.0.1:80; listen 81; } }\n"
+    assert said(text, "1.22.1") == ["2 worker_connections are not enough for 2 listening sockets"]
+    assert said(text.replace("connections 2", "connections 3"), "1.22.1") == []
+
+
+def test_a_name_that_no_table_has_is_unknown_to_a_plain_build() -> None:
+    """The configuration was read as a whole, and nothing in it shows a module."""
+    text = "events {} http { frobnicate on; map $uri $a { frobnicate on; } server { return 200 $of_a_module; } }"
+    assert [refusal.message for refusal in _found(text)] == ['unknown directive "frobnicate"']
+    release = vendors.target("plus-R34")
+    config = load_text(text.encode(), "nginx.conf")
+    assert not list(refusals(levels(config, release), release))

@@ -40,7 +40,8 @@ def render(report: LintReport) -> Iterator[str]:
         yield "\n</details>\n"
     for note in report.notes:
         yield f"\n{_note(note, report)}\n"
-    yield f"\nFor nginx {report.target.version} ({report.target.origin}).\n"
+    guess = "a guess: " if report.target.is_guess else ""
+    yield f"\nFor nginx {report.target.version} ({guess}{report.target.origin}).\n"
 
 
 def _headline(report: LintReport) -> str:

@@ -31,6 +31,21 @@ def notes(checked: Checked) -> Iterator[Note]:
     yield from _unknown(checked)
     yield from _refused(checked)
     yield from _templates(checked)
+    yield from _guessed(checked)
+
+
+def _guessed(checked: Checked) -> Iterator[Note]:
+    """Yield a note for the findings that depend on the release, which nobody states."""
+    if checked.guessed:
+        first = checked.guessed[0]
+        messages = {diagnostic.message: None for diagnostic in checked.guessed}
+        more = f" and {count(len(checked.guessed) - 1, 'more place')}" if len(checked.guessed) > 1 else ""
+        yield Note(
+            f"which nginx runs this is not stated, and it depends on that whether it starts "
+            f"({next(iter(messages))}{more}): --target-version says it",
+            first.finding.source,
+            first.finding.span,
+        )
 
 
 def of_inputs(inputs: Inputs) -> Iterator[Note]:

@@ -134,7 +134,8 @@ def _counts(report: LintReport, style: Style) -> Iterator[str]:
         yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
     files, rules = report.failures()
     missed = (f", {files:,} not checked" if files else "") + (f", {count(rules, 'rule')} failed" if rules else "")
-    for_target = f"(for nginx {report.target.version}, {report.target.origin})"
+    guess = "a guess: " if report.target.is_guess else ""
+    for_target = f"(for nginx {report.target.version}, {guess}{report.target.origin})"
     total = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
     if report.places() > len(report.diagnostics):
         total += f" at {report.places():,} places"

@@ -14,6 +14,7 @@ Files, host names, certificates and the options of the build are not checked.
 """
 
 from nginxopt.semantics.refusals.patterns import refused_patterns
-from nginxopt.semantics.refusals.walk import Refusal, RefusalStage, refusals
+from nginxopt.semantics.refusals.unfinished import before
+from nginxopt.semantics.refusals.walk import Refusal, RefusalStage, first, refusals
 
-__all__ = ["Refusal", "RefusalStage", "refusals", "refused_patterns"]
+__all__ = ["Refusal", "RefusalStage", "before", "first", "refusals", "refused_patterns"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics.refusals.logs import cache_of_files
+from nginxopt.semantics.refusals.patterns import pattern_error
 from nginxopt.semantics.refusals.reading import Setter, Stated, register
 from nginxopt.semantics.refusals.urls import parse_url
 from nginxopt.semantics.values import number, seconds, size
+from nginxopt.text import encode
 from nginxopt.version import Version
 
 SETTERS: dict[str, Setter] = {}
@@ -87,9 +90,12 @@ def _stream_pass(stated: Stated) -> Iterator[str]:
     if "$" in address:
         return
     url = parse_url(address)
-    error = url.error or ("no port" if url.port is None else None)
-    if error is not None:
-        yield f'{error} in "{address}" of the "pass" directive'
+    if url.error is not None:
+        yield f'{url.error} in "{address}" of the "pass" directive'
+    elif not url.is_numeric:
+        yield stated.says("has no addresses")
+    elif url.port is None:
+        yield stated.says("has no port")
 
 
 @register(SETTERS, "ngx_http_proxy_store", "ngx_http_fastcgi_store", "ngx_http_scgi_store", "ngx_http_uwsgi_store")
@@ -194,3 +200,18 @@ def _rate(stated: Stated) -> Iterator[str]:
 
 
 _EMPTY_STORE = Version(1, 23, 0)
+
+
+@register(SETTERS, "ngx_http_fastcgi_split_path_info")
+def _split_path_info(stated: Stated) -> Iterator[str]:
+    pattern = str(stated.args[0])
+    if groups(pattern) not in (2, None):
+        yield f'pattern "{pattern}" must have 2 captures'
+
+
+def groups(pattern: str) -> int | None:
+    """Return the number of groups of a pattern that capture; None if that takes more than counting."""
+    if re.search(r"\\[QE]|\(\?[|#(^a-z-]*[x|#(]|\(\*|\[\^?\]|\[:", pattern) or pattern_error(encode(pattern)):
+        return None
+    bare = re.sub(r"\\.|\[\^?(?:\\.|[^\]\\])*\]", "", pattern, flags=re.DOTALL)
+    return len(re.findall(r"\((?!\?)|\(\?P?<(?![=!])|\(\?'", bare))

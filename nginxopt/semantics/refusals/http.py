@@ -9,7 +9,7 @@ from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics.addresses import packed_inet6, quad
 from nginxopt.semantics.refusals.logs import cache_of_files
-from nginxopt.semantics.refusals.reading import Setter, Stated, register
+from nginxopt.semantics.refusals.reading import Setter, Stated, before, register
 from nginxopt.semantics.values import is_url, milliseconds, number, seconds, size
 
 SETTERS: dict[str, Setter] = {}
@@ -181,6 +181,13 @@ def _if(stated: Stated) -> Iterator[str]:
         yield f'invalid condition "{first}"'
 
 
+def is_empty_condition(directive: Directive) -> bool:
+    """Return whether a directive is an `if` with parentheses and nothing in them."""
+    start = directive.span.start + len(directive.name)
+    text = directive.source.data[start : directive.block.span.start] if directive.block else b""
+    return directive.name == "if" and text.split() in ([b"()"], [b"(", b")"])
+
+
 def _is_bare(condition: Directive) -> bool:
     """Return whether a condition does not begin with a parenthesis."""
     start = condition.span.start + len(condition.name)
@@ -235,7 +242,7 @@ def _expires(stated: Stated) -> Iterator[str]:
 
 @register(SETTERS, "ngx_http_valid_referers")
 def _valid_referers(stated: Stated) -> Iterator[str]:
-    seen: set[str] = set()
+    seen = {word.partition("/")[0].lower() for other in before(stated) for word in other.args}
     for word in stated.args:
         if not word:
             yield 'invalid referer ""'
@@ -281,12 +288,8 @@ def _modern_browser(stated: Stated) -> Iterator[str]:
 
 @register(SETTERS, "ngx_http_mirror")
 def _mirror(stated: Stated) -> Iterator[str]:
-    before = []
-    for other in stated.level.own("mirror"):
-        if other is stated.directive:
-            break
-        before.append(other)
-    if before and ("off" in stated.args or any("off" in other.args for other in before)):
+    earlier = list(before(stated))
+    if earlier and ("off" in stated.args or any("off" in other.args for other in earlier)):
         yield stated.says("is duplicate")
 
 
@@ -347,11 +350,11 @@ def _geoip_proxy(stated: Stated) -> Iterator[str]:
 @register(SETTERS, "ngx_http_charset_map_block")
 def _charset_map(stated: Stated) -> Iterator[str]:
     first, second = (word.lower() for word in stated.args)
-    charsets = stated.reading.charsets
+    charsets = stated.reading.charsets  # nginx compares with the first only
     if first == second:
         yield f'"charset_map" between the same charsets "{stated.args[0]}" and "{stated.args[1]}"'
     elif first == "utf-8":
         yield '"charset_map" with "utf-8" charset should be given in the second column'
-    elif (first, second) in charsets or (second, first) in charsets:
+    elif charsets in ((first, second), (second, first)):
         yield f'duplicate "charset_map" between "{stated.args[0]}" and "{stated.args[1]}"'
-    charsets.add((first, second))
+    stated.reading.charsets = charsets or (first, second)

@@ -94,10 +94,11 @@ def _open_log_file_cache(stated: Stated) -> Iterator[str]:
 
 def cache_of_files(stated: Stated, names: tuple[str, ...], *, article: str, least: int) -> Iterator[str]:
     """Yield what nginx refuses of `max=N inactive=TIME ...`. `least` is the smallest `max` it reads."""
-    most = None
+    most, is_off = None, False
     for word in stated.args:
         if word == "off":
-            return
+            is_off = True
+            continue
         known = parameter(word, names)
         value = None
         if known is not None:
@@ -108,7 +109,7 @@ def cache_of_files(stated: Stated, names: tuple[str, ...], *, article: str, leas
             return
         if known[0] == "max":
             most = value
-    if not most:
+    if not most and not is_off:
         yield f'"{stated.name}" must have {article}"max" parameter'
 
 

@@ -51,7 +51,7 @@ def _worker_cpu_affinity(stated: Stated) -> Iterator[str]:
         if len(mask) > _MOST_PROCESSORS:
             yield f'"worker_cpu_affinity" supports up to {_MOST_PROCESSORS} CPUs only'
             return
-        wrong = next((letter for letter in mask if letter not in "01 "), None)
+        wrong = next((letter for letter in reversed(mask) if letter not in "01 "), None)
         if wrong is not None:
             yield f'invalid character "{wrong}" in "worker_cpu_affinity"'
             return

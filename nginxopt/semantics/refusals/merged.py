@@ -14,7 +14,7 @@ from nginxopt.semantics import locations
 from nginxopt.semantics.addresses import PORT, Address
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level, Setting
-from nginxopt.semantics.listens import addresses
+from nginxopt.semantics.listens import addresses, endpoints, read_listens, sockets
 from nginxopt.semantics.refusals.http import is_name_or_wildcard
 from nginxopt.semantics.refusals.reading import PAGE, ReadState
 from nginxopt.semantics.refusals.urls import parse_url
@@ -23,6 +23,10 @@ from nginxopt.version import Version
 
 Found = Iterator[tuple[Directive, str]]
 
+NO_SERVERS = "no servers are inside upstream"
+"""What nginx says at the end of an upstream."""
+
+_DEFAULT_CONNECTIONS = 512
 _BUFFERED = ("proxy", "fastcgi", "scgi", "uwsgi")
 _SIZES = ("buffer_size", "buffers", "busy_buffers_size", "temp_file_write_size", "max_temp_file_size")
 _COMPARED = 'the maximum of the value of "{0}_buffer_size" and one of the "{0}_buffers"'
@@ -55,6 +59,7 @@ def of_file(root: Level, reading: ReadState) -> Found:
     """Yield zones without a size and thread pools that nothing declares, which nginx refuses after the file."""
     if not reading.is_whole:
         return
+    yield from _of_connections(root, reading)
     zones = {name for name, zone in reading.zones.items() if not zone.size}
     pools = {name for name, declared in reading.pools.items() if declared is None and name != "default"}
     if not zones and not pools:
@@ -62,13 +67,40 @@ def of_file(root: Level, reading: ReadState) -> Found:
     for level in root.walk():
         for directive in level.directives if level.kind not in ROWS else ():
             for word in directive.args:
-                name = word.rpartition("=")[2]
-                if name in zones and _uses_zone(directive, word):
-                    zones.discard(name)
-                    yield directive, f'zero size shared memory zone "{name}"'
+                zone = word.removeprefix("zone=") if directive.name == "limit_req" else str(word)
+                name = word.removeprefix("threads=")
+                if zone in zones and _uses_zone(directive, word):
+                    zones.discard(zone)
+                    yield directive, f'zero size shared memory zone "{zone}"'
                 elif word.startswith("threads=") and name in pools:
                     pools.discard(name)
                     yield directive, f'unknown thread pool "{name}"'
+
+
+def _of_connections(root: Level, reading: ReadState) -> Found:
+    """Yield fewer connections than sockets that listen (`ngx_event_init_conf`)."""
+    events = next((level for level in root.levels if level.kind == "events"), None)
+    stated = next(iter(events.own("worker_connections") if events is not None else ()), None)
+    if events is None or events.opener is None:
+        return
+    count = number(stated.args[0]) if stated is not None and len(stated.args) == 1 else _DEFAULT_CONNECTIONS
+    if count is None or (stated is None and not reading.listens):
+        return
+    listening = _sockets(root, reading)
+    if count < listening + 1:
+        yield stated or events.opener, f"{count} worker_connections are not enough for {listening} listening sockets"
+
+
+def _sockets(root: Level, reading: ReadState) -> int:
+    """Return the number of sockets that listen."""
+    count = 0
+    for outer in root.levels:
+        servers = [level for level in outer.levels if level.kind == "server"]
+        if outer.kind == "http":
+            count += len(sockets(endpoints(read_listens(servers)).values()))
+        elif outer.kind in ("stream", "mail"):
+            count += len({address for server in servers for address in _addresses(server, reading)})
+    return count
 
 
 def _uses_zone(directive: Directive, word: str) -> bool:
@@ -94,7 +126,7 @@ def _of_upstreams(outer: Level, reading: ReadState) -> Found:
         if not servers and level.own("zone") and not reading.is_of_nginx:
             continue  # NGINX Plus adds servers later
         if not servers:
-            yield level.opener, "no servers are inside upstream"
+            yield level.opener, NO_SERVERS
         elif all("backup" in server.args for server in servers):
             yield level.opener, f'no servers in upstream "{name}"'
         elif any("resolve" in server.args for server in servers):
@@ -143,7 +175,7 @@ def _of_ports(outer: Level, names: set[str]) -> Found:
 
 
 _PASSES = group("pass") | {"tunnel_pass"}
-_WITHOUT_PORT = group("pass") - {"proxy_pass", "grpc_pass"}
+_WITHOUT_PORT = group("pass") - {"proxy_pass"}
 """Passes that have no default port."""
 
 
@@ -363,7 +395,7 @@ def _of_mail_tls(server: Level) -> Found:
     certificates, keys = server.setting("ssl_certificate"), server.setting("ssl_certificate_key")
     starttls = server.setting("starttls")
     if _listens_with(server, "ssl"):
-        mode, at = "listen ... ssl", server.opener
+        mode, at = "listen ... ssl", _tls_listen(server)
     elif starttls.directive is not None and starttls.value in ("on", "only"):
         mode, at = "starttls", starttls.directive
     else:
@@ -374,8 +406,14 @@ def _of_mail_tls(server: Level) -> Found:
         yield at, f'no "ssl_certificate_key" is defined for the "{mode}" directive'
     elif len(keys.directives) < len(certificates.directives) and keys.known:
         last = certificates.directives[-1]
-        message = f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}" and the "{mode}" directive'
-        yield last, message
+        yield at, f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}" and the "{mode}" directive'
+
+
+def _tls_listen(server: Level) -> Directive:
+    """Return the last `listen` of a server that has TLS, or the server."""
+    listens = [listen for listen in server.own("listen") if "ssl" in listen.args]
+    assert server.opener is not None
+    return listens[-1] if listens else server.opener
 
 
 def _is_known_port(server: Level) -> bool:
@@ -405,7 +443,12 @@ def _of_certificates(server: Level, reading: ReadState) -> Found:
     if len(keys.directives) < len(certificates.directives):
         last = certificates.directives[-1]
         if not is_mail and last.args:
-            yield last, f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}"'
+            message = f'no "ssl_certificate_key" is defined for certificate "{last.args[0]}"'
+            ssl = server.setting("ssl") if reading.target < _SSL_GONE else None
+            if ssl is not None and ssl.directive is not None and _is_on(ssl):
+                yield ssl.directive, f'{message} and the "ssl" directive'
+            else:
+                yield last, message
         return
     if verify.directive and verify.value in ("on", "optional"):
         client, trusted = server.setting("ssl_client_certificate"), server.setting("ssl_trusted_certificate")
@@ -466,7 +509,8 @@ def _of_default_servers(outer: Level, servers: list[Level], reading: ReadState) 
         for server, message in _without_certificate(default[address], sharing[address], name):
             if server not in said and server.opener is not None:
                 said.add(server)
-                yield server.opener, message
+                is_at_listen = outer.kind == "stream" and reading.target < _VIRTUAL_STREAM
+                yield _tls_listen(server) if is_at_listen else server.opener, message
 
 
 def _without_certificate(default: Level, sharing: list[Level], name: str) -> Iterator[tuple[Level, str]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Directive, Token
 from nginxopt.records import record
 from nginxopt.semantics import locations
@@ -43,7 +44,32 @@ def refused_patterns(outer: Level) -> Iterator[RefusedPattern]:
 
 def pattern_error(pattern: bytes) -> str | None:
     """Return the error for a pattern that no version of PCRE compiles, with a byte offset; None if one may."""
-    return _native.pattern_error(pattern)
+    return _native.pattern_error(pattern) or _unfinished(pattern)
+
+
+_ESCAPED = lazy.pattern(rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)", re.DOTALL)
+"""What has no groups: escapes, classes, comments."""
+_WRONG_GROUP = lazy.pattern(
+    rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$)|\(\?(?:P?<[^=!\w]|[^a-zA-Z0-9:=!<>'|&#()*^+-])"
+)
+_NAME = lazy.pattern(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
+
+
+def _unfinished(pattern: bytes) -> str | None:
+    """Return the error for a group that does not end or begin as any may, or whose name another one has."""
+    if b"(?" not in pattern:
+        return None
+    bare = _ESCAPED.sub(lambda match: b"." * len(match[0]), pattern)
+    wrong = _WRONG_GROUP.search(bare)
+    if wrong is not None:
+        what = "missing closing parenthesis" if wrong["at"] is not None else "unrecognized character after (? or (?-"
+        return f"{what} at byte {min(wrong.end(), len(pattern))}"
+    seen: set[bytes] = set()
+    for match in _NAME.finditer(bare):
+        if match["name"] in seen and b"(?J" not in bare and b"(?|" not in bare:
+            return f"two named subpatterns have the same name at byte {match.end()}"
+        seen.add(match["name"])
+    return None
 
 
 def _said(error: str, pattern: str) -> str:
@@ -95,6 +121,6 @@ def _of_rewriting(args: Sequence[Token]) -> _Taken:
 _TAKING: Mapping[str, Callable[[Sequence[Token]], _Taken]] = {
     **dict.fromkeys(("rewrite", "fastcgi_split_path_info"), _of_first),
     **dict.fromkeys(("server_name", "valid_referers"), _of_names),
-    **dict.fromkeys(("proxy_redirect", "proxy_cookie_path", "proxy_cookie_domain"), _of_rewriting),
+    **dict.fromkeys(("proxy_redirect", *map("proxy_cookie_{}".format, ("path", "domain", "flags"))), _of_rewriting),
     "if": _of_if,
 }

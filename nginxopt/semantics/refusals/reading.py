@@ -45,11 +45,12 @@ class ReadState:
         is_part: Whether it is a fragment that is taken as given, so that what is around it may set anything.
         zones: The zones of shared memory by name (`ngx_shared_memory_add`).
         formats: The log formats of each protocol, in lower case where nginx compares them so.
-        paths: The levels of the directories that nginx makes, by path (`ngx_add_path`).
+        paths: The levels, places and managers of the directories that nginx makes, by path (`ngx_add_path`).
         buffers: The parameters of buffered logs by path.
         pools: The thread pools, and those that were only named, by name.
-        charsets: The pairs of `charset_map`.
+        charsets: The pair of the first `charset_map`.
         listens: The addresses of each protocol.
+        is_plain: Whether nothing shows a build with more than nginx, so that a name that no table has is unknown.
         is_late: Whether a block was read after which nginx loads no more modules.
     """
 
@@ -59,12 +60,13 @@ class ReadState:
     is_part: bool
     zones: dict[str, Zone] = field(default_factory=dict)
     formats: dict[str, set[str]] = field(default_factory=dict)
-    paths: dict[str, tuple[str, str]] = field(default_factory=dict)
+    paths: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     buffers: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     pools: dict[str, Directive | None] = field(default_factory=dict)
-    charsets: set[tuple[str, str]] = field(default_factory=set)
+    charsets: tuple[str, str] | None = None
     listens: dict[tuple[str, Address], Listened] = field(default_factory=dict)
     is_late: bool = False
+    is_plain: bool = False
 
     def add_zone(self, name: str, size: int, module: str) -> Iterator[str]:
         """Declare or use a zone, and yield what `ngx_shared_memory_add` refuses. A size of 0 stands for any."""
@@ -128,6 +130,14 @@ def register(setters: dict[str, Setter], *names: str) -> Callable[[Setter], Sett
         return function
 
     return enter
+
+
+def before(stated: Stated) -> Iterator[Directive]:
+    """Yield the directives of the same name before one in its level."""
+    for other in stated.level.own(stated.name):
+        if other is stated.directive:
+            return
+        yield other
 
 
 def parameter(word: str, names: Mapping[str, object] | tuple[str, ...]) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ from nginxopt.version import Version
 SETTERS: dict[str, Setter] = {}
 _ACCESS = {"user", "group", "all"}
 _MOST_LEVELS = 3  # NGX_MAX_PATH_LEVEL
+_MOST_LETTERS = 10  # of the levels of a path
 
 
 @register(SETTERS, "ngx_conf_set_num_slot")
@@ -54,6 +55,12 @@ def _buffers(stated: Stated) -> Iterator[str]:
         yield stated.says("invalid value")
 
 
+@register(SETTERS, "ngx_http_ssl_enable", "ngx_mail_ssl_enable")
+def _flag(stated: Stated) -> Iterator[str]:
+    if stated.args[0].lower() not in ("on", "off"):
+        yield f'invalid value "{stated.args[0]}" in "{stated.name}" directive, it must be "on" or "off"'
+
+
 @register(SETTERS, "ngx_conf_set_enum_slot")
 def _enum(stated: Stated) -> Iterator[str]:
     if stated.args[0].lower() not in stated.declaration.values.lower().split("|"):
@@ -71,18 +78,20 @@ def _bits(stated: Stated) -> Iterator[str]:
 @register(SETTERS, "ngx_conf_set_path_slot")
 def _path(stated: Stated) -> Iterator[str]:
     levels = [number(word) for word in stated.args[1:]]
-    if any(not level for level in levels):
+    if any(not level for level in levels) or sum(level or 0 for level in levels) > _MOST_LETTERS:
         yield stated.says("invalid value")
-        return
-    yield from add_path(stated, str(stated.args[0]), tuple(map(str, levels)))
+    else:
+        yield from add_path(stated, str(stated.args[0]), tuple(map(str, levels)))
 
 
-def add_path(stated: Stated, path: str, levels: tuple[str, ...]) -> Iterator[str]:
-    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c)."""
+def add_path(stated: Stated, path: str, levels: tuple[str, ...], data: str = "") -> Iterator[str]:
+    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c); `data` names what manages it."""
     here = stated.directive.located("")[len(" in ") :]
     path = path.removesuffix("/")
-    earlier, place = stated.reading.paths.setdefault(path, (":".join(levels), here))
-    if earlier != ":".join(levels):
+    earlier, place, manager = stated.reading.paths.setdefault(path, (":".join(levels), here, data))
+    if manager != data:
+        yield f'the same path name "{path}" used in {place} and'
+    elif earlier != ":".join(levels):
         yield f'the same path name "{path}" in {place} has the different levels than'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from nginxopt import lazy
 from nginxopt.config import Directive
@@ -41,6 +41,17 @@ def _of_variable(word: str) -> Iterator[str]:
         yield 'invalid variable name "$"'
 
 
+_Rows = Callable[[Stated], Iterator[tuple[Directive, str]]]
+
+
+def with_blocks(stated: Stated, rows: _Rows) -> Iterator[tuple[Directive, str]]:
+    """Yield what nginx refuses of the rows of a block: those that open a block themselves, and what `rows` does."""
+    assert stated.block is not None
+    opening = {row for row in stated.block.directives if row.block is not None}
+    yield from ((row, 'unexpected "{"') for row in opening)
+    yield from ((row, message) for row, message in rows(stated) if row not in opening)
+
+
 def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
     """`ngx_http_map`"""
     assert stated.block is not None
@@ -48,9 +59,6 @@ def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
     seen: set[str] = set()
     for row in stated.block.directives:
         key, args = str(row.name), row.args
-        if row.block is not None:
-            yield row, 'unexpected "{"'
-            continue
         if not args and key == "hostnames":
             hostnames = True
             continue
@@ -195,7 +203,16 @@ def _is_utf8(text: str) -> bool:
     return len(decoded) >= 1
 
 
+def rows_of_types(stated: Stated) -> Iterator[tuple[Directive, str]]:
+    """`ngx_http_core_type`: any words are types."""
+    assert stated.block is not None
+    for row in stated.block.directives:
+        if row.name == "include" and len(row.args) != 1:
+            yield row, 'invalid number of arguments in "include" directive'
+
+
 BLOCKS = {
+    "ngx_http_core_types": rows_of_types,
     "ngx_http_map_block": rows_of_map,
     "ngx_stream_map_block": rows_of_map,
     "ngx_conf_split_clients_block": rows_of_split,

@@ -102,11 +102,16 @@ def _random(stated: Stated) -> Iterator[str]:
             return
 
 
+_TIMES = {"http": ("header", "last_byte"), "stream": ("connect", "first_byte", "last_byte")}
+
+
 @register(SETTERS, "ngx_http_upstream_least_time", "ngx_stream_upstream_least_time")
 def _least_time(stated: Stated) -> Iterator[str]:
-    if len(stated.args) > 1 and stated.args[1] != "inflight":
+    if len(stated.args) > 1 and stated.args[1] != "inflight":  # before the setter of nginx's core, which counts
         yield f'invalid parameter "{stated.args[1]}"'
-    elif stated.declaration.values and stated.args[0].lower() not in stated.declaration.values.lower().split("|"):
+    elif stated.level.own("least_time")[0] is not stated.directive:
+        yield stated.says("is duplicate")
+    elif stated.args[0].lower() not in _TIMES[stated.protocol]:
         yield f'invalid value "{stated.args[0]}"'
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.facts import group, having
 from nginxopt.facts.declarations import names
-from nginxopt.semantics import directives
+from nginxopt.facts.lexicon import distance
 from nginxopt.semantics.commands import place
-from nginxopt.semantics.directives import ROWS
+from nginxopt.semantics.directives import ROWS, is_misspelt
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.refusals.reading import ReadState
 from nginxopt.semantics.tables import MIXED_VALUES
@@ -32,13 +33,13 @@ Not `http2_push`, which nginx 1.25.1 and later ignore.
 """
 _PLAIN = ("~", "syslog:")
 """How arguments begin that have no variables: patterns, and the server of a log."""
-_FIRST = having("variables", "first")
+_FIRST = having("variables", "first") | {"pass"}
 _PER_REQUEST = having("variables", "passed")
 """Those whose variables nginx looks up only where a server inherits them."""
 _LATER = _PER_REQUEST | having("variables", "later")
 _NAMES = having("variables", "name")
 _TABLES = ("map", "split_clients", "geo")
-_TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format")
+_TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format") | {"sticky"}
 """The directives with variables in their first argument, in the others, as their argument; and all of them."""
 
 _IN_VALUE = lazy.pattern(r"\$(?:\{(?P<braced>\w+)\}|[1-9]|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
@@ -76,6 +77,14 @@ _PORTS = ("request_port", "is_request_port")
 _SINCE_PORTS = Version(1, 29, 3)
 
 
+_CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
+
+
+def is_merged(name: str) -> bool:
+    """Return whether nginx compiles the variables of a directive when it merges levels: only where a server has it."""
+    return name in _PER_REQUEST or name.endswith(_CERTIFICATES)
+
+
 def of_variables(outer: Level, reading: ReadState) -> Found:
     """Yield what nginx refuses of the variables of a block of http or stream."""
     seen: set[tuple[int, str]] = set()
@@ -98,7 +107,16 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
 def _is_of_nginx(name: str, kind: str, target: Version) -> bool:
     if name in _PORTS and target < _SINCE_PORTS:
         return False
-    return name in _KNOWN[kind] or (name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind])
+    return name in _KNOWN[kind] or (
+        name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind] and not _is_misspelt(name, kind)
+    )
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_misspelt(name: str, kind: str) -> bool:
+    """Return whether a name with the prefix of a module is most likely that of a variable of nginx, misspelt."""
+    likely = (known for known in _KNOWN[kind] if known.startswith(_OF_MODULES) and abs(len(known) - len(name)) <= 1)
+    return any(distance(name, known) == 1 for known in likely)
 
 
 def _redefined(http: Level, target: Version) -> Found:
@@ -133,7 +151,7 @@ def is_of_nginx(root: Level) -> bool:
         return False
     known = names() | {"include"}
     nginx = (level for level in root.walk() if place(level.kind, level.parent.kind if level.parent else ""))
-    return all(directives.is_misspelt(name) for level in nginx for name in level.names - known)
+    return all(is_misspelt(name) for level in nginx for name in level.names - known)
 
 
 def _defined(outer: Level) -> Iterator[str]:
@@ -175,7 +193,7 @@ def _uses(outer: Level, target: Version) -> _Use:
 
 def _is_looked_up(directive: Directive, level: Level) -> bool:
     """Return whether nginx looks up the variables of a directive: those of headers only where a server has them."""
-    if level.kind != "http" or directive.name not in _PER_REQUEST:
+    if level.kind != "http" or not is_merged(str(directive.name)):
         return True
     merged = (inner for server in level.levels if server.kind == "server" for inner in server.walk())
     return any(
@@ -196,7 +214,9 @@ def _in_row(row: Directive, target: Version) -> _Use:
 def _of(directive: Directive) -> _Use:
     """Yield the variables of a directive."""
     name, args = str(directive.name), directive.args
-    if name in _ALL:
+    if name == "access_log":
+        yield from _in(directive, [*args[:1], *(word for word in args[1:] if word.startswith("if="))])
+    elif name in _ALL:
         yield from _in(directive, [word for word in args if not word.startswith(_PLAIN)])
         if name == "memcached_pass":
             yield directive, "memcached_key", True
@@ -210,6 +230,11 @@ def _of(directive: Directive) -> _Use:
         yield from _in(directive, args[1:], _IN_FORMAT)
     elif name == "if":
         yield from _in_condition(directive, args)
+    elif name == "sticky":
+        for word in args:
+            _, equals, value = word.partition("=")
+            if equals or args[0] == "route":
+                yield from _in(directive, [value if equals else word], _IN_FORMAT)
     elif (name in _NAMES or len(args) > 1) and args[:1] and args[0].startswith("$"):  # `geo $address $variable` as well
         is_named = len(args[0]) > 1
         yield directive, args[0][1:].lower() if is_named else 'invalid variable name "$"', is_named

@@ -7,8 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 
 from nginxopt import lazy
-from nginxopt.config import Directive
-from nginxopt.semantics.refusals.reading import PAGE, Setter, Stated, parameter, register
+from nginxopt.semantics.refusals.reading import PAGE, Setter, Stated, before, parameter, register
 from nginxopt.semantics.refusals.slots import add_path
 from nginxopt.semantics.values import milliseconds, number, seconds, size
 
@@ -98,7 +97,7 @@ def _bound(stated: Stated, key: str, name: str, words: Sequence[str]) -> Iterato
 
 @register(SETTERS, "ngx_http_limit_req")
 def _limit_req(stated: Stated) -> Iterator[str]:
-    name = ""
+    name: str | None = None
     for word in stated.args:
         known = parameter(word, ("zone", "burst", "delay"))
         if known is None and word != "nodelay":
@@ -112,9 +111,9 @@ def _limit_req(stated: Stated) -> Iterator[str]:
         elif known and not number(known[1]):
             yield f'invalid {known[0]} value "{word}"'
             return
-    if not name:
+    if name is None:
         yield '"limit_req" must have "zone" parameter'
-    elif any(f"zone={name}" in other.args for other in _before(stated)):
+    elif any(f"zone={name}" in other.args for other in before(stated)):
         yield stated.says("is duplicate")
 
 
@@ -125,20 +124,12 @@ def _limit_conn(stated: Stated) -> Iterator[str]:
         yield message
         return
     count = number(text)
-    if any(other.args[:1] == (name,) for other in _before(stated)):
+    if any(other.args[:1] == (name,) for other in before(stated)):
         yield stated.says("is duplicate")
     elif not count:
         yield f'invalid number of connections "{text}"'
     elif count > _MOST_CONNECTIONS:
         yield f"connection limit must be less {_MOST_CONNECTIONS + 1}"
-
-
-def _before(stated: Stated) -> Iterator[Directive]:
-    """Yield the directives of that name before this one in its level."""
-    for other in stated.level.own(stated.name):
-        if other is stated.directive:
-            return
-        yield other
 
 
 @register(SETTERS, "ngx_http_file_cache_set_slot")
@@ -176,7 +167,7 @@ def _cache_path(stated: Stated) -> Iterator[str]:
     if not name or not zone_size:
         yield f'"{stated.name}" must have "keys_zone" parameter'
         return
-    yield from add_path(stated, str(path), tuple(levels.split(":")) if levels else ())
+    yield from add_path(stated, str(path), tuple(levels.split(":")) if levels else (), stated.directive.located(""))
     for message in stated.reading.add_zone(name, zone_size, stated.module):
         yield message
         return

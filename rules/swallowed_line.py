@@ -1,0 +1,133 @@
+"""Line that belongs to the directive above, which has no semicolon
+
+Flags an argument that begins a line and is the name of a directive that may stand there, with a number of arguments
+that this directive takes, where nginx accepts the whole as one statement. Does not flag statements that nginx refuses,
+which other rules do, values in blocks such as `map`, quoted words, and lists over several lines whose words are no
+directives with fitting arguments.
+
+## Why it matters
+nginx reads up to the next `;`. The line has no effect of its own: below, nothing expires, and for each request
+nginx looks for files named `expires` and `=404` first. `nginx -t` says that all is well.
+
+## Bad
+```nginx location
+try_files $uri =404
+expires 1d;
+```
+```nginx server
+index index.html
+root /srv/www;
+```
+
+## Good
+```nginx location
+try_files $uri =404;
+expires 1d;
+```
+
+## Silent
+Lists over several lines:
+```nginx server
+server_name example.com
+            index.example.com
+            root;
+index index.html
+      index.htm;
+gzip_types
+    text/css
+    text/javascript;
+```
+```nginx http
+log_format main '$remote_addr'
+                "root"
+                '$status';
+```
+
+## Fix safety
+May change: responses.
+
+The line becomes a directive, and the one above loses these arguments: that is what the text looks like, but not what
+nginx does today.
+
+## When to ignore it
+If the word is meant: quote it.
+
+## References
+- `ngx_conf_read_token` in ngx_conf_file.c: a line end separates words as any blank does
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nginxopt.config import Change, Directive, Edit, Scope, Span, Token
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import commands, directives, refusals
+
+
+@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find arguments that begin a line and look like a directive."""
+    found = [*_candidates(model)]
+    refused = {each.directive for each in refusals.refusals(model.root, model.target)} if found else set()
+    for directive, at in found:
+        if directive not in refused:
+            yield _finding(directive, directive.args[at - 1], directive.args[at])
+
+
+def _candidates(model: Model) -> Iterator[tuple[Directive, int]]:
+    for directive, scope in model.config.walk():
+        if len(directive.args) < 2 or directive.block is not None or not _spans_lines(directive):
+            continue
+        if directive.name not in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
+            continue
+        at = _swallowed(model, directive, scope)
+        if at:
+            yield directive, at
+
+
+def _spans_lines(directive: Directive) -> bool:
+    return b"\n" in directive.source.data[directive.name.end : directive.args[-1].start]
+
+
+def _swallowed(model: Model, directive: Directive, scope: Scope) -> int:
+    """Return the number of the first argument that looks like a directive on a line of its own; 0 if none does."""
+    args = directive.args
+    for at, word in enumerate(args):
+        if at and word in directives.NAMES and not word.quoted and _begins_line(directive, word):
+            rest = args[at + 1 :]
+            if _may_stand(model, str(word), len(rest), scope) and not _begins_any(directive, rest):
+                return at
+    return 0
+
+
+def _begins_line(directive: Directive, word: Token) -> bool:
+    data = directive.source.data
+    return not data[data.rfind(b"\n", 0, word.start) + 1 : word.start].strip()
+
+
+def _begins_any(directive: Directive, words: Sequence[Token]) -> bool:
+    """Return whether one of the words begins a line: then it is a list, of which each line is a part."""
+    return any(_begins_line(directive, word) for word in words)
+
+
+def _may_stand(model: Model, name: str, count: int, scope: Scope) -> bool:
+    for outer in model.config.candidates or ((),):
+        here = commands.declared(commands.place_of(outer + scope.context), model.target)
+        declaration = here.declaration(name)
+        if declaration is not None and count and not declaration.has_block and declaration.takes(count):
+            return True
+    return False
+
+
+def _finding(directive: Directive, before: Token, word: Token) -> Finding:
+    return Finding(
+        directive.source,
+        word.span,
+        f'"{word}" is an argument of "{directive.name}" here, as the line above has no semicolon',
+        Fix(
+            "end the line above with a semicolon",
+            (Change(directive.source, Edit(Span(before.end, before.end), b";")),),
+            Safety.UNSAFE,
+        ),
+    )
