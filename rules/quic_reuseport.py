@@ -112,6 +112,7 @@ def check(model: Model) -> Iterator[Finding]:
             bpf.name.span,
             "after a reload, quic_bpf sends new connections to workers that accept none any more",
             help="leave quic_bpf off, or restart nginx instead of reloading it",
+            severity=Severity.INFO,
         )
     for endpoint in tls.endpoints(model):
         first = next((listen for listen in endpoint.listens if listen.has("quic")), None)

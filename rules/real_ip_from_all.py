@@ -104,7 +104,7 @@ def _finding(directive: Directive, *, is_first: bool) -> Finding:
         directive.source,
         directive.args[0].span,
         f"set_real_ip_from {directive.args[0]} lets every client state its address"
-        + (": nginx uses the first address of X-Forwarded-For, which the client writes" if is_first else ""),
+        + (": nginx takes the first in X-Forwarded-For" if is_first else ""),
         help="list only the addresses of the proxies in front of nginx",
         severity=Severity.WARNING if is_first else Severity.INFO,
     )

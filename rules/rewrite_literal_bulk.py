@@ -102,7 +102,7 @@ def _finding(model: Model, part: RulesOfFile, run: PlannedRun) -> Finding:
     saved = cost.saved(rules, run.cost.far)
     is_bound = run.native.is_partial
     counted = f"at least {moved:,}" if is_bound else f"{moved:,}"
-    costs = f"at least {cost.time(least)}" if is_bound else f"{cost.time(least)} to {cost.time(most)}"
+    costs = f"at least {cost.time(least)}" if is_bound else cost.between(least, most)
     about = "at least " if is_bound else ""
     return Finding(
         part.file.source,

@@ -261,7 +261,7 @@ def test_rules_lists_them(run: Any, own: Path) -> None:
     assert b"  acme-no-autoindex " in run("rules", "--rules").out
     assert "acme-no-autoindex" in {rule["id"] for rule in json.loads(run("rules", "--rules", "--format", "json").out)}
     assert b"| `acme-no-autoindex` |" in run("rules", "--rules", "--format", "markdown").out
-    assert b"acme" not in run("rules", "--isolated").out
+    assert b"acme-no" not in run("rules", "--isolated").out
     (own / "acme_broken.py").write_text("1 / 0\n")
     ran = run("rules", "--rules")
     assert (ran.status, b"acme-no-autoindex" in ran.out) == (7, True)

@@ -50,6 +50,15 @@ def time(instructions: float) -> str:
     return "1 millisecond" if milliseconds == 1 else f"{milliseconds:g} milliseconds"
 
 
+def between(least: float, most: float) -> str:
+    """Return how long instructions take that are between two numbers, such as `170 to 540 microseconds`."""
+    low, high = time(least), time(most)
+    number, _, unit = low.partition(" ")
+    if low == high:
+        return low
+    return f"{number} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"
+
+
 def severity(instructions: int) -> Severity:
     """Return the severity of a given number of additional instructions per request."""
     if instructions >= ERROR:

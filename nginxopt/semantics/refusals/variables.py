@@ -215,7 +215,8 @@ def _of(directive: Directive) -> _Use:
     """Yield the variables of a directive."""
     name, args = str(directive.name), directive.args
     if name == "access_log":
-        yield from _in(directive, [*args[:1], *(word for word in args[1:] if word.startswith("if="))])
+        file = [word for word in args[:1] if not word.startswith(_PLAIN)]
+        yield from _in(directive, [*file, *(word for word in args[1:] if word.startswith("if="))])
     elif name in _ALL:
         yield from _in(directive, [word for word in args if not word.startswith(_PLAIN)])
         if name == "memcached_pass":
