@@ -9,17 +9,17 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.config import includes
 from nginxopt.config.filesystem import STDIN, Disk, Files, Overlay
+from nginxopt.records import record
 
 _MOST_LINKS = 40
 """The number of links that Linux follows in one path (path_resolution(7))."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Entry:
     """A file or folder of a tree, without following a link.
 
@@ -55,7 +55,7 @@ class Entry:
         return stat.S_ISSOCK(self.mode)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Reached:
     """What is at a path.
 

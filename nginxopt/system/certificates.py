@@ -13,18 +13,19 @@ import re
 import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.errors import MissingError
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     import datetime
 
     from cryptography import x509
 
-_BLOCK = re.compile(rb"^-----BEGIN ([^\n]*?)-----[ \t\r]*\n(.*?)^-----END \1-----[^\n]*", re.DOTALL | re.MULTILINE)
+_BLOCK = lazy.pattern(rb"^-----BEGIN ([^\n]*?)-----[ \t\r]*\n(.*?)^-----END \1-----[^\n]*", re.DOTALL | re.MULTILINE)
 
 CERTIFICATES = (b"CERTIFICATE", b"X509 CERTIFICATE", b"TRUSTED CERTIFICATE")
 """The labels of a certificate (`check_pem` in OpenSSL's pem_lib.c)."""
@@ -33,7 +34,7 @@ _OTHER_TYPE = ("KEY_TYPE_MISMATCH", "NO_PRIVATE_KEY_ASSIGNED", "NO_CERTIFICATE_A
 _OTHER_KEY = ("KEY_VALUES_MISMATCH",)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Certificate:
     """A certificate.
 

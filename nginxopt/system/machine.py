@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 from nginxopt.config.rooted import Entry, Reached, Tree
+from nginxopt.records import record
 from nginxopt.system.certificates import Certificates
 
 _MOST = 4 * 1024 * 1024
@@ -34,7 +35,7 @@ Lookup = Callable[[Iterable[str]], Mapping[str, bool]]
 """Returns for each host name whether it has an address, without those of which nothing is known in time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Account:
     """A user as nginx takes it: its numbers, and all its groups (initgroups(3))."""
 
@@ -43,7 +44,7 @@ class Account:
     groups: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Accounts:
     """The users and groups of a machine. Each function returns None for a name that is not there.
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nginxopt import lazy
 from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.lint.queries.model import Model
+from nginxopt.records import record
 from nginxopt.semantics import PROTOCOLS, Level
 
-_SCHEME = re.compile(r"[a-z]+://", re.IGNORECASE)
+_SCHEME = lazy.pattern(r"[a-z]+://", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class HostName:
     """A host name that nginx looks up, and its message if there is no such host."""
 

@@ -14,16 +14,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.lint.hosted.places import Places, places
 from nginxopt.lint.queries.model import Model
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.config.rooted import Reached
 
 _SCHEMES = {"{PLAIN}": "in the clear", "{SHA}": "as SHA-1", "{SSHA}": "as SHA-1"}
-_DES = re.compile(r"[./0-9A-Za-z]{13}")
-_HASH = re.compile(r"[{$_]")
+_DES = lazy.pattern(r"[./0-9A-Za-z]{13}")
+_HASH = lazy.pattern(r"[{$_]")
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def _weak(stored: str) -> str:
     return "" if _HASH.match(stored) else "that is no hash: nobody can log in with it"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Unreachable:
     """What workers cannot reach.
 

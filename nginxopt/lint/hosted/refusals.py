@@ -9,7 +9,6 @@ import errno
 import os
 import posixpath
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.config.includes import is_pattern
@@ -17,6 +16,7 @@ from nginxopt.lint.hosted import names
 from nginxopt.lint.hosted.places import Places, places
 from nginxopt.lint.hosted.servers import INLINE, Examined, Pair, ReadFile, add, examine, examined, tls_servers
 from nginxopt.lint.queries.model import Model, once
+from nginxopt.records import record
 from nginxopt.semantics import Level
 from nginxopt.version import Version
 
@@ -35,7 +35,7 @@ _TICKET_KEYS = (48, 80)
 """The sizes of a file of `ssl_session_ticket_key` in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class HostRefusal:
     """What nginx refuses on a machine.
 
@@ -52,7 +52,7 @@ class HostRefusal:
     is_located: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Unread:
     """What this process may not look at, so that nothing is known of it; `what` names it and says why."""
 

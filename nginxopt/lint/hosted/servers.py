@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive, has_placeholder
 from nginxopt.lint.hosted.places import Places, places
 from nginxopt.lint.queries.model import Model, once
+from nginxopt.records import record
 from nginxopt.semantics import Level
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _OF_KEYS = ("engine:", "store:")
 """Before a key that OpenSSL has elsewhere, such as in a hardware module."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Pair:
     """A certificate and its key as a configuration names them.
 
@@ -39,7 +39,7 @@ class Pair:
     levels: list[Level]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ServedCertificate:
     """A certificate that servers present, as it was read.
 
@@ -113,7 +113,7 @@ def password_list(where: Places, directive: Directive | None) -> tuple[bytes, ..
     return tuple(filter(None, (line.removesuffix(b"\r") for line in lines))) or (b"",)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ReadFile:
     """A file of a certificate or key, which was read or not.
 
@@ -128,7 +128,7 @@ class ReadFile:
     error: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Examined:
     """A certificate and its key as they were read and judged by OpenSSL.
 
