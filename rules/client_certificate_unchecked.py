@@ -70,6 +70,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
+from nginxopt.facts import having
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.lint.queries import variables
 
@@ -79,7 +80,7 @@ _NAMES = (
     "ssl_client_serial", "ssl_client_fingerprint", "ssl_client_cert", "ssl_client_raw_cert", "ssl_client_escaped_cert",
 )  # fmt: skip
 _LOGS = ("log_format", "access_log")
-_PARAMS = ("fastcgi_param", "uwsgi_param", "scgi_param", "proxy_set_header", "grpc_set_header")
+_PARAMS = having("variables", "passed")
 
 
 @rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE)

@@ -51,10 +51,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
+from nginxopt.facts import having
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.lint.queries import inheritance
 
-_LISTS = ("add_header", "add_trailer", "proxy_set_header", "grpc_set_header")
+_LISTS = ("add_header", "add_trailer", *(name for name in sorted(having("variables", "passed")) if "header" in name))
 _OF_OTHERS = {
     "strict-transport-security", "content-security-policy", "content-security-policy-report-only", "x-frame-options",
     "x-content-type-options", "referrer-policy", "permissions-policy", "cross-origin-opener-policy",

@@ -222,7 +222,11 @@ LISTS = {
     "map-regex-bulk": b"events {}\nhttp {\n" + block(f"~^/some/page{n}/.*{n}$" for n in range(6_000)) + b"}\n",
     "if-chain-to-map": b"events {}\nhttp {\nserver {\nlisten 127.0.0.1:8080;\n" + CHAIN + b"}\n}\n",
 }
-EXACT = {"rewrite-literal-bulk": "replace 6,000 that take", "map-regex-bulk": "turns them", "if-chain-to-map": "200 ifs"}
+EXACT = {
+    "rewrite-literal-bulk": "replace 6,000 that take",
+    "map-regex-bulk": "turns them",
+    "if-chain-to-map": "200 ifs",
+}
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.config import Directive
+from nginxopt.facts import group
 from nginxopt.lint.hosted.places import Places, places
 from nginxopt.lint.queries.model import Model
 from nginxopt.records import record
@@ -122,8 +123,7 @@ def _named(model: Model, where: Places) -> Iterator[tuple[Directive, str, bool]]
         path = where.absolute(directive.args[0]) if directive.args else None
         if path is not None:
             yield directive, path, False
-    names = ("proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "server")
-    for directive, _ in model.everywhere(*names):
+    for directive, _ in model.everywhere(*sorted(group("pass")), "server"):
         if directive.args and directive.block is None:
             socket = re.match(r"(?:[a-z]+://)?unix:([^:]*)", directive.args[0])
             path = where.absolute(socket[1]) if socket else None

@@ -115,6 +115,9 @@ def _is_of_nginx(name: str, kind: str, target: Version) -> bool:
 @lru_cache(maxsize=1 << 10)
 def _is_misspelt(name: str, kind: str) -> bool:
     """Return whether a name with the prefix of a module is most likely that of a variable of nginx, misspelt."""
+    own = [prefix for prefix in _KNOWN[kind] if prefix.endswith("_")]
+    if name.startswith(tuple(own)):  # nginx takes any name behind it
+        return False
     likely = (known for known in _KNOWN[kind] if known.startswith(_OF_MODULES) and abs(len(known) - len(name)) <= 1)
     return any(distance(name, known) == 1 for known in likely)
 
