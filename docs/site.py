@@ -40,8 +40,8 @@ _API = {
 _SCHEMAS = "nginxopt/schemas"
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
-_EXAMPLE = re.compile(r"```nginx (\w+)(?: ([\d.]+))?$", re.MULTILINE)
-"""The opening of an example of a rule: the context it is for, and the version of nginx if it is not for all."""
+_EXAMPLE = re.compile(r"```nginx(?: ([a-z_]+))?(?: ([\d.]+))?$", re.MULTILINE)
+"""The opening of an example of a rule: its context if it is no whole file, and the version if it is not for all."""
 _PICTURES = (".svg", ".png")
 
 
@@ -111,8 +111,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def _titled(opening: re.Match[str]) -> str:
     """Return the opening of an example in the form of superfences, which know one word and a title."""
-    version = f", nginx {opening[2]}" if opening[2] else ""
-    return f'```{{ .nginx title="{opening[1]}{version}" }}'
+    title = ", ".join(part for part in (opening[1], opening[2] and f"nginx {opening[2]}") if part)
+    return f'```{{ .nginx title="{title}" }}' if title else opening[0]
 
 
 def _target(link: str, source: str, page: Page) -> str:

@@ -12,6 +12,7 @@ STARTS = {
     "nginxopt/system/process.py": "starts programs for the others",
     "nginxopt/system/nginx/binary.py": "nginx -t, -v and -V",
     "nginxopt/system/nginx/instance.py": "nginx",
+    "nginxopt/system/network.py": "a copy of itself, which makes a network",
     "nginxopt/system/exchange.py": "openssl",
     "nginxopt/system/host.py": "systemctl",
     "nginxopt/system/revision.py": "git",

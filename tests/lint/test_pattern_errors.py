@@ -1,0 +1,26 @@
+"""Patterns that some PCRE takes are not refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.lint import pattern_error
+
+_SOME = [
+    "a**",
+    "\\\\1x",
+    "(?<a>b)[(?]",
+    "\\\\Q(?\\\\E",
+    "(?#(?)a",
+    "(?J)(?<a>b)(?<a>c)",
+    "(?|(?<a>b)|(?<a>c))",
+    "(?i)a",
+    "(?i-s:a)",
+    "[[(?]",
+]
+
+
+@pytest.mark.parametrize("pattern", _SOME)
+def test_what_looks_like_it_is_not_refused(pattern: str) -> None:
+    """Some PCRE takes it."""
+    assert pattern_error(pattern.replace("\\\\", "\\").encode()) is None
