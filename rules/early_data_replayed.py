@@ -103,7 +103,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _may_know(pass_: Pass, told: set[Directive]) -> bool:
-    """Return whether an upstream is told of early data, or a condition around it asks for them."""
+    """Return whether the upstream gets a header with `$ssl_early_data`, or nginx tests that variable first."""
     settings = [pass_.setting(name) for name in ("set_header", "param")]
     level: Level | None = pass_.level
     is_asked = False

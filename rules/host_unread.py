@@ -53,4 +53,4 @@ from nginxopt.lint.hosted import unread
 def check(model: Model) -> Iterator[Finding]:
     """Find what could not be looked at."""
     for each in unread(model):
-        yield Finding(each.directive.source, each.word.span, f"not checked: {each.what}", help="check it as root")
+        yield Finding(each.directive.source, each.word.span, f"not checked: {each.what}", help=each.help)

@@ -34,7 +34,7 @@ Examples:
 
 \b
 Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 a file cannot be read,
-4 cryptography is missing (--host, --root).
+4 this system cannot be checked (--host).
 """
 
 
@@ -160,7 +160,7 @@ def _skipped(read: Inputs) -> Iterator[str]:
 
 
 def _note(unread: Unread) -> str:
-    message = f"note: {unread.what}, so it is not checked"
+    message = f"note: {unread.what}, so it is not checked" + (f" ({unread.help})" if unread.help else "")
     return _line(unread.directive.source, unread.word.span, message)
 
 

@@ -34,7 +34,7 @@ def files(root: str | None) -> Files:
 def of(configs: Iterable[Config], with_host: bool, root: str | None) -> Host | None:
     """Return the machine to check, with the limits of the nginx that runs with one of the configurations.
 
-    Raises `MissingError` if this system cannot be checked, or without `cryptography`.
+    Raises `MissingError` if this system cannot be checked.
     """
     if not with_host and root is None:
         return None

@@ -45,8 +45,9 @@ Examples:
 
 \b
 Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or changes (--diff), 2 usage error,
-3 unreadable input, or nginx -t refuses it before the fixes (--fix --nginx writes nothing), 4 nginx or
-cryptography (--host) is missing, 7 a rule of your own failed, 70 nginx -t refuses the fixes (nothing is written).
+3 unreadable input, or nginx -t refuses it before the fixes (--fix --nginx writes nothing), 4 nginx is missing
+or this system cannot be checked (--host), 7 a rule of your own failed, 70 nginx -t refuses the fixes (nothing
+is written).
 """
 
 

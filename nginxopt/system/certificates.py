@@ -8,6 +8,7 @@ memory, which no disk sees.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import ssl
@@ -59,6 +60,11 @@ class Certificate:
     is_authority: bool
     names_issuer: bool
     issuer: str
+
+
+def is_available() -> bool:
+    """Return whether `cryptography` is there, which the extra `host` installs. Without it no certificate is judged."""
+    return importlib.util.find_spec("cryptography") is not None
 
 
 class Certificates:

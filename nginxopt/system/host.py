@@ -6,7 +6,6 @@ be read is None, and rules ignore it. `host_at` returns one of which only the fi
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import os
 import re
@@ -116,28 +115,17 @@ def read_host(root: str = "/", pids: Sequence[str] = _PID_FILES, service: Callab
 
 
 def with_machine(host: Host, now: datetime) -> Host:
-    """Return this machine with its files, users and host names. Raises `MissingError` without `cryptography`."""
+    """Return this machine with its files, users and host names."""
     from nginxopt.system.machine import Machine
 
-    require_cryptography()
     return replace(host, machine=Machine.here(now, host.is_root))
 
 
 def host_at(root: str, now: datetime) -> Host:
-    """Return the machine whose `/` is the folder `root`: only what is in its files.
-
-    Raises `MissingError` without `cryptography`.
-    """
+    """Return the machine whose `/` is the folder `root`: only what is in its files."""
     from nginxopt.system.machine import Machine
 
-    require_cryptography()
     return Host(machine=Machine.at(root, now))
-
-
-def require_cryptography() -> None:
-    """Raise `MissingError` if certificates cannot be read."""
-    if importlib.util.find_spec("cryptography") is None:
-        raise MissingError("cryptography is not installed", hint="install it with pip install 'nginxopt[host]'")
 
 
 def _master(base: Path, pids: Sequence[str]) -> str | None:

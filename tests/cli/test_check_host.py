@@ -117,16 +117,20 @@ def test_options_that_contradict_each_other(run: Any, root: Path, command: str) 
         assert (ran.status, ran.err.splitlines()[0]) == (3, f"{name}: is not a directory")
 
 
-@pytest.mark.parametrize("option", [("--host",), ("--root", "rootfs")])
-def test_certificates_need_a_package(
-    run: Any, root: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...]
-) -> None:
-    """Without `cryptography` the machine is not half checked, but the extra is named."""
+def test_certificates_need_a_package(run: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `cryptography` all but certificates is checked, and one note says so and names the extra."""
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "cryptography" else find(name))
-    ran = run("check", str(root / "etc/nginx/nginx.conf"), *option)
-    assert ran.status == 4
-    assert "pip install 'nginxopt[host]'" in ran.err
+    ran = run("check", "rootfs/etc/nginx/nginx.conf", "--root", "rootfs")
+    assert (ran.status, sorted(ran.out.decode().splitlines())) == (1, _FOUND[:2])
+    assert "rootfs/etc/nginx/sites-available/shop:4:21: note: certificates need the package cryptography" in ran.err
+    assert ran.err.count("pip install 'nginxopt[host]'") == 1
+    ran = run("lint", "rootfs/etc/nginx/nginx.conf", "--root", "rootfs", "--isolated", "--format", "json")
+    found = [each for each in json.loads(ran.out)["diagnostics"] if each["rule"] == "host-unread"]
+    assert [each["help"] for each in found] == ["install it with pip install 'nginxopt[host]'"]
+    (root / "etc/ssl/shop.pem").unlink()
+    ran = run("check", "rootfs/etc/nginx/nginx.conf", "--root", "rootfs")
+    assert b'cannot load certificate "/etc/ssl/shop.pem": BIO_new_file() failed' in ran.out
 
 
 def test_rules_that_depend_on_the_machine(run: Any, tmp_path: Path) -> None:

@@ -406,7 +406,7 @@ def through(binary: nginx.Binary, settings: str) -> bytes:
 
 
 def test_anybody_can_be_the_upstream(each_binary: nginx.Binary) -> None:
-    """nginx takes a certificate of another name, as `upstream-tls-unverified` says, unless it is told to check it."""
+    """As `upstream-tls-unverified` says: without `proxy_ssl_verify`, nginx accepts a certificate for another name."""
     assert len(found("upstream-tls-unverified", "location / { proxy_pass https://api.example.com; }", "server")) <= 1
     assert b" 200 " in through(each_binary, "")
     assert b" 502 " in through(each_binary, "proxy_ssl_verify on;\nproxy_ssl_trusted_certificate cert.pem;\n")

@@ -54,11 +54,19 @@ class HostRefusal:
 
 @record(eq=True)
 class Unread:
-    """What this process may not look at, so that nothing is known of it; `what` names it and says why."""
+    """What this process cannot look at, so that nothing is known of it.
+
+    Attributes:
+        directive: The directive that names it.
+        word: The word that does.
+        what: What it is, and why nothing is known of it.
+        help: How to have it looked at; empty if that depends.
+    """
 
     directive: Directive
     word: Token
     what: str
+    help: str = ""
 
 
 _Found = Iterator[HostRefusal | Unread]
@@ -101,7 +109,12 @@ def _reason(number: int) -> str:
 
 
 def _hidden(directive: Directive, word: Token, path: str) -> Unread:
-    return Unread(directive, word, f"{path} may not be read by this user")
+    return Unread(directive, word, f"{path} may not be read by this user", "check it as root")
+
+
+def _without_package(directive: Directive, word: Token) -> Unread:
+    what = "certificates need the package cryptography"
+    return Unread(directive, word, what, "install it with pip install 'nginxopt[host]'")
 
 
 def _files(model: Model, where: Places) -> _Found:
@@ -214,6 +227,8 @@ def _not_loaded(file: ReadFile, place: tuple[Directive, Token], kind: str, funct
     """Find that a file is missing, or refused by a function of OpenSSL."""
     if file.error in (errno.EACCES, errno.EPERM):
         yield _hidden(*place, file.path)
+    elif file.error == errno.ENOPKG:
+        yield _without_package(*place)
     elif file.error != errno.EFBIG:
         opened = "BIO_new_file()" if file.error in _MISSING else function
         yield HostRefusal(*place, f'cannot load {kind} "{file.path}": {opened} failed')
@@ -263,7 +278,7 @@ def _bytes(where: Places, directive: Directive, missing: Callable[[str], str]) -
 
 def _authorities(model: Model, where: Places, directive: Directive | None) -> _Found:
     """Find certificates of authorities that OpenSSL does not take (`ngx_ssl_trusted_certificate`)."""
-    from nginxopt.system.certificates import fault_of_authorities, fault_of_certificate
+    from nginxopt.system.certificates import fault_of_authorities, fault_of_certificate, is_available
 
     if directive is None or not directive.args or not directive.args[0]:
         return
@@ -279,6 +294,9 @@ def _authorities(model: Model, where: Places, directive: Directive | None) -> _F
     if read is None:
         return
     path, data = read
+    if is_new and not is_available():
+        yield _without_package(directive, word)
+        return
     fault = fault_of_certificate(data) if is_new else fault_of_authorities(data)
     if fault:
         yield HostRefusal(directive, word, message(path, fault))

@@ -120,7 +120,7 @@ class ReadFile:
     Attributes:
         path: Its path on the machine; `data:` if it stands in the configuration.
         data: Its bytes; None if it could not be read.
-        error: The errno value of the reason; 0 if it was read.
+        error: The errno value of the reason, `ENOPKG` if `cryptography` is missing; 0 if it was read.
     """
 
     path: str
@@ -174,14 +174,21 @@ def _read(where: Places, directive: Directive) -> ReadFile | None:
     if word.startswith(_OF_KEYS) or has_placeholder(word):
         return None
     if word.startswith(INLINE):
-        return ReadFile(INLINE, word[len(INLINE) :].encode(errors="surrogateescape"))
+        return _judgeable(INLINE, word[len(INLINE) :].encode(errors="surrogateescape"))
     path = where.of_conf(word)
     if path is None:
         return None
     try:
-        return ReadFile(path, where.machine.read(path))
+        data = where.machine.read(path)
     except OSError as error:
         return ReadFile(path, None, error.errno or errno.EIO)
+    return _judgeable(path, data)
+
+
+def _judgeable(path: str, data: bytes) -> ReadFile:
+    from nginxopt.system.certificates import is_available
+
+    return ReadFile(path, data) if is_available() else ReadFile(path, None, errno.ENOPKG)
 
 
 @once

@@ -91,8 +91,8 @@ def _once(told: Iterable[tuple[Directive, str, str]]) -> Iterator[Note]:
 def _elsewhere(configs: Iterable[Config], *, is_all: bool) -> Iterator[Note]:
     """Yield a note for each kind of includes that may read other files where they are installed, or that do here.
 
-    Those that read files of this machine for a configuration that is not installed on it are told in any case, and so
-    are those that match nothing.
+    An include that matches nothing always gets a note, and so does one that reads files of this machine for a
+    configuration that is not installed here.
     """
     kinds: dict[tuple[str, bool], list[Directive]] = {}
     for config in configs:
