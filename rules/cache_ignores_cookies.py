@@ -1,4 +1,4 @@
-"""Cache that stores responses with cookies: visitors get the session of somebody else
+"""Cache that stores responses with cookies: visitors get the session of someone else
 
 Flags caches whose `proxy_ignore_headers` (or that of FastCGI, uwsgi and SCGI) has Set-Cookie, where neither
 `proxy_hide_header Set-Cookie` removes the cookie nor `proxy_no_cache` depends on it. The severity is info with another

@@ -1,4 +1,4 @@
-"""`$1` in an `if` whose pattern must not match: it holds nothing of that pattern
+"""`$1` in an `if` whose pattern must not match: it is not set by that pattern
 
 Flags `if (... !~ ...)` whose block reads `$1` to `$9`, where no other pattern of the server can have set them.
 

@@ -4,10 +4,9 @@ Flags servers with `ssl_early_data on` that pass requests to an upstream without
 parameter. Does not flag servers that send only files, and configurations that test the variable.
 
 ## Why it matters
-Early data are the first request of a resumed TLS 1.3 connection, sent before the handshake has ended. Nothing in TLS
-prevents that somebody who records them sends them again (RFC 8446, section 8): an order, a payment, a vote is made
-twice. The upstream has to know that a request came so, and to answer 425 (Too Early) if it must not be repeated
-(RFC 8470).
+Early data is the first request of a resumed TLS 1.3 connection, sent before the handshake has ended. TLS does not stop
+an attacker who recorded it from sending it again (RFC 8446, section 8): an order or a payment is made twice. The
+upstream has to know that a request came this way, and answer 425 (Too Early) if it must not be repeated (RFC 8470).
 
 ## Bad
 ```nginx http
@@ -81,7 +80,7 @@ _LOGS = ("log_format", "access_log")
 
 @rule(severity=Severity.WARNING, category="security", since="1.15.3")
 def check(model: Model) -> Iterator[Finding]:
-    """Find upstreams that cannot tell early requests."""
+    """Find upstreams that cannot recognize early data."""
     if not model.mentions("ssl_early_data") or variables.is_read_by_code(model):
         return
     told = {reader for reader in variables.readers(model, _NAME) if reader.name not in _LOGS}
@@ -96,9 +95,9 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 pass_.directive.source,
                 pass_.directive.name.span,
-                "this upstream cannot tell early data, which attackers can send again",
+                "this upstream cannot recognize early data, which attackers can replay",
                 help="add `proxy_set_header Early-Data $ssl_early_data;`, or answer such requests with 425",
-                related=(Related(stated.directive.source, stated.directive.name.span, "early data are accepted here"),),
+                related=(Related(stated.directive.source, stated.directive.name.span, "early data is accepted here"),),
             )
 
 

@@ -1,7 +1,7 @@
 """`grpc_pass` where the server does not speak HTTP/2: gRPC clients cannot connect
 
-Flags servers with `grpc_pass` none of whose addresses speaks HTTP/2. Does not flag servers that only listen at sockets
-of files.
+Flags servers with `grpc_pass` none of whose addresses speaks HTTP/2. Does not flag servers that listen only on
+UNIX-domain sockets.
 
 ## Why it matters
 gRPC is defined over HTTP/2: its messages need trailers and streams in both directions. A client that gets HTTP/1.1

@@ -4,8 +4,8 @@ Flags `add_header`, `add_trailer` and `more_set_headers` whose value has a line 
 several lines of the file as several words.
 
 ## Why it matters
-nginx sends the value as it is, with its line ends. HTTP has no such headers since 2014 (RFC 7230, obs-fold): some
-clients take the next line for another header, proxies answer with 502, and a header such as Content-Security-Policy
+nginx sends the value as it is, with its line ends. HTTP has not allowed such headers since 2014 (RFC 7230, obs-fold):
+some clients take the next line for another header, proxies answer with 502, and Content-Security-Policy, for example,
 ends at the first line. In HTTP/2 and HTTP/3 a line end in a value is an error, and browsers drop the whole response
 (RFC 9113, section 8.2.1).
 

@@ -3,8 +3,8 @@
 Flags `$http_referrer`, which is the header that a client would call Referrer. Does not flag `$http_referer`.
 
 ## Why it matters
-The name of the header is misspelled since RFC 1945, and browsers send it as `Referer`. A condition on `$http_referrer`
-sees an empty value: a list of the sites that may embed an image refuses all of them, or none.
+The name of the header has been misspelled since RFC 1945, and browsers send it as `Referer`. A condition on
+`$http_referrer` sees an empty value: a list of the sites that may embed an image refuses all of them, or none.
 
 ## Bad
 ```nginx server

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.system import nginx
+from tests.certificates import issue, rsa_key
 from tests.lintcheck import fixed
 from tests.support import PATIENCE
 
@@ -194,3 +195,15 @@ def _sizes(data: bytes) -> Iterator[int]:
         size = int.from_bytes(data[3:5], "big")
         yield size
         data = data[5 + size :]
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_key_of_another_kind_fails_every_handshake(binary: nginx.Binary, version: ssl.TLSVersion) -> None:
+    """As `certificate-chain` says: nginx starts with an EC key for an RSA certificate, and no client can connect."""
+    server = f"server {{ listen {WHERE} ssl; {CERTIFICATE} }}"
+    rsa = issue("a.example", key=rsa_key())
+    with serving(binary, server, {"cert.pem": rsa.pem, "cert.key": rsa.private}) as path:
+        connected(path, client(version)).close()
+    other = {"cert.pem": rsa.pem, "cert.key": issue("a.example").private}
+    with serving(binary, server, other) as path, pytest.raises(ssl.SSLError):
+        connected(path, client(version))
