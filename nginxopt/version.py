@@ -29,7 +29,7 @@ class Version:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the version that `text` names, the patch being 0 if left out. Raises `UsageError` if it names none."""
-        match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text.strip())
+        match = re.fullmatch(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?", text.strip())
         if match is None:
             raise UsageError(f"{text!r} is not an nginx version", hint="for example 1.22.1")
         major, minor, patch = match.groups(default="0")

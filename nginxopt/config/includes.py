@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,23 +12,30 @@ from nginxopt import budget, lazy
 
 _MAGIC = lazy.pattern(r"[*?[]")
 
+Led = Callable[[str], str | None]
+"""Returns where a path leads on this machine; None for nowhere."""
 
-def matches(prefix: str, name: str) -> list[str]:
+
+def _as_it_is(path: str) -> str:
+    return path
+
+
+def matches(prefix: str, name: str, led: Led = _as_it_is) -> list[str]:
     """Return the paths of `include name`, in the order in which nginx reads them.
 
     A relative name starts from `prefix`. A name without `*`, `?` and `[` is one path, existing or not. Any other name
     is a pattern for glob(3) in the C locale, the only one that nginx uses: it matches and sorts bytes, no wildcard
     matches a leading dot, and a pattern may match nothing. One difference: here, a backslash in a pattern is a plain
-    character.
+    character. `led` follows the links of folders on the way.
     """
     if not is_pattern(name):
         return [_join(prefix, name)]
     # The prefix itself is not a part of the pattern.
-    paths = _matching(os.fsencode(prefix) or b".", _pattern(name))
+    paths = _matching(os.fsencode(prefix) or b".", _pattern(name), led)
     return [_join(prefix, os.fsdecode(path)) for path in sorted(paths)]
 
 
-def _matching(root: bytes, pattern: bytes) -> list[bytes]:
+def _matching(root: bytes, pattern: bytes, led: Led) -> list[bytes]:
     """Return the paths below `root` that a pattern matches, or those that an absolute pattern matches.
 
     As Python's `glob.glob`, which cannot be bounded: raises `budget.ExceededError` after too many directory entries.
@@ -37,31 +44,35 @@ def _matching(root: bytes, pattern: bytes) -> list[bytes]:
     *folders, last = pattern.split(b"/")
     found = [b"/" if pattern.startswith(b"/") else b""]
     for part in filter(None, folders):
-        found = [path + b"/" for before in found for path in _inside(root, before, part, visits, of_folders=True)]
+        found = [path + b"/" for before in found for path in _inside(root, before, part, visits, led, of_folders=True)]
     if not last:  # `conf.d/*/`
         return found
-    return [path for before in found for path in _inside(root, before, last, visits, of_folders=False)]
+    return [path for before in found for path in _inside(root, before, last, visits, led, of_folders=False)]
 
 
-def _inside(root: bytes, before: bytes, part: bytes, visits: budget.Meter, *, of_folders: bool) -> Iterator[bytes]:
+def _inside(
+    root: bytes, before: bytes, part: bytes, visits: budget.Meter, led: Led, *, of_folders: bool
+) -> Iterator[bytes]:
     """Yield the paths in the folder `before` that a part of a pattern matches; none if it cannot be read."""
-    folder = os.path.join(root, before)  # noqa: PTH118 - bytes
+    folder = led(os.fsdecode(os.path.join(root, before)))  # noqa: PTH118 - bytes
+    if folder is None:
+        return
     if not is_pattern(os.fsdecode(part)):
         visits.spend()
-        path = os.path.join(folder, part)  # noqa: PTH118
-        if os.path.isdir(path) if of_folders else os.path.lexists(path):  # noqa: PTH112
+        path = os.path.join(folder, os.fsdecode(part))  # noqa: PTH118
+        if os.path.isdir(led(path) or "") if of_folders else os.path.lexists(path):  # noqa: PTH112
             yield before + part
         return
-    with suppress(OSError), os.scandir(folder) as entries:
+    with suppress(OSError), os.scandir(os.fsencode(folder)) as entries:
         for entry in entries:
             visits.spend()
-            if _name_fits(entry.name, part) and (not of_folders or _is_folder(entry)):
+            if _name_fits(entry.name, part) and (not of_folders or _is_folder(entry, led)):
                 yield before + entry.name
 
 
-def _is_folder(entry: os.DirEntry[bytes]) -> bool:
+def _is_folder(entry: os.DirEntry[bytes], led: Led) -> bool:
     try:
-        return entry.is_dir()
+        return os.path.isdir(led(os.fsdecode(entry.path)) or "") if entry.is_symlink() else entry.is_dir()  # noqa: PTH112
     except OSError:
         return False
 

@@ -187,11 +187,15 @@ class Rooted(Disk):
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file; a link is followed inside of the tree. Raises as `Disk.read`."""
-        return super().read(self._resolved(path))
+        led = self._led(path)
+        if led is None:
+            number = self._tree.look(self._tree.inside(path) or "/").error
+            raise OSError(number, os.strerror(number), path)
+        return super().read(led)
 
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name`, in the order of the names that nginx sees."""
-        return [self._resolved(path) for path in includes.matches(prefix, self.here(name))]
+        return [self._resolved(path) for path in includes.matches(prefix, self.here(name), self._led)]
 
     def reads(self, prefix: str, name: str, path: str) -> bool:
         """Return whether `include name` would read a file at `path`."""
@@ -220,11 +224,15 @@ class Rooted(Disk):
 
     def _resolved(self, path: str) -> str:
         """Return a path on this machine without links in the tree, as the user named the root."""
+        return self._led(path) or self._tree.outside(self._tree.inside(path) or "/")
+
+    def _led(self, path: str) -> str | None:
+        """Return the path, as `_resolved`, of what is there; None if nothing is, whatever this machine has there."""
         inside = None if path == STDIN else self._tree.inside(path)
         if inside is None:
             return path
         entry = self._tree.look(inside).entry
-        return self._tree.outside(inside if entry is None else entry.path)
+        return None if entry is None else self._tree.outside(entry.path)
 
 
 def rooted(files: Files) -> Rooted | None:

@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 from nginxopt import lazy
 from nginxopt.records import record
+from nginxopt.text.decimal import number
 
 PORTS = {"http": 80, "https": 443}
 """The schemes, and the port of a URL without one."""
@@ -146,9 +147,10 @@ def _port(text: str, start: int, end: int) -> int | None:
     digits = text[start + 1 : end]
     if not digits and text[start:end] in ("", ":"):
         return None
-    if text[start] != ":" or not digits.isascii() or not digits.isdigit() or not 0 < int(digits) <= 65_535:
+    port = number(digits) or 0
+    if text[start] != ":" or not 0 < port <= 65_535:
         raise UrlError("the port is not a number from 1 to 65535", start + (2 if text[start] == ":" else 1))
-    return int(digits)
+    return port
 
 
 def _target(text: str, start: int, *, spaces: bool) -> bytes:

@@ -16,6 +16,7 @@ from nginxopt.records import record
 from nginxopt.semantics.addresses import PORT, RANGES, Address, read_addresses
 from nginxopt.semantics.inherit import Level
 from nginxopt.text import Source, Span
+from nginxopt.text.decimal import number
 from nginxopt.version import Version
 
 BACKLOG = 511
@@ -57,8 +58,8 @@ class Listen:
     @property
     def backlog(self) -> int:
         """The length of the accept queue that nginx requests from the system."""
-        value = self.value("backlog")
-        return int(value) if value and value.isdecimal() else BACKLOG
+        stated = number(self.value("backlog") or "")
+        return BACKLOG if stated is None else stated
 
     @property
     def is_default(self) -> bool:

@@ -33,10 +33,13 @@ def _joined(base: str, pattern: str) -> str:
 
 
 def _means(pattern: list[str], names: list[str]) -> bool:
-    if not pattern:
-        return True  # the remaining names are inside a matching folder
-    if pattern == ["**"]:
-        return bool(names)  # `a/**` matches the content of a folder, not a file of its name
-    if pattern[0] == "**":
-        return any(_means(pattern[1:], names[skipped:]) for skipped in range(len(names) + 1))
-    return bool(names) and fnmatchcase(names[0], pattern[0]) and _means(pattern[1:], names[1:])
+    """Return whether a pattern matches names, each step once for each place that the steps before it lead to."""
+    places = {0}
+    for number, step in enumerate(pattern, 1):
+        if step != "**":
+            places = {at + 1 for at in places if at < len(names) and fnmatchcase(names[at], step)}
+        elif number == len(pattern):
+            return any(at < len(names) for at in places)  # `a/**` matches the content of a folder, not its own name
+        else:
+            places = {at for at in range(len(names) + 1) if at >= min(places, default=at + 1)}
+    return bool(places)  # the remaining names are inside a matching folder

@@ -49,10 +49,12 @@ class TomlValue:
         return items
 
     def text(self) -> str:
-        """Return a string. Raise `InputError` if this is not one, or is empty."""
+        """Return a string. Raise `InputError` if this is not one, is empty, or has a NUL, which no path can have."""
         self._require(str, 'a string, such as "a"')
         if not self.data:
             raise self.error(f"{self._name} is empty")
+        if "\0" in self.data:
+            raise self.error(f"{self._name} has a NUL")
         text: str = self.data
         return text
 

@@ -19,6 +19,7 @@ from time import monotonic
 from nginxopt.config.rooted import Entry, Reached, Tree
 from nginxopt.records import record
 from nginxopt.system.certificates import Certificates
+from nginxopt.text.decimal import number
 
 _MOST = 4 * 1024 * 1024
 """The most bytes of one file that are read: more than any list of certificates or passwords."""
@@ -200,11 +201,11 @@ def _of_files(tree: Tree) -> Accounts | None:
         rows = list(_rows(tree, "/etc/group", 4))
     except (OSError, ValueError):
         return None
-    numbers = {row[0]: int(row[2]) for row in rows if row[2].isdecimal()}
+    numbers = {row[0]: group for row in rows if (group := number(row[2])) is not None}
     members = [(numbers[row[0]], row[3].split(",")) for row in rows if row[0] in numbers]
 
     def groups(name: str) -> frozenset[int]:
-        return frozenset(number for number, names in members if name in names)
+        return frozenset(group for group, names in members if name in names)
 
     return Accounts(users.get, numbers.get, groups, is_complete=_has_only_files(tree))
 

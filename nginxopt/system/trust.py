@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from nginxopt import budget
+
 MOST_LINKS = 40
 """How many links Linux follows in a path (path_resolution(7))."""
 
@@ -34,7 +36,8 @@ def foreign_below(folder: str | os.PathLike[str]) -> str | None:
 def read(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
     """Return what is in a regular file, and why it may be somebody else's, of which both are of the same file.
 
-    Raises `OSError` for what cannot be read or is no regular file.
+    Of a file of `/proc` nothing is read, as its size is none. Raises `OSError` for what cannot be read or is no regular
+    file, and `budget.ExceededError` for a large one.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe does not stop it
     with os.fdopen(descriptor, "rb") as file:
@@ -46,7 +49,8 @@ def read(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
             reason = reason or _reason(part, last)
         if last is None or not os.path.samestat(opened, last):
             reason = f"{path} was replaced while it was looked at"
-        return file.read(), reason
+        budget.check("bytes", opened.st_size, path=os.fspath(path))
+        return file.read(opened.st_size), reason
 
 
 def _way(path: str | os.PathLike[str]) -> Iterator[tuple[Path, os.stat_result]]:

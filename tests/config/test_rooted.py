@@ -164,3 +164,33 @@ def test_an_included_file_is_no_configuration_of_its_own(root: Path) -> None:
     inputs = read([str(root / "etc/nginx")], options)
     assert [Path(config.main.path).name for config in inputs.configs] == ["nginx.conf"]
     assert not inputs.errors
+
+
+@pytest.mark.parametrize("link", ["/outside", "../outside", "../../outside"])
+@pytest.mark.parametrize("include", ["/*/x.conf", "/et?/x.conf", "/link/*.conf", "/*/*", "/link/x.conf", "/*k/x.conf"])
+def test_no_include_leads_out_of_the_tree(tmp_path: Path, link: str, include: str) -> None:
+    """No wildcard and no name is followed along a link to what this machine has, and the tree has not."""
+    outside, root = tmp_path / "outside", tmp_path / "tree"
+    for folder in (outside, root / "etc"):
+        folder.mkdir(parents=True)
+    (outside / "x.conf").write_text("gzip on;\n")
+    (root / "link").symlink_to(f"{tmp_path}{link}" if link.startswith("/") else link)
+    (root / "main.conf").write_text(f"include {include};\n")
+    files = Rooted(Tree(str(root)))
+    assert [file.path for file in load(root / "main.conf", missing_ok=True, files=files).files] == [
+        str(root / "main.conf")
+    ]
+    for name in ("link/x.conf", "link"):
+        with pytest.raises(OSError, match="No such file"):
+            files.read(str(root / name))
+
+
+def test_a_wildcard_follows_links_inside_of_the_tree(tmp_path: Path) -> None:
+    """A folder that is a link to another one of the tree, absolute or not, is one for wildcards."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "x.conf").write_text("gzip on;\n")
+    (tmp_path / "one").symlink_to("/real")
+    (tmp_path / "two").symlink_to("real")
+    (tmp_path / "main.conf").write_text("include /*/x.conf;\n")
+    files = Rooted(Tree(str(tmp_path)))
+    assert files.matches(str(tmp_path), "/*/x.conf") == [str(tmp_path / "real" / "x.conf")] * 3

@@ -16,6 +16,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.format import IndentStyle
 from nginxopt.lint import IDLE_CONNECTIONS, Severity
 from nginxopt.settings import file as settings
+from nginxopt.settings import patterns
 from nginxopt.settings.file import Settings
 from nginxopt.settings.premises import PREMISES
 from nginxopt.settings.selecting import CATEGORIES
@@ -143,6 +144,9 @@ ERRORS = [
     ("target-version = '0.8'", "1:1", "target-version", "not know nginx 0.8", "use a version 1.x, such as 1.22.1"),
     ("target-version = 'new'", "1:1", "target-version", "'new' is not an nginx version", "for example 1.22.1"),
     ("paths = ['']", "1:10", "''", '"paths" is empty', None),
+    ('baseline = "a\\u0000b"', "1:1", "baseline", '"baseline" has a NUL', None),
+    ('rules = ["a\\u0000b"]', "1:1", None, "has a NUL", None),
+    (f"target-version = '1.{'9' * 5_000}'", "1:1", "target-version", "is not an nginx version", None),
     ("fail-on = 'never'", "1:1", "fail-on", 'unknown severity "never"', None),
     ("[context]\n'x/*' = 'sever'", "2:1", "'x/*'", "unknown context 'sever'", None),
     ("prefix = ''", "1:1", "prefix", '"prefix" is empty', None),
@@ -363,6 +367,17 @@ def test_patterns_tell_files_apart() -> None:
     assert settings_.ignored_in("etc/sites/deep/x.conf") == set()
     assert settings_.context_of(Path("etc/locations/a/b.conf")) == ("http", "server")
     assert settings_.context_of("etc/x.conf") is None
+
+
+def test_a_long_pattern_is_matched_step_by_step() -> None:
+    """Any number of `**` is neither recursion nor an exponential search."""
+    many = "**/" * 2_000
+    deep = "a/" * 60 + "x.conf"
+    assert patterns.matches(deep, [f"{many}x.conf"], ".")
+    assert not patterns.matches(deep, [f"{many}y.conf"], ".")
+    assert not patterns.matches(deep, ["**/a/" * 30 + "y.conf"], ".")
+    assert not patterns.matches("a", ["a/**", "b/**/a"], ".")
+    assert patterns.matches("a/b/c", ["a/**", "**/b"], ".")
 
 
 def test_the_first_context_counts() -> None:

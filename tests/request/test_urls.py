@@ -73,6 +73,8 @@ WRONG = [
     ("http://*.h/", 8, '"*" in the host'),
     ("http://h:x/", 10, "the port is not a number from 1 to 65535"),
     ("http://h:99999/", 10, "the port is not a number from 1 to 65535"),
+    (f"http://h:{'9' * 5_000}/", 10, "the port is not a number from 1 to 65535"),
+    ("http://h:\u0661/", 10, "the port is not a number from 1 to 65535"),
     ("http://h:0/", 10, "the port is not a number from 1 to 65535"),
     ("http://[::1/x", 8, "the bracket of the address is not closed"),
     ("http://[::1]x/", 13, "the port is not a number from 1 to 65535"),

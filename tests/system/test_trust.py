@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nginxopt import budget
 from nginxopt.system import trust
 
 OTHER = 12345
@@ -117,3 +118,16 @@ def test_a_file_that_is_replaced(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(os, "fstat", replace)
     data, reason = trust.read(file)
     assert (data, reason) == (b"text", f"{file} was replaced while it was looked at")
+
+
+def test_what_has_no_size_is_not_read() -> None:
+    """A file of `/proc` may wait for what never comes: as many bytes are read as its size says."""
+    assert trust.read("/proc/self/environ")[0] == b""
+
+
+def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
+    """A file of many gigabytes is refused before it is read."""
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(10 * 1024**3)
+    with pytest.raises(budget.ExceededError, match="budget bytes"):
+        trust.read(tmp_path / "file")

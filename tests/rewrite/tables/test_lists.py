@@ -91,6 +91,8 @@ REJECTED: list[tuple[TableKind, bytes, str]] = [
     ("netlify", b"/a /b 500", "status"),
     ("netlify", b"/a /b 201", "status"),
     ("netlify", b"/a /b moved", "status"),
+    ("apache", b"Redirect %s /a /b" % (b"9" * 5_000), "status"),
+    ("apache", "Redirect ² /a /b".encode(), "status"),
     ("netlify", b"/* /index.html 200", "rewrite-of-wildcard"),
     ("netlify", b"/api https://api.example/x 200", "proxy"),
     ("netlify", b"/a /b?x 200", "rewrite-query"),
