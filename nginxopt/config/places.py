@@ -248,7 +248,10 @@ class Tree(Disk):
         return paths if self.is_installed and not self._stated else [self._led(path) for path in paths]
 
     def _led(self, path: str) -> str:
-        target = os.readlink(path) if os.path.islink(path) else ""
+        try:
+            target = os.readlink(path)
+        except (OSError, ValueError):  # it is no link
+            return path
         if not target.startswith("/"):
             return path
         found = (os.path.join(*place) for place in self._places(target))

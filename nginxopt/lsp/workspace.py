@@ -233,6 +233,11 @@ class _Read:
 
 
 def path_of(uri: str) -> str | None:
-    """Return the path of a file URI; None for any other URI, such as that of an unsaved new text."""
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.path else None
+    """Return the path of a file URI; None for any other URI, such as that of an unsaved new text, and for one that no
+    file has."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # a host in brackets that is no address
+        return None
+    path = unquote(parts.path)
+    return path if parts.scheme == "file" and path and "\0" not in path else None

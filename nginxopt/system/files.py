@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -76,7 +77,7 @@ def _written(
     # Signals may interrupt the wait for another run, but take effect only after the hidden files have been removed.
     with orderly(), _Scratches(files) as scratches, uninterrupted() as leave, contextlib.closing(scratches):
         try:
-            for target in files:
+            for target in map(scratches.pinned, files):
                 leave()
                 with _naming(target):
                     steps.append(prepared(target, scratches, keep_old=keep_old))
@@ -115,6 +116,14 @@ class _Scratches(contextlib.ExitStack):
             if error.errno not in NOT_ALLOWED:
                 raise
             self._opened[folder] = error
+
+    def pinned(self, target: WriteTarget) -> WriteTarget:
+        """Return a target in its open folder; as it is if that may not be read."""
+        scratch = self._opened[target.file.parent]
+        if isinstance(scratch, OSError):
+            return target
+        self._opened[scratch.pinned] = scratch
+        return replace(target, pinned=scratch.pinned / target.file.name)
 
     def __call__(self, folder: Path) -> Scratch:
         """Return the hidden names in a folder. Raises `OSError` if the folder may not be read."""

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.system.files import BACKUP, write_all
+from nginxopt.system.writing import attributes, steps, targets
 from tests.system.places import NAMES, hidden, needs_root, texts, write
 
 NOBODY = 65534
@@ -228,3 +230,50 @@ def test_what_cannot_be_a_file(tmp_path: Path, name: str) -> None:
     assert raised.value.path == str(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == b"1"
     assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("way", ["replaced", "in place"])
+def test_a_folder_that_is_swapped_for_a_link(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who may write to the folder puts a link to another one in its place: nothing changes or is left there."""
+    site, moved, outside = (tmp_path / name for name in ("site", "moved", "outside"))
+    for folder in (site, outside):
+        folder.mkdir()
+        (folder / "x.conf").write_bytes(b"old")
+    if way == "in place":
+        os.link(site / "x.conf", site / "second.conf")
+    place = (steps, "overwrite") if way == "in place" else (attributes, "copy_all")
+    before = getattr(*place)
+
+    def swap(*arguments: Any) -> None:
+        site.rename(moved)
+        site.symlink_to(outside)
+        before(*arguments)
+
+    monkeypatch.setattr(*place, swap)
+    path = str(site / "x.conf")
+    (written,) = write_all({path: b"new"}, read={path: b"old"})
+    assert written.file == site / "x.conf"
+    assert [(file.name, file.read_bytes()) for file in outside.iterdir()] == [("x.conf", b"old")]
+    assert (moved / "x.conf").read_bytes() == b"new"
+    assert not list(moved.glob(".nginxopt-*-*"))
+
+
+def test_a_folder_that_is_swapped_before_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that no longer leads to the folder that it led to is an error."""
+    folder, outside = tmp_path / "site", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    (folder / "x.conf").write_bytes(b"old")
+    before = targets.find
+
+    def swap(*arguments: Any) -> Any:
+        found = before(*arguments)
+        folder.rename(tmp_path / "moved")
+        folder.symlink_to(outside)
+        return found
+
+    monkeypatch.setattr(targets, "find", swap)
+    path = str(folder / "x.conf")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_all({path: b"new"}, read={path: b"old"})
+    assert not list(outside.iterdir())

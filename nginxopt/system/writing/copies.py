@@ -110,10 +110,15 @@ def _same(file: Path, other: Path) -> bool:
     return False
 
 
-def overwrite(file: Path, text: bytes) -> None:
-    """Overwrite the content of a file. Raises `OSError` if that fails; the file may then have part of the new text."""
+def overwrite(file: Path, text: bytes, expected: os.stat_result | None = None) -> None:
+    """Overwrite the content of a file. Raises `OSError` if that fails; the file may then have part of the new text.
+
+    Nothing is written if it is another file than the one with the status `expected`.
+    """
     handle = os.open(file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
+        if expected is not None and not os.path.samestat(os.fstat(handle), expected):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(file))
         _reserve(handle, len(text))
         _write(handle, text)
         os.ftruncate(handle, len(text))

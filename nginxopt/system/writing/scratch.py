@@ -35,16 +35,17 @@ class Scratch:
         self._token = os.urandom(8).hex()
         self._names: list[Path] = []
         self._handle = _opened(folder)
+        self.pinned = _pinned(self._handle, folder)
         try:
             if _lock(self._handle, _PATIENCE_SECONDS):
-                _remove_left(folder)
+                _remove_left(self.pinned)
         except BaseException:
             os.close(self._handle)
             raise
 
     def name(self) -> Path:
         """Return an unused name for a file."""
-        self._names.append(self.folder / f".nginxopt-{self._token}-{len(self._names)}")
+        self._names.append(self.pinned / f".nginxopt-{self._token}-{len(self._names)}")
         return self._names[-1]
 
     def leave(self, name: Path) -> None:
@@ -61,6 +62,21 @@ class Scratch:
         with contextlib.suppress(OSError):
             os.fsync(self._handle)  # writes the new names to disk, too
         os.close(self._handle)
+
+
+def _pinned(handle: int, folder: Path) -> Path:
+    """Return the path of an open folder that leads to it wherever it is moved; the folder itself without `/proc`.
+
+    Raises `OSError` if the path of the folder, which has no links, leads to another one by now.
+    """
+    pinned = Path(f"/proc/self/fd/{handle}")
+    try:
+        leads = pinned.readlink()
+    except OSError:
+        return folder
+    if leads != folder.absolute():
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(folder))
+    return pinned
 
 
 def sweep(folders: Iterable[str | Path]) -> None:

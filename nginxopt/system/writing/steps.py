@@ -66,10 +66,14 @@ class Step(Protocol):
 
 
 def prepared(target: WriteTarget, scratches: Scratches, *, keep_old: bool) -> Step:
-    """Do all work that does not change the file yet; return the step that writes it. Raises `OSError` on failure."""
+    """Do all work that does not change the file yet; return the step that writes it.
+
+    Raises `OSError` on failure, `ChangedError` if the file has changed since it was read.
+    """
     if target.status is None:
         return _Creation(target, scratches)
-    if target.file.stat().st_nlink > 1:
+    _refuse_changed(target, target.here)  # before anything is made beside it
+    if target.here.stat().st_nlink > 1:
         return _InPlace(target, scratches, "it has several names (hard links)")
     try:
         return _Replacement(target, scratches, keep_old=keep_old)
@@ -83,20 +87,20 @@ class _Creation:
     def __init__(self, target: WriteTarget, scratches: Scratches) -> None:
         self.target = target
         self.written = Written(target.path, target.file)
-        self._new = scratches(target.file.parent).name()
+        self._new = scratches(target.here.parent).name()
         self._status = make(self._new, target.text, 0o600 if target.like else 0o666)
         if target.like:
             attributes.copy_access(target.like, self._new)
 
     def commit(self) -> None:
         try:
-            give(self._new, self.target.file)
+            give(self._new, self.target.here)
         except FileExistsError:
             raise ChangedError from None
 
     def undo(self) -> str | None:
-        if _is(self.target.file, self._status):
-            return _trouble(self.target.file.unlink, f"{self.target.path} is new")
+        if _is(self.target.here, self._status):
+            return _trouble(self.target.here.unlink, f"{self.target.path} is new")
         return None
 
 
@@ -112,12 +116,12 @@ class _Replacement:
         self._copy: Path | None = None
         self._copied = False
         if keep_old:
-            self._copy, self._copied = keep(target.file, scratches)
+            self._copy, self._copied = keep(target.here, scratches)
 
     def _stage(self) -> None:
         """Create the new file under a hidden name."""
         try:
-            here = self._scratches(self.target.file.parent)
+            here = self._scratches(self.target.here.parent)
             self._new, self._old = here.name(), here.name()
             self._status = make(self._new, self.target.text)
         except OSError as error:
@@ -125,29 +129,33 @@ class _Replacement:
                 raise
             raise _NotReplaceableError("its directory is not writable") from None
         try:
-            attributes.copy_all(self.target.file, self._new)
+            attributes.copy_all(self.target.here, self._new)
         except OSError:
             raise _NotReplaceableError("a new file cannot get its owner or attributes") from None
 
     def _link_old(self) -> None:
         """Give the old file a hidden name, from which it can be restored."""
         try:
-            os.link(self.target.file, self._old, follow_symlinks=False)
+            os.link(self.target.here, self._old, follow_symlinks=False)
         except OSError as error:
             if error.errno == errno.EXDEV:
                 raise _NotReplaceableError("it is a mount point") from None
             if error.errno not in NO_LINKS:
                 raise
-            duplicate(self.target.file, self._old)
+            duplicate(self.target.here, self._old)
 
     @property
     def written(self) -> Written:
-        return self._instead.written if self._instead else Written(self.target.path, self.target.file, self._copy)
+        return (
+            self._instead.written
+            if self._instead
+            else Written(self.target.path, self.target.file, self._copy and self.target.shown(self._copy))
+        )
 
     def commit(self) -> None:
-        _refuse_changed(self.target, self.target.file)
+        _refuse_changed(self.target, self.target.here)
         try:
-            self._new.rename(self.target.file)
+            self._new.rename(self.target.here)
         except OSError as error:
             if error.errno not in _NOT_RENAMED:
                 raise
@@ -158,10 +166,10 @@ class _Replacement:
 
     def undo(self) -> str | None:
         trouble = self._instead.undo() if self._instead else None
-        if _is(self.target.file, self._status):
-            trouble = _trouble(lambda: self._old.rename(self.target.file), f"{self.target.path} has its new text")
+        if _is(self.target.here, self._status):
+            trouble = _trouble(lambda: self._old.rename(self.target.here), f"{self.target.path} has its new text")
             if trouble:
-                return f"{trouble}; its old text is in {self._rescued()}"
+                return f"{trouble}; its old text is in {self.target.shown(self._rescued())}"
         if self._copied and not trouble:
             _discard(self._copy)
         return trouble
@@ -171,7 +179,7 @@ class _Replacement:
         if self._copy:
             return self._copy
         try:
-            return keep(self._old, self._scratches, named=self.target.file)[0]
+            return keep(self._old, self._scratches, named=self.target.here)[0]
         except OSError:
             self._scratches(self._old.parent).leave(self._old)
             return self._old
@@ -182,23 +190,24 @@ class _InPlace:
 
     def __init__(self, target: WriteTarget, scratches: Scratches, why: str) -> None:
         self.target = target
-        self._old = target.file.read_bytes()
+        self._old = target.here.read_bytes()
         self._begun = False
-        copy, self._copied = keep(target.file, scratches)
-        self.written = Written(target.path, target.file, copy, why)
+        copy, self._copied = keep(target.here, scratches)
+        self._copy = copy
+        self.written = Written(target.path, target.file, target.shown(copy), why)
 
     def commit(self) -> None:
-        _refuse_changed(self.target, self.target.file)
+        _refuse_changed(self.target, self.target.here)
         self._begun = True
-        overwrite(self.target.file, self.target.text)
+        overwrite(self.target.here, self.target.text, self.target.status)
 
     def undo(self) -> str | None:
         trouble = None
         if self._begun:
             what = f"{self.target.path} is damaged, its old text is in {self.written.copy}"
-            trouble = _trouble(lambda: overwrite(self.target.file, self._old), what)
+            trouble = _trouble(lambda: overwrite(self.target.here, self._old), what)
         if self._copied and not trouble:
-            _discard(self.written.copy)
+            _discard(self._copy)
         return trouble
 
 

@@ -26,6 +26,8 @@ class WriteTarget:
         expected: The text that was read from it, which it must still have; None if it was not read.
         status: Its status; None if it does not exist yet.
         like: The file whose permissions a new file gets; None for default permissions.
+        pinned: `file` by its open folder, so that it stays there if somebody moves the folder, or puts a link in its
+            place; None as long as the folder is not open.
     """
 
     path: str
@@ -34,6 +36,16 @@ class WriteTarget:
     expected: bytes | None
     status: os.stat_result | None
     like: Path | None
+    pinned: Path | None = None
+
+    @property
+    def here(self) -> Path:
+        """The path by which the file is read and written."""
+        return self.pinned or self.file
+
+    def shown(self, other: Path) -> Path:
+        """Return the path in messages of a file that is in the same folder."""
+        return self.file.with_name(other.name) if other.parent == self.here.parent else other
 
     @property
     def identity(self) -> object:
@@ -199,6 +211,8 @@ def _linked(path: str) -> Iterator[str]:
     for _ in range(_LINKS):
         path = os.path.abspath(path)  # noqa: PTH100
         yield path
-        if not os.path.islink(path):  # noqa: PTH114
+        try:
+            target = os.readlink(path)  # noqa: PTH115
+        except OSError:  # it is no link, or not any more
             return
-        path = os.path.join(os.path.dirname(path), os.readlink(path))  # noqa: PTH115, PTH118, PTH120
+        path = os.path.join(os.path.dirname(path), target)  # noqa: PTH118, PTH120
