@@ -60,7 +60,7 @@ def _folder(path: str) -> Path:
 
 def _then(path: str, tree: Revision) -> Path:
     """Return the path in the revision of what a path of the work tree names; another path stays as it is."""
-    whole = Path(path).resolve()
+    whole = Path(os.path.realpath(path))
     if not whole.is_relative_to(tree.root):
         return Path(path)
     now = str(whole.relative_to(tree.root))

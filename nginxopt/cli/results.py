@@ -64,7 +64,7 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
         return
     from nginxopt.system import files
 
-    file, root = Path(path).resolve(), None if folder is None else Path(folder).resolve()
+    file, root = Path(os.path.realpath(path)), None if folder is None else Path(os.path.realpath(folder))
     if root is not None and file.is_relative_to(root):
         files.folder(str(root), [str(file.relative_to(root))])
     files.write_all({path: data})

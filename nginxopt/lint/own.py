@@ -88,7 +88,7 @@ def guarded(rule: Rule, model: Model) -> list[Finding]:
 def _in_folders(folders: Sequence[str]) -> Iterator[_Module]:
     """Yield the modules in folders, each of which becomes a package."""
     for folder in folders:
-        path = Path(folder).resolve()
+        path = Path(os.path.realpath(folder))
         if not path.is_dir():
             raise InputError("no such directory of rules", path=folder, hint='the setting "rules" names it')
         package = ModuleType(f"_nginxopt_rules_{next(_NUMBERS)}")  # one that is loaded again has its current text
@@ -188,8 +188,8 @@ def _is_ours(path: str) -> bool:
     """Return whether a file belongs to nginxopt or Python."""
     return (
         path.startswith("<frozen")
-        or Path(path).resolve().is_relative_to(Path(__file__).parents[1])
-        or (Path(path).resolve().is_relative_to(Path(os.__file__).parent) and "site-packages" not in path)
+        or Path(os.path.realpath(path)).is_relative_to(Path(__file__).parents[1])
+        or (Path(os.path.realpath(path)).is_relative_to(Path(os.__file__).parent) and "site-packages" not in path)
     )
 
 

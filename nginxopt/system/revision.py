@@ -45,7 +45,7 @@ class Revision:
         """
         whole = Path(os.path.abspath(path))  # noqa: PTH100 - it removes `..` and follows no links
         if not whole.is_relative_to(self.root):
-            whole = whole.resolve()
+            whole = Path(os.path.realpath(whole))
         return self.folder / whole.relative_to(self.root) if whole.is_relative_to(self.root) else Path(path)
 
     def now(self, path: str | os.PathLike[str]) -> str:

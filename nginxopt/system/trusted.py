@@ -36,13 +36,13 @@ def folders() -> tuple[Path, ...]:
 
 def is_trusted(folder: str | os.PathLike[str]) -> bool:
     """Return whether a directory, or one above it, is trusted; links are followed."""
-    real = Path(folder).resolve()
+    real = Path(os.path.realpath(folder))
     return any(real.is_relative_to(trusted) for trusted in folders())
 
 
 def add(folder: str | os.PathLike[str]) -> Path:
     """Trust a directory, and return its path. Raises `InputError` if it cannot be recorded."""
-    real = Path(folder).resolve()
+    real = Path(os.path.realpath(folder))
     if "\n" in str(real) or "\r" in str(real):
         raise InputError("the name has a line end", path=str(folder))
     _write({*folders(), real})
@@ -51,7 +51,7 @@ def add(folder: str | os.PathLike[str]) -> Path:
 
 def remove(folder: str | os.PathLike[str]) -> bool:
     """Trust a directory no more; return whether it was trusted. Raises `InputError` as `add` does."""
-    before, real = set(folders()), Path(folder).resolve()
+    before, real = set(folders()), Path(os.path.realpath(folder))
     if real in before:
         _write(before - {real})
     return real in before

@@ -134,3 +134,12 @@ def test_every_command_ends_with_its_statuses(
     for what, where, word in changes:
         text = changed(text, what, where, word)
     ends_well(tmp_path_factory.mktemp("hostile"), base, text)
+
+
+@pytest.mark.parametrize("command", ["rules test loop", "rules trust loop", "rules trust loop/a", "fleet report loop"])
+def test_a_link_to_itself_is_an_error(command: str, tmp_path: Path) -> None:
+    """What leads nowhere is no bug."""
+    (tmp_path / "loop").symlink_to("loop")
+    with contextlib.chdir(tmp_path):
+        status, said, _ = run(*command.split())
+    assert status in (2, 3), said

@@ -17,6 +17,7 @@ the place, unless an option allows it:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def statements(config: Config) -> Iterator[Directive]:
 
 
 def _file(word: Token, binary: Binary) -> Path:
-    return (binary.prefix / word).resolve()
+    return Path(os.path.realpath(binary.prefix / word))
 
 
 def _strange(modules: dict[Directive, Path], binary: Binary) -> Iterator[InputError]:
