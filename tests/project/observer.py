@@ -24,6 +24,14 @@ _CHANGES = {
 """Events that change a file, with the place of its path among their arguments."""
 
 
+def _place(name: str) -> str:
+    """Return an absolute path, without an event of its own; one that starts from an open folder, by where that is."""
+    path = os.path.abspath(name)  # noqa: PTH100
+    folder, last = os.path.split(path)
+    is_open = folder.startswith("/proc/self/fd/")
+    return os.path.join(os.readlink(folder), last) if is_open else path  # noqa: PTH115, PTH118
+
+
 def observe(path: str) -> None:
     """Append what this process does from now on to a file."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -37,13 +45,13 @@ def observe(path: str) -> None:
             name, _, flags = arguments
             if isinstance(name, str | bytes | os.PathLike):
                 writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-                note("write" if writes else "read", os.path.abspath(os.fsdecode(name)))  # noqa: PTH100 - no event of its own
+                note("write" if writes else "read", _place(os.fsdecode(name)))
         elif event in _CHANGES:
             name = arguments[_CHANGES[event]]
             folder = arguments[-1]  # the descriptor of one to which a path is relative, or -1
             if event in ("os.remove", "os.rmdir", "os.mkdir") and isinstance(folder, int) and folder >= 0:
                 name = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), os.fsdecode(name))  # noqa: PTH115, PTH118
-            note("write", os.path.abspath(os.fsdecode(name)) if not isinstance(name, int) else f"descriptor {name}")  # noqa: PTH100
+            note("write", _place(os.fsdecode(name)) if not isinstance(name, int) else f"descriptor {name}")
         elif event in ("subprocess.Popen", "os.posix_spawn", "os.exec"):
             words = [os.fsdecode(word) for word in arguments[1]]
             if os.path.basename(words[0]) == "env":  # noqa: PTH119
