@@ -133,6 +133,7 @@ def _missing(pass_: Pass, offer: pooling.Offer) -> Finding:
         offer.fix,
         offer.why_not,
         saves=Saving(connections=1),
+        cause="",
     )
 
 
@@ -147,6 +148,7 @@ def _written(model: Model, pass_: Pass, kind: pools.Connection, offer: pooling.O
         f'Connection "{value}" to upstream "{pass_.host}" {why}: no connection is kept',
         offer.fix,
         offer.why_not,
+        cause=f"{value} in {directive.source.path}",
     )
 
 

@@ -121,6 +121,7 @@ from collections.abc import Iterator
 from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.lint.queries import names
+from nginxopt.semantics import Level
 
 
 @rule(severity=Severity.WARNING, category="correctness")
@@ -152,4 +153,10 @@ def _of_other_servers(model: Model) -> Iterator[Finding]:
             word.token.span,
             f"another server already has the name {word.token} at {conflict.address}: nginx ignores it here",
             related=(Related(*related, "this server answers"),) if related else (),
+            cause=_names(server),
         )
+
+
+def _names(server: Level) -> str:
+    """Return the names of a server as written, which tell it from others when lines move."""
+    return " ".join(str(word) for directive in server.own("server_name") for word in directive.args)

@@ -239,3 +239,45 @@ def test_a_baseline_of_version_1_is_read(run: Run) -> None:
         del entry["cause"]
     Path("known.json").write_text(json.dumps(known | {"version": 1}))
     assert "no findings" in run(*LINT, "--baseline", "known.json").out
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "places"),
+    [
+        pytest.param(
+            "proxy-connection-not-cleared",
+            "".join(f"upstream u{n} {{ server 10.0.0.{n}:80; keepalive 8; }}\n" for n in range(1, 5))
+            + "server {\n"
+            + "".join(f"location /{n} {{ proxy_pass http://u{n}; proxy_http_version 1.1; }}\n" for n in range(1, 5))
+            + "}\n",
+            4,
+            id="no header in any location",
+        ),
+        pytest.param(
+            "proxy-connection-not-cleared",
+            "".join(f"upstream u{n} {{ server 10.0.0.{n}:80; keepalive 8; }}\n" for n in range(1, 5))
+            + 'server { proxy_http_version 1.1; proxy_set_header Connection "close";\n'
+            + "".join(f"location /{n} {{ proxy_pass http://u{n}; }}\n" for n in range(1, 5))
+            + "}\n",
+            4,
+            id="one header for all locations",
+        ),
+        pytest.param(
+            "server-name-conflict",
+            "".join(f"server {{ listen 80; server_name {name}.test; }}\n" for name in "abc")
+            + "server { listen 80; server_name a.test b.test c.test d.test; }\n",
+            3,
+            id="names of several earlier servers",
+        ),
+    ],
+)
+def test_what_one_change_repairs_is_one_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rule: str, text: str, places: int
+) -> None:
+    """Upstreams or names in the message do not make a finding each."""
+    path = tmp_path / "nginx.conf"
+    path.write_text(f"events {{}}\nhttp {{\n{text}}}\n")
+    with pytest.raises(SystemExit):
+        cli.main(["lint", "--isolated", "--target-version", "1.22.1", "--select", rule, "--format", "json", str(path)])
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert 1 + len(found["places"]) == places
