@@ -20,6 +20,7 @@ from nginxopt.verify.probes import of_locations, probes
 from nginxopt.verify.renaming import renamed
 from nginxopt.verify.servers import ServerComparison
 from nginxopt.verify.side import VerifiedSide, unlike_settings
+from nginxopt.verify.silent import Silent
 from nginxopt.verify.symbols import CUT
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
@@ -44,9 +45,10 @@ class _Verifier:
         self._only = only
         self._configs = (old.config, new.config)
         counted = counting((old.site, new.site))
-        self._old = VerifiedSide(old.site, old.site.site, counted)
+        self._silent = Silent((old.site, new.site))
+        self._old = VerifiedSide(old.site, old.site.site, counted, self._silent)
         form, self._renamed = renamed(old.site.site, new.site.site)
-        self._new = VerifiedSide(new.site, form, counted)
+        self._new = VerifiedSide(new.site, form, counted, self._silent)
         self._comparison = ServerComparison(self._old, self._new, PathCondition() if only is None else only.region)
         self._asking = Asking(old, new)
         self._probes = list(probes(self._old, self._new))
@@ -76,6 +78,12 @@ class _Verifier:
             yield "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
         if any(side.has_state for side in self._sides):
             yield "caches and the counters of limits hold the same before and after"
+        if self._old.arranged != self._new.arranged:
+            yield "the order of header fields of different names does not count (field-order)"
+        if self._silent.used:
+            names = sorted({name for _, name in self._silent.used})
+            stated = ", ".join(names)
+            yield f"nginx accepts both configurations, so that no file states these twice: {stated} (both-start)"
         yield from self._given_uncounted()
         yield from given_unread(self._configs, self._sides, self._renamed)
         yield from (premise.text for side in self._sides for premise in side.site.premises)

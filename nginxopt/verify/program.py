@@ -19,7 +19,7 @@ from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.influences import SETTINGS
 from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import equal_to, starts_with
-from nginxopt.verify.side import LocationName, VerifiedSide
+from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import Value, Words
 
@@ -130,7 +130,7 @@ class Compiler:
             name = self._names_around(around)
         return self._keys.number(("handler", self.settings(level), name))
 
-    def _names_around(self, location: int) -> tuple[tuple[LocationName, bool], ...]:
+    def _names_around(self, location: int) -> tuple[tuple[tuple[str, str], bool], ...]:
         """Return the names of a location and of those around it, each with whether it states an `alias`: an inherited
         one replaces the name of the location that states it.
         """
@@ -138,7 +138,7 @@ class Compiler:
         level: int | None = location
         while level is not None and self._side.level(level)["kind"] == "location":
             form = self._side.level(level)
-            names.append((self._side.location_name(level), "alias" in form["settings"]))
+            names.append((self._side.location_name(level).replaced, "alias" in form["settings"]))
             level = form["parent"]
         return tuple(names)
 
@@ -226,7 +226,7 @@ class Compiler:
         inner = None if location is None else self._side.level(location)["limit_except"]
         if inner is None or inner == level:
             return None
-        return tuple(self._side.level(inner)["args"]), self.settings(inner)
+        return tuple(self._methods(inner)), self.settings(inner)
 
     def _unread(self, level: int) -> Hashable:
         """Return the directives in force that are not understood, as written."""
@@ -234,7 +234,7 @@ class Compiler:
         number: int | None = level
         while number is not None:
             form = self._side.level(number)
-            unread += [self._side.text(item["node"]) for item in (*form["opaque"], *form["filters"])]
+            unread += [self._side.said(item["node"]) for item in (*form["opaque"], *form["filters"])]
             number = form["parent"]
         return tuple(unread)
 
@@ -304,7 +304,7 @@ class Compiler:
         """Return the operations in a location, after it was chosen."""
         names = self._names_around(level) if self._names_itself(level) else ()
         used = [name for name, _ in names[:1]] + [name for name, states_alias in names if states_alias][:1]
-        identity = tuple(word for name in used for word in (name.modifier, name.text.decode("latin-1")))
+        identity = tuple(word for name in used for word in name)
         enter = self._operation(
             "enter", identity, level, (), self._side.level(level)["node"], also=self._entered(level)
         )
@@ -315,11 +315,14 @@ class Compiler:
         inner = self._side.level(level)["limit_except"]
         if inner is None:
             return ()
-        methods = sorted({method.upper() for method in self._side.level(inner)["args"]})
-        methods += ["HEAD"] if "GET" in methods else []
-        words = (f"^(?:{'|'.join(dict.fromkeys(methods))})\\z",)
+        words = (f"^(?:{'|'.join(self._methods(inner))})\\z",)
         body = (self._enter(inner), self._end(inner))
         return (self._operation("except", words, inner, body, self._side.level(inner)["node"], test=words),)
+
+    def _methods(self, level: int) -> list[str]:
+        """Return the methods that a `limit_except` does not limit; with GET, HEAD is one."""
+        methods = {method.upper() for method in self._side.level(level)["args"]}
+        return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
     def _names_itself(self, level: int) -> bool:
         """Return whether the handler of a location uses its name: as `alias`, `proxy_pass` with a URI."""
@@ -347,7 +350,7 @@ class Compiler:
             name = self._side.location_name(inner)
             if name.modifier == "=":
                 exact.append((name.text, inner))
-            elif name.modifier in ("~", "~*"):
+            elif name.modifier == "~":
                 regexes.append(inner)
             elif name.modifier != "@":
                 prefixes.append((name.text, inner, name.modifier == "^~"))
@@ -388,11 +391,10 @@ class Compiler:
 
     def _regex(self, level: int) -> Operation:
         name = self._side.location_name(level)
-        pattern = (b"(?i)" if name.modifier == "~*" else b"") + name.text
         inner = self._side.level(level)["locations"]
-        nested = [number for number in inner if self._side.location_name(number).modifier in ("~", "~*")]
+        nested = [number for number in inner if self._side.location_name(number).modifier == "~"]
         body = (*map(self._regex, nested), *self._location(level))
-        return self._located("~", pattern, body, level)
+        return self._located("~", name.text, body, level)
 
     def _located(self, sign: str, pattern: bytes, body: Program, level: int) -> Operation:
         text = pattern.decode("latin-1")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nginxopt import lazy
 from nginxopt.config import statements
 from nginxopt.facts import having, script
+from nginxopt.facts.declarations import declarations
 from nginxopt.records import record
 from nginxopt.semantics.headers import MERGED_SINCE
 from nginxopt.semantics.inherit import origin
@@ -31,8 +32,14 @@ from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.settings import ROWS
 from nginxopt.text import Source
 from nginxopt.verify.code import Reads, reads
+from nginxopt.verify.forms.access import access
+from nginxopt.verify.forms.defaults import default_words
+from nginxopt.verify.forms.lists import is_of_fields, ordered, server_of_upstream
+from nginxopt.verify.forms.values import canonical_words
 from nginxopt.verify.influences import INVISIBLE, READING
 from nginxopt.verify.named import is_own, named_groups
+from nginxopt.verify.silent import Silent
+from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import (
     Places,
     Unread,
@@ -80,22 +87,36 @@ class LocationName:
     modifier: str
     text: bytes
 
+    @property
+    def replaced(self) -> tuple[str, str]:
+        """What handlers put something else in place of: plain text, whatever it needs to be chosen, or a pattern."""
+        return ("~" if self.modifier == "~" else "", self.text.decode("latin-1"))
+
 
 class VerifiedSide:
     """A site, with cached answers to what is asked of it repeatedly.
 
     `form` is that of the site, or that with other names. `counting` are the directives that are visible in this
-    comparison although they change no answer by themselves (`influences.counting`).
+    comparison although they change no answer by themselves (`influences.counting`). `silent` says what files that were
+    not read certainly do not state.
+
+    Attributes:
+        arranged: The lists of fields that are in another order than written, as far as they were asked for.
     """
 
-    def __init__(self, site: LoweredSite, form: SiteForm, counting: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, site: LoweredSite, form: SiteForm, counting: frozenset[str] = frozenset(), silent: Silent | None = None
+    ) -> None:
         self.site = site
         self.form = form
+        self.arranged: set[tuple[str, Value]] = set()
+        self._silent = Silent() if silent is None else silent
         self._invisible = INVISIBLE - counting
         self._scripts: dict[int, Sequence[StatementForm]] = {}
         self._stated: dict[int, _InForce] = {}
         self._known: dict[int, dict[str, Value]] = {}
         self._others: dict[int, dict[str, Value]] = {}
+        self._as_written: dict[int, dict[str, Value]] = {}
         self._code: dict[int, dict[str, Reads]] = {}
 
     def counts(self, name: str) -> bool:
@@ -146,12 +167,12 @@ class VerifiedSide:
         """
         form = self.level(number)
         is_limit = form["kind"] == "limit_except"
-        in_force = self._in_force(number)
         names = [name for name in _HANDLERS if name in form["settings"] or (is_limit and name.endswith("_pass"))]
         nodes: dict[int, str] = {}
         unread: list[Value] = []
         for name in names:
-            stated = in_force.get(name, [])
+            is_own = name in form["settings"]
+            stated = self._stated_in(number, name) if is_own else self._in_force(number).get(name, [])
             if isinstance(stated, tuple):
                 unread.append(stated)
             else:
@@ -164,8 +185,8 @@ class VerifiedSide:
         """Return whether a block itself passes requests on; where a file that was not read may say so, what stands in
         its place.
         """
-        in_force = self._in_force(number)
-        stated = [in_force[name] for name in self.level(number)["settings"] if name.endswith("_pass")]
+        names = [name for name in self.level(number)["settings"] if name.endswith("_pass")]
+        stated = [self._stated_in(number, name) for name in names]
         if any(isinstance(each, list) and each for each in stated):
             return True
         unread = [each for each in stated if isinstance(each, tuple)]
@@ -178,13 +199,69 @@ class VerifiedSide:
         known = self._known.get(number)
         if known is None:
             in_force = self._in_force(number)
-            known = {name: self._value(stated) for name, stated in in_force.items()}
+            known = {name: self._value(name, stated) for name, stated in in_force.items()}
             known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
             known = {name: value for name, value in known.items() if value}
             if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
                 known["proxy_redirect"] = redirects
+            known = self._with_access(number, known)
+            known = {name: self._ordered(name, value) for name, value in known.items()}
+            known = {name: value for name, value in known.items() if not self._is_default(name, value)}
             self._known[number] = known
         return known
+
+    def _with_access(self, number: int, known: dict[str, Value]) -> dict[str, Value]:
+        """Return settings with what rules of access decide for the rules, if all of them were read."""
+        rules = [(name, known.get(name, ())) for name in ("allow", "deny")]
+        if any(isinstance(part, Unread) for _, value in rules for part in value):
+            return known
+        in_force = self._in_force(number)
+        nodes = {
+            self.form["directives"][directive]["node"]: (name, self._words(name, directive)[0])
+            for name, value in rules
+            for directive in in_force.get(name, ())
+            if value
+            if isinstance(directive, int)
+        }
+        is_any = self._is_any(known.get("satisfy", ()))
+        decided = access([rule for _, rule in sorted(nodes.items())], is_any=is_any)
+        if decided is None:
+            return known
+        rest = {name: value for name, value in known.items() if name not in ("allow", "deny", "order of allow/deny")}
+        return {**rest, "deny": (decided,)} if decided else rest
+
+    def _is_any(self, satisfy: Value) -> bool:
+        """Return whether one check that allows access may be enough."""
+        return bool(satisfy) and satisfy != (("all",),)
+
+    def _ordered(self, name: str, value: Value) -> Value:
+        """Return the directives of a setting in canonical order."""
+        found = ordered(name, value, self._is_entangled)
+        if is_of_fields(name) and found != value:
+            self.arranged.add((name, value))
+        return found
+
+    def _is_entangled(self, run: tuple[Words, ...]) -> bool:
+        """Return whether words may read what a lookup among them captures."""
+        names = set().union(*(variables(word.encode("latin-1")) for words in run for word in words if "$" in word))
+        looked_up = [self.definitions[name] for name in names & self.definitions.keys()]
+        captures = {name for name in names if name.isdigit() or name in self.named_groups}
+        if looked_up and captures:
+            return True
+        return len(looked_up) > 1 and any(map(self._reads_captures, looked_up))
+
+    def _reads_captures(self, form: Definition) -> bool:
+        """Return whether a lookup may read captures of another one."""
+        if form["kind"] == "opaque":
+            return True
+        words = [form["source"] or "", *(word for row in form["rows"] for word in row["args"][1:])]
+        read = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        return any(name.isdigit() or name in self.named_groups or name in self.definitions for name in read)
+
+    def _is_default(self, name: str, value: Value) -> bool:
+        """Return whether a setting is what nginx does if nothing is stated."""
+        default = default_words(name, self.site.levels[0].target)
+        return default is not None and value == (default,)
 
     def _redirects(self, number: int) -> Value:
         """Return the `proxy_redirect` in force, with the pass that `default` stands for.
@@ -196,10 +273,10 @@ class VerifiedSide:
         around = () if form["parent"] is None else self._redirects(form["parent"])
         stated, default = self._stated_in(number, "proxy_redirect"), self._default(number)
         if isinstance(stated, list) and stated:
-            words = map(self._words, stated)
+            words = [self._words("proxy_redirect", directive) for directive in stated]
             return tuple(part for each in words for part in (default if each == ("default",) else (each,)))
         if isinstance(stated, tuple) or any(isinstance(part, Unread) for part in default):
-            return Unread("", around), Unread("", self._value(stated)), Unread("", default)
+            return Unread("", around), Unread("", self._value("proxy_redirect", stated)), Unread("", default)
         return around or default
 
     def _default(self, number: int) -> Value:
@@ -207,12 +284,12 @@ class VerifiedSide:
         passing = self._stated_in(number, "proxy_pass")
         if isinstance(passing, tuple):
             return (Unread("", passing),)
-        words = [word for directive in passing for word in self._words(directive)]
+        words = [word for directive in passing for word in self._words("proxy_pass", directive)]
         if not words or any("$" in word for word in words):
             return ()
         has_uri = "/" in words[0].partition("://")[2]
         name = self.location_name(number) if has_uri and self.level(number)["kind"] == "location" else None
-        return (("default", *words, *(() if name is None else (name.modifier, name.text.decode("latin-1")))),)
+        return (("default", *words, *(() if name is None else name.replaced)),)
 
     def _nearest_default(self, number: int) -> Value:
         """Return what the pass that a block has, or inherits, implies."""
@@ -225,7 +302,10 @@ class VerifiedSide:
 
     def _stated_in(self, number: int, name: str) -> list[int] | Value:
         """Return what a block itself states of a setting."""
-        return self._in_force(number)[name] if name in self.level(number)["settings"] else []
+        settings = self.level(number)["settings"]
+        if name not in settings or (settings[name] is None and self._is_silent(number, name)):
+            return []
+        return self._in_force(number)[name]
 
     def _in_force(self, number: int) -> _InForce:
         known = self._stated.get(number)
@@ -236,7 +316,11 @@ class VerifiedSide:
     def _merged(self, number: int) -> _InForce:
         form = self.level(number)
         around = {} if form["parent"] is None else self._in_force(form["parent"])
-        own = {name: self._own(number, name, stated, around) for name, stated in form["settings"].items()}
+        own = {
+            name: self._own(number, name, [] if stated is None and self._is_silent(number, name) else stated, around)
+            for name, stated in form["settings"].items()
+            if stated is not None or not self._is_inherited(number, name)
+        }
         in_force = {**around, **own} if own else around
         if "add_header_inherit" not in in_force:
             return in_force
@@ -244,8 +328,10 @@ class VerifiedSide:
         if isinstance(inherit, tuple) and self.site.levels[number].target < MERGED_SINCE:
             return in_force
         if isinstance(inherit, list) and isinstance(outer, list) and isinstance(inner, list):
-            return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
-        unread = tuple(Unread("", self._value(stated)) for stated in (inherit, outer, inner))
+            merged = _with_inherited(self._words("add_header_inherit", inherit[-1]), outer, inner)
+            return {**in_force, "add_header": merged}
+        stated = ("add_header_inherit", inherit), ("add_header", outer), ("add_header", inner)
+        unread = tuple(Unread("", self._value(*each)) for each in stated)
         return {**in_force, "add_header": unread}
 
     def _own(self, number: int, name: str, stated: list[int] | None, around: _InForce) -> list[int] | Value:
@@ -256,7 +342,17 @@ class VerifiedSide:
         if stated is not None and (is_single or not stated or not unread):
             return stated
         inherited = around.get(name, []) if level.inherits(name) else []
-        return interleaved(level, name, self._whole, unread, self._value(inherited))
+        return interleaved(level, name, self._whole, unread, self._value(name, inherited))
+
+    def _is_inherited(self, number: int, name: str) -> bool:
+        """Return whether a block certainly has a setting of the block around it, whatever was not read."""
+        return self.site.levels[number].inherits(name) and self._is_silent(number, name)
+
+    def _is_silent(self, number: int, name: str) -> bool:
+        """Return whether no file that a block includes, and that was not read, states a setting."""
+        level = self.site.levels[number]
+        unread = self._unread(level)
+        return bool(unread) and all(self._silent.about(include, name) for include in unread)
 
     def _unread(self, level: Level) -> tuple[Directive, ...]:
         """Return the includes of a block whose files were not read, those of packages, too."""
@@ -288,8 +384,10 @@ class VerifiedSide:
         """The files that are included and of which nothing is known, as they are written."""
         return tuple(dict.fromkeys(str(each.args[0]) for level in self.site.levels for each in self._unknown(level)))
 
-    def _value(self, stated: list[int] | Value) -> Value:
-        return tuple(map(self._words, stated)) if isinstance(stated, list) else stated
+    def _value(self, name: str, stated: list[int] | Value) -> Value:
+        if not isinstance(stated, list):
+            return stated
+        return tuple(self._words(name, directive) for directive in stated)
 
     def _order(self, in_force: _InForce, group: tuple[str, ...]) -> Value:
         """Return the names of a group of settings in the order in which they are written, if there are several. Unread
@@ -302,8 +400,20 @@ class VerifiedSide:
         names = tuple(name for _, name in sorted(nodes.items()))
         return (names,) if len(set(names)) > 1 else ()
 
-    def _words(self, directive: int) -> Words:
-        return tuple(self.form["directives"][directive]["args"])
+    def _words(self, name: str, directive: int) -> Words:
+        """Return the canonical arguments of a directive of a setting."""
+        args = tuple(self.form["directives"][directive]["args"])
+        return args if name == ROWS else self._canonical(name, args)
+
+    def _canonical(self, name: str, words: Words) -> Words:
+        return canonical_words(name, words, self.site.levels[0].target, self.taken)
+
+    def said(self, node: int) -> str:
+        """Return a directive in canonical form, as far as it is one of nginx without a block."""
+        directive = self.site.nodes.directive(node)
+        if directive is None or directive.block is not None:
+            return self.text(node)
+        return " ".join((str(directive.name), *map(repr, self._whole(directive))))
 
     def uncounted(self) -> Counter[Words]:
         """Return what changes no answer, as written and with its place: directives, also those of upstreams, and
@@ -346,15 +456,47 @@ class VerifiedSide:
         """
         known = self._others.get(number)
         if known is None:
+            written = self._written_others(number)
+            known = {
+                name: self._ordered(name, value)
+                for name, value in written.items()
+                if not (self._is_default(name, value) and self._is_read_around(number, name))
+            }
+            self._others[number] = known
+        return known
+
+    def _written_others(self, number: int) -> dict[str, Value]:
+        """Return what `others` does, with stated defaults, and in the order as written."""
+        known = self._as_written.get(number)
+        if known is None:
             parent = self.level(number)["parent"]
-            around = {} if parent is None else self.others(parent)
+            around = {} if parent is None else self._written_others(parent)
             own = self._own_others(self.site.levels[number], around)
             known = {**around, **own} if own else around
             if inherit := known.get("add_trailer_inherit"):
                 trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
                 known = {**known, "add_trailer": _with_trailers(inherit, *trailers)}
-            self._others[number] = known
+            self._as_written[number] = known
         return known
+
+    def _is_read_around(self, number: int, name: str) -> bool:
+        """Return whether no file that was not read states a setting, in a block or in those around it. Otherwise, a
+        block that does not state it may have another value than the default.
+        """
+        if not is_stated_once(name, self.site.levels[0].target):
+            return not any(self._unread(level) for level in self._blocks_around(number))
+        return all(
+            self._silent.about(include, name)
+            for level in self._blocks_around(number)
+            for include in self._unread(level)
+        )
+
+    def _blocks_around(self, number: int) -> Iterator[Level]:
+        """Yield a block and those around it."""
+        at: int | None = number
+        while at is not None:
+            yield self.site.levels[at]
+            at = self.level(at)["parent"]
 
     def _own_others(self, level: Level, around: Mapping[str, Value]) -> dict[str, Value]:
         stated = [directive for directive in level.directives if self._is_other(directive)]
@@ -367,13 +509,17 @@ class VerifiedSide:
         if unread:
             several = [name for name in names if not is_stated_once(name, level.target)]
             others |= {name: interleaved(level, name, self._whole, unread, ()) for name in several}
-            of_packages = [name for name in level.unread if name not in names and self._is_other_name(name)]
+            # What is in force around the block may be set, or not, in what was not read.
+            outer = [name for name in around if self._may_state(level, name)]
+            of_packages = [name for name in level.unread if self._is_other_name(name)]
             others |= {
-                name: interleaved(level, name, self._whole, unread, around.get(name, ())) for name in of_packages
+                name: interleaved(level, name, self._whole, unread, around.get(name, ()))
+                for name in dict.fromkeys([*outer, *of_packages])
+                if name not in names
             }
         for name in READING.keys() & level.names:
             others[name] = (*others.get(name, ()), (READING[name],))
-        acting = tuple(str(each.name) for each in stated if effect(str(each.name), tuple(each.args)) is not None)
+        acting = tuple(str(each.name) for each in stated if self._acts_in_order(each))
         if len(set(acting)) > 1:
             others["order"] = (acting,)
         unknown = self._unknown(level)
@@ -385,11 +531,23 @@ class VerifiedSide:
             )
         return others
 
+    def _acts_in_order(self, directive: Directive) -> bool:
+        """Return whether the place of a directive among others may count. The modules of nginx itself have their places
+        in every request from its build, but for those that answer: the last one does.
+        """
+        name, found = str(directive.name), effect(str(directive.name), tuple(directive.args))
+        return found is not None and (not declarations(name) or name in having("model", "content", "in order"))
+
+    def _may_state(self, level: Level, name: str) -> bool:
+        """Return whether a file of which nothing is known may state a setting in a block."""
+        is_one = bool(declarations(name))  # and no note of this module, such as an order
+        return is_one and any(not self._silent.about(include, name) for include in self._unknown(level))
+
     def _whole(self, directive: Directive) -> Words:
         """Return the arguments of a directive with the content of its block, and of the files included in it."""
         words = tuple(map(latin, directive.args))
         if directive.block is None:
-            return words
+            return self._canonical(str(directive.name), words)
         block = directive.source.data[directive.block.span.start : directive.block.span.end]
         level = self._blocks.get(directive)
         inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
@@ -510,9 +668,13 @@ class VerifiedSide:
     def _contents(self) -> dict[str, list[Words]]:
         """What each upstream says, by its name."""
         return {
-            upstream["name"]: [(str(item.name), *self._whole(item)) for item in self._content(upstream["node"])]
+            upstream["name"]: [(str(item.name), *self._in_upstream(item)) for item in self._content(upstream["node"])]
             for upstream in self.form["upstreams"]
         }
+
+    def _in_upstream(self, directive: Directive) -> Words:
+        words = self._whole(directive)
+        return server_of_upstream(words) if directive.name == "server" else words
 
     def _content(self, node: int) -> Iterator[Directive]:
         """Return the directives of a block that is no level of the site, with those of included files."""
@@ -580,10 +742,13 @@ class VerifiedSide:
         """Return the name of a location."""
         args = self.level(number)["args"]
         word = args[0] if args else ""
-        if len(args) > 1:
-            return LocationName(word, args[1].encode("latin-1"))
-        modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
-        text = word if modifier == "@" else word.removeprefix(modifier)
+        modifier = word
+        text = args[1] if len(args) > 1 else ""
+        if len(args) < 2:
+            modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
+            text = word if modifier == "@" else word.removeprefix(modifier)
+        if modifier == "~*":
+            modifier, text = "~", f"(?i){text}"
         return LocationName(modifier, text.encode("latin-1"))
 
 
