@@ -80,6 +80,8 @@ class _Verifier:
             yield "caches and the counters of limits hold the same before and after"
         if self._old.arranged != self._new.arranged:
             yield "the order of header fields of different names does not count (field-order)"
+        if self._comparison.keeps_paths and any(side.passes for side in self._sides):
+            yield "X-Accel-Redirect leads only to paths that begin with a slash, and to named locations"
         if self._silent.used:
             names = sorted({name for _, name in self._silent.used})
             stated = ", ".join(names)

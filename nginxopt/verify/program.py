@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 from functools import reduce
 from operator import or_
 
-from nginxopt.facts import group
+from nginxopt.facts import fact, group
 from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.verify.code import Reads, reads
@@ -21,7 +21,7 @@ from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import equal_to, starts_with
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import variables
-from nginxopt.verify.unread import Value, Words
+from nginxopt.verify.unread import Unread, Value, Words
 
 
 @record()
@@ -67,6 +67,24 @@ _ENTERING = {"internal", "client_max_body_size"}
 """The settings that nginx checks before it runs the script of a location."""
 
 _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
+
+
+_EARLY = {"400", "405", "408", "414", "421", "431", "494", "495", "496", "497", "501", "505"}
+"""The errors that nginx answers under the settings of a server, before it chooses a location (ngx_http_request.c)."""
+
+_OF_REDIRECTS = {
+    *("absolute_redirect", "default_type", "expires", "msie_refresh", "port_in_redirect", "recursive_error_pages"),
+    *("server_name_in_redirect", "types"),
+}
+"""Settings for answers that are no errors."""
+
+_OF_FILES = {"etag", "if_modified_since", "max_ranges", "slice"}
+
+
+def _changes_errors(name: str) -> bool:
+    """Return whether a setting may change the response to a request that no location has handled."""
+    known = fact(name)
+    return known is None or (known.effect in ("header", "body") and name not in _OF_FILES)
 
 
 def _passes_to_variable(name: str, directives: Value) -> bool:
@@ -156,6 +174,30 @@ class Compiler:
         meaning = self._meaning(level, settings.items())
         key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
         return self._keys.number(("answering", key))
+
+    def early(self, level: int) -> Hashable:
+        """Return a number; servers that answer alike the requests that nginx refuses before it chooses a location have
+        equal numbers.
+        """
+        settings = self.of_early_errors(level)
+        meaning = self._meaning(level, settings.items())
+        return self._keys.number(("early", frozenset(settings.items()), self._unread(level), meaning))
+
+    def of_early_errors(self, level: int) -> dict[str, Value]:
+        """Return the settings of a server that its early errors show: their pages, headers that are sent with errors,
+        and what changes any response. If one of them has a page, that may be a redirect, which has all headers.
+        """
+        known = self._side.settings(level)
+        settings = {name: value for name, value in known.items() if name in _ANSWERING}
+        others = self._side.others(level)
+        settings |= {name: value for name, value in others.items() if _changes_errors(name)}
+        pages = tuple(part for part in known.get("error_page", ()) if isinstance(part, Unread) or part[0] in _EARLY)
+        if not pages:
+            headers = settings.get("add_header", ())
+            settings["add_header"] = tuple(part for part in headers if isinstance(part, Unread) or "always" in part[2:])
+        settings["error_page"] = pages
+        shown = settings.keys() if pages else settings.keys() - _OF_REDIRECTS
+        return {name: settings[name] for name in shown if settings[name]}
 
     def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
         """Return some settings in force at a block, those that the model does not read, but for what is said to a

@@ -68,6 +68,12 @@ _UNCOUNTED_OF_LISTEN = {
 }  # fmt: skip
 """The parameters of `listen` that change how connections come, and no answer."""
 
+_LEADING = frozenset(["try_files", "auth_request", "mirror", "post_action", "add_before_body", "add_after_body"])
+"""Directives by whose last argument nginx leads a request, or one of its own, to a URI."""
+
+_PATHS = ("/", "@", "=", "off", "http://", "https://", "$scheme", "$uri", "${uri}", "$document_uri")
+"""How a target begins that is a path, a named location, a status, or a redirect."""
+
 _HOST = lazy.pattern(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, with what may surround it."""
 
@@ -443,6 +449,25 @@ class VerifiedSide:
     def stated(self) -> frozenset[str]:
         """The names of the settings that are stated anywhere."""
         return frozenset(name for level in self.form["levels"] for name in level["settings"])
+
+    @cached_property
+    def keeps_paths(self) -> bool:
+        """Whether each URI to which nginx itself leads a request begins with a slash, so that it is in a location "/"
+        if there is one."""
+        if self.has_open or self.has_opaque or self.has_code:
+            return False
+        statements = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
+        rewrites = (statement for statement in statements if statement["kind"] == "rewrite")
+        targets = [each["replacement"] for each in rewrites if each["flag"] not in ("redirect", "permanent")]
+        for level in self.site.levels:
+            for name in _LEADING & level.names:
+                targets += [str(directive.args[-1]) for directive in level.own(name) if directive.args]
+        return all(target.startswith(_PATHS) for target in targets)
+
+    @cached_property
+    def passes(self) -> bool:
+        """Whether any request is passed on to an upstream server, which may lead it elsewhere by X-Accel-Redirect."""
+        return any(name.endswith("_pass") for level in self.site.levels for name in level.names)
 
     @property
     def has_state(self) -> bool:
