@@ -34,10 +34,11 @@ from nginxopt.text import Source
 from nginxopt.verify.code import Reads, reads
 from nginxopt.verify.forms.access import access
 from nginxopt.verify.forms.defaults import default_words
-from nginxopt.verify.forms.lists import is_of_fields, ordered, server_of_upstream
+from nginxopt.verify.forms.lists import is_of_fields, merged, ordered, server_of_upstream, without_defaults
 from nginxopt.verify.forms.values import canonical_words
 from nginxopt.verify.influences import INVISIBLE, READING
 from nginxopt.verify.named import is_own, named_groups
+from nginxopt.verify.names import Names, host_of_pass
 from nginxopt.verify.silent import Silent
 from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import (
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
     from nginxopt.config import Directive
     from nginxopt.semantics import Level
     from nginxopt.semantics.site import LoweredSite
+
+_OF_UPSTREAMS = ("proxy_host", "proxy_port", "upstream_addr", "proxy_internal")
+"""Variables that may have the name of an upstream."""
 
 _HANDLERS = tuple(sorted(having("inherited", "handler") - {"perl"}))
 _ORDERED = (("allow", "deny"), _HANDLERS)
@@ -104,19 +108,28 @@ class VerifiedSide:
 
     `form` is that of the site, or that with other names. `counting` are the directives that are visible in this
     comparison although they change no answer by themselves (`influences.counting`). `silent` says what files that were
-    not read certainly do not state.
+    not read certainly do not state, `names` which names stand for others, and `shown` are the upstreams of this side
+    that have another name on the other one.
 
     Attributes:
         arranged: The lists of fields that are in another order than written, as far as they were asked for.
     """
 
     def __init__(
-        self, site: LoweredSite, form: SiteForm, counting: frozenset[str] = frozenset(), silent: Silent | None = None
+        self,
+        site: LoweredSite,
+        form: SiteForm,
+        counting: frozenset[str] = frozenset(),
+        silent: Silent | None = None,
+        names: Names | None = None,
+        shown: frozenset[str] = frozenset(),
     ) -> None:
         self.site = site
         self.form = form
         self.arranged: set[tuple[str, Value]] = set()
         self._silent = Silent() if silent is None else silent
+        self._names = Names() if names is None else names
+        self._shown = shown
         self._invisible = INVISIBLE - counting
         self._scripts: dict[int, Sequence[StatementForm]] = {}
         self._stated: dict[int, _InForce] = {}
@@ -210,11 +223,56 @@ class VerifiedSide:
             known = {name: value for name, value in known.items() if value}
             if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
                 known["proxy_redirect"] = redirects
-            known = self._with_access(number, known)
+            known = self._with_access(number, known) | self._shown_name(number, known)
             known = {name: self._ordered(name, value) for name, value in known.items()}
-            known = {name: value for name, value in known.items() if not self._is_default(name, value)}
+            known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
             self._known[number] = known
         return known
+
+    def _shown_name(self, number: int, known: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the name of the upstream that requests are passed on to, if it has another name on the other side, and
+        the upstream or a client may see it.
+        """
+        for name, shows in (("proxy_pass", self._shows_proxied), ("grpc_pass", self._shows_grpc)):
+            stated = self._in_force(number).get(name, []) if name in known and self._shown else []
+            for directive in stated if isinstance(stated, list) else ():
+                host = host_of_pass(self.form["directives"][directive]["args"][0])
+                if host in self._shown and (self._reads_names or shows(number, known)):
+                    return {"the name of the upstream": ((host,),)}
+        return {}
+
+    def _shows_proxied(self, number: int, known: Mapping[str, Value]) -> bool:
+        """Return whether the name is the header Host, in redirects that `proxy_redirect default` is about, in the key
+        of a cache, or in TLS."""
+        others = self.others(number)
+        redirects = known.get("proxy_redirect", ())
+        has_default = not redirects or any(isinstance(part, Unread) or part[0] == "default" for part in redirects)
+        is_key = "proxy_cache" in known and known["proxy_cache"] != (("off",),) and "proxy_cache_key" not in others
+        is_host = not _states_host(known.get("proxy_set_header", ()))
+        return has_default or is_key or is_host or _names_in_tls("proxy", known["proxy_pass"], others)
+
+    def _shows_grpc(self, number: int, known: Mapping[str, Value]) -> bool:
+        """Return whether the name is the authority of a request, or in TLS."""
+        others = self.others(number)
+        is_host = not _states_host(others.get("grpc_set_header", ()))
+        return is_host or _names_in_tls("grpc", known["grpc_pass"], others)
+
+    @cached_property
+    def _reads_names(self) -> bool:
+        """Whether anything may read the names of upstreams: a program, or a variable."""
+        words = (
+            word
+            for level in self.site.levels
+            for directive in level.directives
+            if directive.name not in self._invisible
+            for word in map(str, directive.args)
+        )
+        rows = (word for form in self.form["variables"] for word in _words_of(form))
+        folded = (
+            bulk.source.data[bulk.span.start : bulk.span.end] for level in self.site.levels for bulk in level.bulks
+        )
+        is_read = any(name in word.lower() for word in (*words, *rows) for name in _OF_UPSTREAMS)
+        return is_read or self.has_code or any(b"proxy_" in text or b"upstream_" in text for text in folded)
 
     def _with_access(self, number: int, known: dict[str, Value]) -> dict[str, Value]:
         """Return settings with what rules of access decide for the rules, if all of them were read."""
@@ -243,7 +301,10 @@ class VerifiedSide:
     def _ordered(self, name: str, value: Value) -> Value:
         """Return the directives of a setting in canonical order."""
         found = ordered(name, value, self._is_entangled)
-        if is_of_fields(name) and found != value:
+        is_moved = found != value
+        if not any(isinstance(part, Unread) for part in value):
+            found = without_defaults(name, merged(name, found, self.site.levels[0].target), self.site.levels[0].target)
+        if is_of_fields(name) and is_moved:
             self.arranged.add((name, value))
         return found
 
@@ -290,7 +351,7 @@ class VerifiedSide:
         passing = self._stated_in(number, "proxy_pass")
         if isinstance(passing, tuple):
             return (Unread("", passing),)
-        words = [word for directive in passing for word in self._words("proxy_pass", directive)]
+        words = [word for directive in passing for word in self.form["directives"][directive]["args"]]
         if not words or any("$" in word for word in words):
             return ()
         has_uri = "/" in words[0].partition("://")[2]
@@ -412,7 +473,7 @@ class VerifiedSide:
         return args if name == ROWS else self._canonical(name, args)
 
     def _canonical(self, name: str, words: Words) -> Words:
-        return canonical_words(name, words, self.site.levels[0].target, self.taken)
+        return canonical_words(name, self._names.words(name, words), self.site.levels[0].target, self.taken)
 
     def said(self, node: int) -> str:
         """Return a directive in canonical form, as far as it is one of nginx without a block."""
@@ -482,10 +543,11 @@ class VerifiedSide:
         known = self._others.get(number)
         if known is None:
             written = self._written_others(number)
+            formed = {name: self._ordered(name, value) for name, value in written.items()}
             known = {
-                name: self._ordered(name, value)
-                for name, value in written.items()
-                if not (self._is_default(name, value) and self._is_read_around(number, name))
+                name: value
+                for name, value in formed.items()
+                if (value and not self._is_default(name, value)) or not self._is_read_around(number, name)
             }
             self._others[number] = known
         return known
@@ -693,7 +755,9 @@ class VerifiedSide:
     def _contents(self) -> dict[str, list[Words]]:
         """What each upstream says, by its name."""
         return {
-            upstream["name"]: [(str(item.name), *self._in_upstream(item)) for item in self._content(upstream["node"])]
+            self._names.upstream(upstream["name"]): [
+                (str(item.name), *self._in_upstream(item)) for item in self._content(upstream["node"])
+            ]
             for upstream in self.form["upstreams"]
         }
 
@@ -774,7 +838,34 @@ class VerifiedSide:
             text = word if modifier == "@" else word.removeprefix(modifier)
         if modifier == "~*":
             modifier, text = "~", f"(?i){text}"
+        if modifier == "@":
+            text = self._names.locations.get(text, text)
         return LocationName(modifier, text.encode("latin-1"))
+
+
+def _states_host(headers: Value) -> bool:
+    """Return whether headers that were all read set Host to something else than the name of the upstream."""
+    known = [part for part in headers if not isinstance(part, Unread)]
+    is_whole = len(known) == len(headers)
+    return is_whole and any(words[0].lower() == "host" and "proxy_host" not in words[1] for words in known)
+
+
+def _names_in_tls(gateway: str, passed: Value, others: Mapping[str, Value]) -> bool:
+    """Return whether a connection to an upstream asks for the name of it, or checks it."""
+    if not any(word.startswith(("https:", "grpcs:")) for directive in passed for word in directive):
+        return False
+    is_named = f"{gateway}_ssl_name" in others
+    return not is_named and bool({f"{gateway}_ssl_server_name", f"{gateway}_ssl_verify"} & others.keys())
+
+
+def _words_of(form: Definition) -> Iterator[str]:
+    """Yield the words of a definition."""
+    if form["kind"] == "opaque":
+        yield from form["content"]
+        return
+    yield form["source"] or ""
+    for row in form["rows"]:
+        yield from row["args"]
 
 
 def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:

@@ -5,9 +5,13 @@ Only runs between includes that were not read are put in order: what is in there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from nginxopt.semantics.defaults import PIVOT
+from nginxopt.verify.forms.values import compared
 from nginxopt.verify.unread import Unread, Value, Words
+from nginxopt.version import Version
 
 _FIELDS = (
     "add_header",
@@ -90,3 +94,39 @@ def server_of_upstream(words: Words) -> Words:
     if len({word.partition("=")[0] for word in words[1:]}) < len(words) - 1:
         return words  # of several, the last counts
     return (*words[:1], *sorted({*words[1:]} - _SERVER_DEFAULTS))
+
+
+def merged(name: str, value: Value, version: Version) -> Value:
+    """Return a set that several directives state as one (`ngx_conf_set_bitmask_slot`); none of them is unread."""
+    if len(value) < 2 or compared(name, version) != "set":
+        return value
+    return (tuple(sorted({word for words in value for word in words})),)
+
+
+def without_defaults(name: str, value: Value, version: Version) -> Value:
+    """Return a list that was all read without the fields that nginx sends by itself, and those that it does not send.
+
+    A header that `proxy_set_header` states twice is not the one that nginx sends.
+    """
+    own = _own_headers(name, version)
+    if name != "add_header" and not own:
+        return value
+    rows = [part for part in value if not isinstance(part, Unread)]
+    if name == "add_header":  # one without a value is none
+        return tuple(row for row in rows if row[1] or row[0].lower() in _SPECIAL)
+    counts = Counter(row[0].lower() for row in rows)
+    return tuple(row for row in rows if own.get(row[0].lower()) != row[1] or counts[row[0].lower()] > 1)
+
+
+_SPECIAL = ("cache-control", "last-modified", "etag")
+"""The fields that `add_header` sets otherwise than by adding one (`ngx_http_set_headers`)."""
+
+
+def _own_headers(name: str, version: Version) -> Mapping[str, str]:
+    """Return the headers that nginx sends to an upstream where none of their names is stated, with their values."""
+    if name == "grpc_set_header":
+        return {"host": "${proxy_host}"}
+    if name != "proxy_set_header":
+        return {}
+    closing = {"connection": "close"} if version < PIVOT else {}
+    return {"host": "${proxy_host}", **closing}

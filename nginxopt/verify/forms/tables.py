@@ -32,7 +32,7 @@ def _of_map(rows: tuple[_Row, ...], taken: Collection[str]) -> tuple[_Row, ...]:
     rows = tuple((_key(row[0]), *(variables(word, taken) for word in row[1:])) for row in rows)
     if any(row[0] == "hostnames" for row in rows):
         return rows
-    plain = sorted(row for row in rows if not row[0].startswith("~"))
+    plain = sorted(row for row in rows if not row[0].startswith("~") and row != ("default", ""))
     return (*plain, *(row for row in rows if row[0].startswith("~")))
 
 

@@ -19,6 +19,7 @@ from nginxopt.version import Version
 Words = tuple[str, ...]
 
 _VARIABLE = lazy.pattern(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
+_RATE = lazy.pattern(r"rate=0*([1-9][0-9]*)r/([sm])", re.ASCII)
 _ALIASES = {"query_string": "args", "document_uri": "uri"}
 
 _NETWORKS = frozenset(["allow", "deny", "set_real_ip_from"])
@@ -35,17 +36,21 @@ def canonical_words(name: str, words: Words, version: Version, taken: Collection
     if name in _NETWORKS:
         return tuple(map(network, words))
     words = _evaluated(name, words, taken)
-    compared = _compared(name, version)
-    if compared == "set":
+    kind = compared(name, version)
+    if kind == "set":
         more = _ALWAYS_CACHED if name in _METHODS else ()
         return tuple(sorted({*(word.lower() for word in words), *more}))
     if name.endswith(_NAMES_IN_LOWER_CASE) or _is_of_types(name, version):
         return tuple(sorted({word.lower() for word in words}))
     if name == "expires":
         return (*words[:-1], *map(_expiry, words[-1:]))
+    if name == "root" and len(words[0]) > 1:
+        return (words[0].removesuffix("/"),)  # ngx_http_core_root
+    if name == "limit_req_zone":
+        return tuple(map(_rate, words))
     if name in _VALID:
         return (*words[:-1], *(_of(seconds, word, "s") for word in words[-1:]))
-    convert = _CONVERTED.get(compared)
+    convert = _CONVERTED.get(kind)
     return words if convert is None or len(words) != 1 else (convert(words[0]),)
 
 
@@ -83,7 +88,7 @@ def variables(text: str, taken: Collection[str] = ()) -> str:
 
 
 @lru_cache(maxsize=1 << 10)
-def _compared(name: str, version: Version) -> Compared:
+def compared(name: str, version: Version) -> Compared:
     """Return how nginx's http modules compare the values of a directive: as text, unless all say the same."""
     rows = [row for row in declarations(name) if row.is_in(version) and row.module.startswith("ngx_http_")]
     kinds = {row.compared for row in rows}
@@ -118,6 +123,12 @@ def _expiry(word: str) -> str:
     sign, text = (word[0], word[1:]) if word[:1] in ("+", "-", "@") else ("+", word)
     amount = seconds(text)
     return word if amount is None else f"{sign}{amount}s"
+
+
+def _rate(word: str) -> str:
+    """Return a rate in thousandths of requests per second, as nginx keeps it (`ngx_http_limit_req_zone`)."""
+    found = _RATE.fullmatch(word)
+    return word if found is None else f"rate={int(found[1]) * 1000 // (60 if found[2] == 'm' else 1)}"
 
 
 def network(word: str) -> str:
