@@ -542,13 +542,21 @@ _REMOVED = ("add_header", "proxy_set_header", "error_page", "location", "server"
 
 
 def _another(name: str, text: Text, draw: random.Random) -> bytes | None:
+    """Write another value of a directive; of an `allow` only where others are denied behind it."""
     at, new = _SEEN[name]
     options = [
         [_word(each, at % len(each.args), f'"{new}"')]
         for each in text.named(name)
-        if len(each.args) > abs(at) - (at < 0)
+        if len(each.args) > abs(at) - (at < 0) and (name != "allow" or _denies_others(text, each))
     ]
     return _chosen(text, draw, options)
+
+
+def _denies_others(text: Text, allow: Directive) -> bool:
+    """Return whether a rule behind an `allow` in its block denies everybody else."""
+    around = text.around(allow)
+    inside = text.inside(around[-1]) if around else []
+    return any(each.name == "deny" and [*each.args] == ["all"] and each.start > allow.start for each in inside)
 
 
 def _without(name: str, text: Text, draw: random.Random) -> bytes | None:

@@ -16,6 +16,7 @@ from nginxopt.facts import group
 from nginxopt.records import record
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import LoweredSite
+from nginxopt.verify.forms.values import canonical_words
 from nginxopt.verify.renaming import with_names
 
 Words = tuple[str, ...]
@@ -127,9 +128,9 @@ def _directives(site: LoweredSite) -> Iterator[tuple[Level, Directive]]:
 def _of_zones(site: LoweredSite, defining: tuple[str, ...]) -> dict[str, object]:
     """Return the names of zones, with their definitions but for the name."""
     found: dict[str, object] = {}
-    for _, directive in _directives(site):
+    for level, directive in _directives(site):
         if directive.name in defining:
-            words = [str(word) for word in directive.args]
+            words = canonical_words(str(directive.name), tuple(map(str, directive.args)), level.target)
             at = next((at for at, word in enumerate(words) if word.startswith(("zone=", "keys_zone="))), None)
             if at is not None:
                 key, _, value = words[at].partition("=")
