@@ -8,8 +8,8 @@
 FOLDER has configurations in any depth; those that nginxopt refuses are left out. `benchmarks.edits` edits each file,
 one edit at a time. A refactoring is proved if the verdict is `equivalent`, and WRONG if it is `different`; a visible
 change is WRONG if the verdict is `equivalent`, unless no request reaches it (`deny all` behind a `return`), which is to
-be read. With `--nginx`, both sides also answer the requests for their locations on a real nginx, where they start: a pair
-that is `equivalent` and answered differently is WRONG as well. Exit status 1 if anything is wrong.
+be read. With `--nginx`, both sides also answer the requests for their locations on a real nginx, where they start: a
+pair that is `equivalent` and answered differently is WRONG as well. Exit status 1 if anything is wrong.
 """
 
 from __future__ import annotations

@@ -135,7 +135,6 @@ class VerifiedSide:
         self._stated: dict[int, _InForce] = {}
         self._known: dict[int, dict[str, Value]] = {}
         self._others: dict[int, dict[str, Value]] = {}
-        self._as_written: dict[int, dict[str, Value]] = {}
         self._code: dict[int, dict[str, Reads]] = {}
 
     def counts(self, name: str) -> bool:
@@ -409,7 +408,8 @@ class VerifiedSide:
         if stated is not None and (is_single or not stated or not unread):
             return stated
         inherited = around.get(name, []) if level.inherits(name) else []
-        return interleaved(level, name, self._whole, unread, self._value(name, inherited))
+        outer = self._value(name, inherited)
+        return interleaved(level, name, self._whole, unread, () if self._is_default(name, outer) else outer)
 
     def _is_inherited(self, number: int, name: str) -> bool:
         """Return whether a block certainly has a setting of the block around it, whatever was not read."""
@@ -542,28 +542,20 @@ class VerifiedSide:
         """
         known = self._others.get(number)
         if known is None:
-            written = self._written_others(number)
-            formed = {name: self._ordered(name, value) for name, value in written.items()}
+            parent = self.level(number)["parent"]
+            around = {} if parent is None else self.others(parent)
+            own = self._own_others(self.site.levels[number], around)
+            stated = {**around, **own} if own else around
+            if inherit := stated.get("add_trailer_inherit"):
+                trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
+                stated = {**stated, "add_trailer": _with_trailers(inherit, *trailers)}
+            formed = {name: self._ordered(name, value) if name in own else value for name, value in stated.items()}
             known = {
                 name: value
                 for name, value in formed.items()
                 if (value and not self._is_default(name, value)) or not self._is_read_around(number, name)
             }
             self._others[number] = known
-        return known
-
-    def _written_others(self, number: int) -> dict[str, Value]:
-        """Return what `others` does, with stated defaults, and in the order as written."""
-        known = self._as_written.get(number)
-        if known is None:
-            parent = self.level(number)["parent"]
-            around = {} if parent is None else self._written_others(parent)
-            own = self._own_others(self.site.levels[number], around)
-            known = {**around, **own} if own else around
-            if inherit := known.get("add_trailer_inherit"):
-                trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
-                known = {**known, "add_trailer": _with_trailers(inherit, *trailers)}
-            self._as_written[number] = known
         return known
 
     def _is_read_around(self, number: int, name: str) -> bool:
