@@ -224,6 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     paths = random.Random(options.seed).sample(every, min(options.files, len(every)))
     real = None if options.nginx is None else Real(find(options.nginx))
     is_wrong = False
+    documents: list[dict[str, object]] = []
     for name, edits, is_equal in (("equal", EQUAL, True), ("visible", VISIBLE, False)):
         kinds = {kind: edit for kind, edit in edits.items() if options.kind is None or kind in options.kind}
         if options.only not in (None, name) or not kinds:
@@ -233,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_wrong = is_wrong or any(figures.verdicts["WRONG"] for figures in found.values())
         if options.json:
             figures = {kind: {"verdicts": each.verdicts, "reasons": each.reasons} for kind, each in found.items()}
-            print(json.dumps({"edits": name, "files": files, "kinds": figures}, indent=2))
+            documents.append({"edits": name, "files": files, "kinds": figures})
             continue
         print(f"{name}: {files} of {len(paths)} files, seed {options.seed}, {monotonic() - start:.0f} s")
         print(*rows(found, is_equal=is_equal), "", sep="\n")
@@ -242,6 +243,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             *(f"{kind}: {path}: {reasons}" for kind, _, path, reasons in shown), sep="\n", end="" if not shown else "\n"
         )
         sys.stdout.flush()
+    if options.json:
+        print(json.dumps(documents, indent=2))
     return int(is_wrong)
 
 
