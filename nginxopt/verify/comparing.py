@@ -55,7 +55,7 @@ class _Verifier:
             new.site,
             self._renamed,
             is_read=lambda: all(map(is_whole, self._configs)) and not any(side.has_open for side in self._sides),
-            is_run=lambda: any(side.has_code or side.has_opaque for side in self._sides),
+            is_run=lambda: any(side.runs_anything for side in self._sides),
         )
         if self._names != Names():
             upstreams = self._names.upstreams

@@ -30,6 +30,7 @@ from nginxopt.semantics.site.form import (
 )
 from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.settings import ROWS
+from nginxopt.semantics.values import is_url
 from nginxopt.text import Source
 from nginxopt.verify.code import Reads, reads
 from nginxopt.verify.forms.access import access
@@ -72,11 +73,13 @@ _UNCOUNTED_OF_LISTEN = {
 }  # fmt: skip
 """The parameters of `listen` that change how connections come, and no answer."""
 
-_LEADING = frozenset(["try_files", "auth_request", "mirror", "post_action", "add_before_body", "add_after_body"])
+_LEADING = frozenset(
+    ["try_files", "auth_request", "mirror", "post_action", "internal_redirect", "add_before_body", "add_after_body"]
+)
 """Directives by whose last argument nginx leads a request, or one of its own, to a URI."""
 
-_PATHS = ("/", "@", "=", "off", "http://", "https://", "$scheme", "$uri", "${uri}", "$document_uri")
-"""How a target begins that is a path, a named location, a status, or a redirect."""
+_PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
+"""The beginning of a target that is a path, a named location, or a status."""
 
 _HOST = lazy.pattern(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, with what may surround it."""
@@ -419,7 +422,8 @@ class VerifiedSide:
         """Return whether no file that a block includes, and that was not read, states a setting."""
         level = self.site.levels[number]
         unread = self._unread(level)
-        return bool(unread) and all(self._silent.about(include, name) for include in unread)
+        is_all = len(unread) == len(level.own("include"))  # others may read more where the configuration is installed
+        return is_all and bool(unread) and all(self._silent.about(include, name) for include in unread)
 
     def _unread(self, level: Level) -> tuple[Directive, ...]:
         """Return the includes of a block whose files were not read, those of packages, too."""
@@ -519,11 +523,15 @@ class VerifiedSide:
             return False
         statements = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
         rewrites = (statement for statement in statements if statement["kind"] == "rewrite")
-        targets = [each["replacement"] for each in rewrites if each["flag"] not in ("redirect", "permanent")]
+        targets = [
+            each["replacement"]
+            for each in rewrites
+            if each["flag"] not in ("redirect", "permanent") and not is_url(each["replacement"])
+        ]
         for level in self.site.levels:
             for name in _LEADING & level.names:
                 targets += [str(directive.args[-1]) for directive in level.own(name) if directive.args]
-        return all(target.startswith(_PATHS) for target in targets)
+        return all(map(_PATH.match, targets))
 
     @cached_property
     def passes(self) -> bool:
@@ -696,6 +704,12 @@ class VerifiedSide:
         """Return whether code anywhere may read any variable."""
         levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
         return any(Reads.VARIABLES in read for read in chain(levels, self.code_of_upstreams.values()))
+
+    @cached_property
+    def runs_anything(self) -> bool:
+        """Whether anything runs, or is shown, whose words do not say what it reads."""
+        levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
+        return self.has_opaque or any(chain(levels, self.code_of_upstreams.values()))
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:

@@ -235,6 +235,16 @@ IN_DOUBT = (
     Forms("a file may read the name of a map", "map $uri $a{N} { /a 1; } server { listen {L}; ssi on; root {T}/r;"
           " add_header X $a{N}; }", "map $uri $b{N} { /a 1; } server { listen {L}; ssi on; root {T}/r;"
           " add_header X $b{N}; }"),
+    Forms("a page may show the names of upstreams", "upstream a{N} { zone z{N} 1m; server 127.0.0.1:{U}; }"
+          f" server {{ listen {{L}}; location / {{ {_HOSTED} proxy_pass http://a{{N}}; }} location /p {{ api; }} }}",
+          "upstream b{N} { zone z{N} 1m; server 127.0.0.1:{U}; }"
+          f" server {{ listen {{L}}; location / {{ {_HOSTED} proxy_pass http://b{{N}}; }} location /p {{ api; }} }}"),
+    Forms("a fallback without a slash is in no location",
+          "location / { deny all; root {T}/r; } location /a { try_files $uri http://x; }",
+          "deny all; location / { root {T}/r; } location /a { allow all; try_files $uri http://x; }"),
+    Forms("a variable whose name begins as that of the URI",
+          "set $uri_x f; location / { deny all; root {T}/r; } location /a { try_files /no $uri_x; }",
+          "set $uri_x f; deny all; location / { root {T}/r; } location /a { allow all; try_files /no $uri_x; }"),
     Forms("a program may use an upstream", "upstream a{N} { server 127.0.0.1:{U}; } server { listen {L}; location / {"
           f" {_HOSTED} proxy_pass http://a{{N}}; }} location /l {{ content_by_lua_file l.lua; }} }}",
           "upstream b{N} { server 127.0.0.1:{U}; } server { listen {L}; location / {"
