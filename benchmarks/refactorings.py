@@ -27,7 +27,7 @@ from time import monotonic
 
 from benchmarks.edits import EQUAL, VERSION, VISIBLE, Edit, Text
 from nginxopt.config import Config, load_text
-from nginxopt.errors import NginxoptError
+from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.request.model import SiteModel
 from nginxopt.request.private import PrivateNginx
 from nginxopt.request.world import World
@@ -115,8 +115,11 @@ class Real:
         with PrivateNginx(config, self._build.prefix, world, self._binary, tls=False) as nginx:
             site = SiteModel(config, self._build).site
             sockets = addresses(VerifiedSide(site, site.site))
-            places = [place for place, socket in sockets.items() if place.family != "unix" and not socket["quic"]]
-            moved = [nginx.moved(request_of(each, places[0], is_tls=False)) for each in requests]
+            plain = (place for place, socket in sockets.items() if not (place.quic or socket["tls"]))
+            place = next((place for place in plain if place.family == "inet"), None)
+            if place is None:
+                raise UsageError("nothing listens without TLS")
+            moved = [nginx.moved(request_of(each, place, is_tls=False)) for each in requests]
             return [[_without_time(observed(nginx.ask(each), nginx)) for each in moved] for _ in range(2)]
 
 
