@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from nginxopt.semantics import Level
     from nginxopt.semantics.site import LoweredSite
 
+_LIMITS = {"limit_req": "limit_req_zone", "limit_conn": "limit_conn_zone"}
+"""The directives that limit requests, with those that define their zones."""
+
 _OF_UPSTREAMS = ("proxy_host", "proxy_port", "upstream_addr", "proxy_internal")
 """Variables that may have the name of an upstream."""
 
@@ -225,11 +228,34 @@ class VerifiedSide:
             known = {name: value for name, value in known.items() if value}
             if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
                 known["proxy_redirect"] = redirects
-            known = self._with_access(number, known) | self._shown_name(number, known)
+            known = self._with_access(number, known) | self._shown_name(number, known) | self._zones_of(known)
             known = {name: self._ordered(name, value) for name, value in known.items()}
             known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
             self._known[number] = known
         return known
+
+    def _zones_of(self, known: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the definitions of the zones of limits in force, where a block does not have those of all zones."""
+        found: dict[str, Value] = {}
+        for limit, defining in _LIMITS.items():
+            names = dict.fromkeys(_zone_of(words) for words in known.get(limit, ()) if not isinstance(words, Unread))
+            rows = tuple(self.zones[defining][name] for name in names if name in self.zones[defining])
+            found |= {defining: rows} if rows else {}
+        return found
+
+    @cached_property
+    def zones(self) -> dict[str, dict[str, Words]]:
+        """The definitions of zones of limits by directive and name, if nothing but the limits uses them; otherwise they
+        are settings of all blocks.
+        """
+        names = {str(name) for level in self.site.levels for name in level.names} - {"include"}
+        http = self.site.levels[0]
+        if self.unread or self._unread(http) or any(map(reads, names)):
+            return {defining: {} for defining in _LIMITS.values()}
+        return {
+            defining: {_zone_of(words): words for words in map(self._whole, http.own(defining))}
+            for defining in _LIMITS.values()
+        }
 
     def _shown_name(self, number: int, known: Mapping[str, Value]) -> dict[str, Value]:
         """Return the name of the upstream that requests are passed on to, if it has another name on the other side, and
@@ -586,7 +612,11 @@ class VerifiedSide:
             at = self.level(at)["parent"]
 
     def _own_others(self, level: Level, around: Mapping[str, Value]) -> dict[str, Value]:
-        stated = [directive for directive in level.directives if self._is_other(directive)]
+        stated = [
+            directive
+            for directive in level.directives
+            if self._is_other(directive) and not self.zones.get(str(directive.name))
+        ]
         names = dict.fromkeys(str(directive.name) for directive in stated)
         others: dict[str, Value] = {
             name: tuple(self._whole(directive) for directive in level.own(name) if self._is_other(directive))
@@ -667,10 +697,13 @@ class VerifiedSide:
         """Return the directives in force at a block with code that may read more than their words name, by name."""
         known = self._code.get(number)
         if known is None:
-            stated = {
-                name: [reads(name, tuple(words)) for words in found] for name, found in self.others(number).items()
+            parent = self.level(number)["parent"]
+            around, outer = ({}, {}) if parent is None else (self.others(parent), self.code(parent))
+            code = {
+                name: outer.get(name, Reads.NOTHING) if found is around.get(name) else _read_by(name, found)
+                for name, found in self.others(number).items()
+                if name != "order"
             }
-            code = {name: reduce(or_, found, Reads.NOTHING) for name, found in stated.items() if name != "order"}
             if self._has_unread(number):
                 code["include"] = reads("include")
             known = self._code[number] = {name: read for name, read in code.items() if read}
@@ -847,6 +880,17 @@ class VerifiedSide:
         if modifier == "@":
             text = self._names.locations.get(text, text)
         return LocationName(modifier, text.encode("latin-1"))
+
+
+def _zone_of(words: Words) -> str:
+    """Return the name of the zone in the words of a limit, or of the definition of one."""
+    named = next((word for word in words if word.startswith("zone=")), words[0])
+    return named.removeprefix("zone=").partition(":")[0]
+
+
+def _read_by(name: str, value: Value) -> Reads:
+    """Return what a directive may read besides its words, wherever a block states it."""
+    return reduce(or_, (reads(name, tuple(words)) for words in value), Reads.NOTHING)
 
 
 def _states_host(headers: Value) -> bool:

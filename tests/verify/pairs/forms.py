@@ -208,6 +208,8 @@ NAMES_ALIKE = (
           "location / { root {T}/none; error_page 404 @b; } location @b { return 200 a; }"),
     Forms("a fallback", "location / { root {T}/r; try_files $uri @a; } location @a { return 200 a; }",
           "location / { root {T}/r; try_files $uri @b; } location @b { return 200 a; }", ("/f.txt", "/nx")),
+    Forms("a zone that no limit uses", "limit_req_zone $uri zone=u{N}:1m rate=1r/s; server { listen {L}; root {T}/r; }",
+          "limit_req_zone $arg_a zone=u{N}:1m rate=2r/s; server { listen {L}; root {T}/r; }", ("/f.txt",)),
     Forms("a zone", "limit_req_zone $uri zone=a{N}:1m rate=1000r/s; server { listen {L};"
           " location / { limit_req zone=a{N} burst=9; root {T}/r; } }",
           "limit_req_zone $uri zone=b{N}:1m rate=60000r/m; server { listen {L};"
@@ -235,6 +237,13 @@ IN_DOUBT = (
     Forms("a file may read the name of a map", "map $uri $a{N} { /a 1; } server { listen {L}; ssi on; root {T}/r;"
           " add_header X $a{N}; }", "map $uri $b{N} { /a 1; } server { listen {L}; ssi on; root {T}/r;"
           " add_header X $b{N}; }"),
+    Forms("a zone with another rate", "limit_req_zone $uri zone=r{N}:1m rate=1r/s; server { listen {L}; root {T}/r;"
+          " limit_req zone=r{N}; }", "limit_req_zone $uri zone=r{N}:1m rate=2r/s; server { listen {L}; root {T}/r;"
+          " limit_req zone=r{N}; }"),
+    Forms("a zone with the key of another map", "map $uri $k{N} { /a a; } limit_conn_zone $k{N} zone=k{N}:1m;"
+          " server { listen {L}; root {T}/r; location / { limit_conn k{N} 1; } }",
+          "map $uri $k{N} { /a b; } limit_conn_zone $k{N} zone=k{N}:1m;"
+          " server { listen {L}; root {T}/r; location / { limit_conn k{N} 1; } }"),
     Forms("a page may show the names of upstreams", "upstream a{N} { zone z{N} 1m; server 127.0.0.1:{U}; }"
           f" server {{ listen {{L}}; location / {{ {_HOSTED} proxy_pass http://a{{N}}; }} location /p {{ api; }} }}",
           "upstream b{N} { zone z{N} 1m; server 127.0.0.1:{U}; }"
