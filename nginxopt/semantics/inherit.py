@@ -336,6 +336,11 @@ def origin(include: Directive) -> str | None:
     return "Certbot" if name in _OF_CERTBOT else "nginx" if name in _PACKAGED else None
 
 
+def packaged_names(include: Directive) -> tuple[str, ...]:
+    """Return the directives in an included file that belongs to a package, by its name; none for other files."""
+    return _PACKAGED.get(_name(include), ())
+
+
 def opens(config: Config, include: Directive, kind: str) -> bool:
     """Return whether an include opens a level of a kind: it may read more elsewhere, and that may be anything."""
     return may_read_more(config, include) and not _known_names(include, kind, _STOCK)

@@ -13,6 +13,7 @@ from nginxopt.verify.explore import Divergence
 from nginxopt.verify.given import given_unread, is_whole
 from nginxopt.verify.hosts import Hosts, addresses, pairs, taken, unlike, unlike_hosts
 from nginxopt.verify.influences import counting
+from nginxopt.verify.names import Names, names
 from nginxopt.verify.outside import unlike_outside
 from nginxopt.verify.part import ListenAddress, Part
 from nginxopt.verify.path_condition import PathCondition
@@ -20,6 +21,7 @@ from nginxopt.verify.probes import of_locations, probes
 from nginxopt.verify.renaming import renamed
 from nginxopt.verify.servers import ServerComparison
 from nginxopt.verify.side import VerifiedSide, unlike_settings
+from nginxopt.verify.silent import Silent
 from nginxopt.verify.symbols import CUT
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
@@ -44,9 +46,22 @@ class _Verifier:
         self._only = only
         self._configs = (old.config, new.config)
         counted = counting((old.site, new.site))
-        self._old = VerifiedSide(old.site, old.site.site, counted)
+        self._silent = Silent((old.site, new.site))
+        self._old = VerifiedSide(old.site, old.site.site, counted, self._silent)
         form, self._renamed = renamed(old.site.site, new.site.site)
-        self._new = VerifiedSide(new.site, form, counted)
+        self._new = VerifiedSide(new.site, form, counted, self._silent)
+        self._names = names(
+            old.site,
+            new.site,
+            self._renamed,
+            is_read=lambda: all(map(is_whole, self._configs)) and not any(side.has_open for side in self._sides),
+            is_run=lambda: any(side.runs_anything for side in self._sides),
+        )
+        if self._names != Names():
+            upstreams = self._names.upstreams
+            before, after = frozenset(upstreams.values()), frozenset(upstreams)
+            self._old = VerifiedSide(old.site, old.site.site, counted, self._silent, shown=before)
+            self._new = VerifiedSide(new.site, form, counted, self._silent, self._names, shown=after)
         self._comparison = ServerComparison(self._old, self._new, PathCondition() if only is None else only.region)
         self._asking = Asking(old, new)
         self._probes = list(probes(self._old, self._new))
@@ -76,6 +91,17 @@ class _Verifier:
             yield "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
         if any(side.has_state for side in self._sides):
             yield "caches and the counters of limits hold the same before and after"
+        if self._old.arranged != self._new.arranged:
+            yield "the order of header fields of different names does not count (field-order)"
+        if self._names.zones or self._names.caches:
+            zones = ", ".join(sorted({**self._names.zones, **self._names.caches}))
+            yield f"caches and the counters of limits may start empty under another name: {zones} (state-restart)"
+        if self._comparison.keeps_paths and any(side.passes for side in self._sides):
+            yield "X-Accel-Redirect leads only to paths that begin with a slash, and to named locations"
+        if self._silent.used:
+            names = sorted({name for _, name in self._silent.used})
+            stated = ", ".join(names)
+            yield f"nginx accepts both configurations, so that no file states these twice: {stated} (both-start)"
         yield from self._given_uncounted()
         yield from given_unread(self._configs, self._sides, self._renamed)
         yield from (premise.text for side in self._sides for premise in side.site.premises)

@@ -50,10 +50,11 @@ def _ask(
         moved = nginx.moved(witness.request)
         first, second = nginx.ask(moved), nginx.ask(moved)
         told = tuple(differences(nginx.expected(moved), first))
-        return told, (_observed(first, nginx), _observed(second, nginx))
+        return told, (observed(first, nginx), observed(second, nginx))
 
 
-def _observed(exchange: Exchange, nginx: PrivateNginx) -> _Observed:
+def observed(exchange: Exchange, nginx: PrivateNginx) -> _Observed:
+    """Return what a client and upstreams got, by the name of the part."""
     observed: _Observed = {}
     if exchange.response is not None:
         response = exchange.response

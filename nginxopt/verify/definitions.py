@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from nginxopt.budget import meter
 from nginxopt.records import record
 from nginxopt.verify.code import Reads, reads_as_definition
+from nginxopt.verify.forms.tables import content
 from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.side import Definition, VerifiedSide
@@ -18,9 +19,6 @@ _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr",
 
 _DIGITS = frozenset("0123456789")
 """The names of captures."""
-
-
-Rows = tuple[tuple[str, ...], ...]
 
 
 @record(eq=True)
@@ -82,7 +80,10 @@ class SideDefinitions:
     def _numbered(self, name: str) -> Hashable:
         inner = tuple((used, self._numbers[used]) for used in self._defined_in(name))
         everything = self.everything if self._is_code(name) else None
-        return self._keys.number((*_content(self.form(name)), inner, everything))
+        return self._keys.number((*self._content(name), inner, everything))
+
+    def _content(self, name: str) -> tuple[Hashable, ...]:
+        return content(self.form(name), self._side.taken)
 
     @cached_property
     def everything(self) -> Hashable:
@@ -91,8 +92,8 @@ class SideDefinitions:
 
     @cached_property
     def contents(self) -> dict[str, Hashable]:
-        """The content of each definition, without the order of the rows of a map where that order does not count."""
-        return {name: _as_looked_up(form) for name, form in self._side.definitions.items()}
+        """The content of each definition."""
+        return {name: self._content(name) for name in self._side.definitions}
 
     @cached_property
     def code(self) -> dict[str, Reads]:
@@ -272,26 +273,3 @@ def _read(key: str, value: str) -> frozenset[str]:
         return frozenset()
     read = variables(value.encode("latin-1")) - set(groups_of(key))
     return frozenset(name for name in read if not (name.isdigit() and key.startswith("~")))
-
-
-def _as_looked_up(form: Definition) -> Hashable:
-    if form["kind"] != "map":
-        return _content(form)
-    return form["kind"], form["source"], _in_order(tuple(tuple(row["args"]) for row in form["rows"]))
-
-
-def _in_order(rows: Rows) -> Rows:
-    """Return the rows of a map with those first that are looked up in a table, whatever their order; `hostnames` counts
-    for the rows behind it (`ngx_http_map`).
-    """
-    if any(row[0] == "hostnames" for row in rows):
-        return rows
-    plain = sorted(row for row in rows if not row[0].startswith("~"))
-    return (*plain, *(row for row in rows if row[0].startswith("~")))
-
-
-def _content(form: Definition) -> tuple[Hashable, ...]:
-    """Return the content of a definition, without the name of the variable."""
-    if form["kind"] == "opaque":
-        return "opaque", form["variable"], form["reason"], tuple(form["content"])
-    return form["kind"], form["source"], tuple(tuple(row["args"]) for row in form["rows"])

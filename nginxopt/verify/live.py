@@ -142,9 +142,12 @@ def _settings(side: VerifiedSide) -> Iterator[str]:
         yield from directive["args"]
     for content in side.upstreams.values():
         yield from (word for _, *words in content for word in words)
-    for number in range(len(side.form["levels"])):
-        for words in side.others(number).values():
-            yield from (word for directive in words for word in directive)
+    yield from (word for zones in side.zones.values() for words in zones.values() for word in words)
+    for number, level in enumerate(side.form["levels"]):
+        around = {} if level["parent"] is None else side.others(level["parent"])
+        for name, words in side.others(number).items():
+            if words is not around.get(name):  # those that are inherited have been read
+                yield from (word for directive in words for word in directive)
 
 
 def _without_own_groups(args: Sequence[str]) -> Iterator[str]:

@@ -51,8 +51,8 @@ def _things(side: VerifiedSide) -> Iterator[_Thing]:
 def _of(thing: _Thing) -> Iterator[Candidate]:
     """Yield requests for one of them."""
     match thing:
-        case ("location", "~" | "~*" as modifier, pattern):
-            yield from _matching(URI, ("(?i)" if modifier == "~*" else "") + pattern)
+        case ("location", "~", pattern):
+            yield from _matching(URI, pattern)
         case ("location", _, path) if path.startswith("/"):
             for end in ("", "x", "/x.html", "index.php"):
                 yield Candidate(path=(path + end).encode("latin-1"))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 from functools import reduce
 from operator import or_
 
-from nginxopt.facts import group
+from nginxopt.facts import fact, group
 from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.verify.code import Reads, reads
@@ -19,9 +19,9 @@ from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.influences import SETTINGS
 from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import equal_to, starts_with
-from nginxopt.verify.side import LocationName, VerifiedSide
+from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import variables
-from nginxopt.verify.unread import Value, Words
+from nginxopt.verify.unread import Unread, Value, Words
 
 
 @record()
@@ -67,6 +67,24 @@ _ENTERING = {"internal", "client_max_body_size"}
 """The settings that nginx checks before it runs the script of a location."""
 
 _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
+
+
+_EARLY = {"400", "405", "408", "414", "421", "431", "494", "495", "496", "497", "501", "505"}
+"""The errors that nginx answers under the settings of a server, before it chooses a location (ngx_http_request.c)."""
+
+_OF_REDIRECTS = {
+    *("absolute_redirect", "default_type", "expires", "msie_refresh", "port_in_redirect", "recursive_error_pages"),
+    *("server_name_in_redirect", "types"),
+}
+"""Settings for answers that are no errors."""
+
+_OF_FILES = {"etag", "if_modified_since", "max_ranges", "slice"}
+
+
+def _changes_errors(name: str) -> bool:
+    """Return whether a setting may change the response to a request that no location has handled."""
+    known = fact(name)
+    return known is None or (known.effect in ("header", "body") and name not in _OF_FILES)
 
 
 def _passes_to_variable(name: str, directives: Value) -> bool:
@@ -130,7 +148,7 @@ class Compiler:
             name = self._names_around(around)
         return self._keys.number(("handler", self.settings(level), name))
 
-    def _names_around(self, location: int) -> tuple[tuple[LocationName, bool], ...]:
+    def _names_around(self, location: int) -> tuple[tuple[tuple[str, str], bool], ...]:
         """Return the names of a location and of those around it, each with whether it states an `alias`: an inherited
         one replaces the name of the location that states it.
         """
@@ -138,7 +156,7 @@ class Compiler:
         level: int | None = location
         while level is not None and self._side.level(level)["kind"] == "location":
             form = self._side.level(level)
-            names.append((self._side.location_name(level), "alias" in form["settings"]))
+            names.append((self._side.location_name(level).replaced, "alias" in form["settings"]))
             level = form["parent"]
         return tuple(names)
 
@@ -156,6 +174,30 @@ class Compiler:
         meaning = self._meaning(level, settings.items())
         key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
         return self._keys.number(("answering", key))
+
+    def early(self, level: int) -> Hashable:
+        """Return a number; servers that answer alike the requests that nginx refuses before it chooses a location have
+        equal numbers.
+        """
+        settings = self.of_early_errors(level)
+        meaning = self._meaning(level, settings.items())
+        return self._keys.number(("early", frozenset(settings.items()), self._unread(level), meaning))
+
+    def of_early_errors(self, level: int) -> dict[str, Value]:
+        """Return the settings of a server that its early errors show: their pages, headers that are sent with errors,
+        and what changes any response. If one of them has a page, that may be a redirect, which has all headers.
+        """
+        known = self._side.settings(level)
+        settings = {name: value for name, value in known.items() if name in _ANSWERING}
+        others = self._side.others(level)
+        settings |= {name: value for name, value in others.items() if _changes_errors(name)}
+        pages = tuple(part for part in known.get("error_page", ()) if isinstance(part, Unread) or part[0] in _EARLY)
+        if not pages:
+            headers = settings.get("add_header", ())
+            settings["add_header"] = tuple(part for part in headers if isinstance(part, Unread) or "always" in part[2:])
+        settings["error_page"] = pages
+        shown = settings.keys() if pages else settings.keys() - _OF_REDIRECTS
+        return {name: settings[name] for name in shown if settings[name]}
 
     def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
         """Return some settings in force at a block, those that the model does not read, but for what is said to a
@@ -226,7 +268,7 @@ class Compiler:
         inner = None if location is None else self._side.level(location)["limit_except"]
         if inner is None or inner == level:
             return None
-        return tuple(self._side.level(inner)["args"]), self.settings(inner)
+        return tuple(self._methods(inner)), self.settings(inner)
 
     def _unread(self, level: int) -> Hashable:
         """Return the directives in force that are not understood, as written."""
@@ -234,7 +276,7 @@ class Compiler:
         number: int | None = level
         while number is not None:
             form = self._side.level(number)
-            unread += [self._side.text(item["node"]) for item in (*form["opaque"], *form["filters"])]
+            unread += [self._side.said(item["node"]) for item in (*form["opaque"], *form["filters"])]
             number = form["parent"]
         return tuple(unread)
 
@@ -304,7 +346,7 @@ class Compiler:
         """Return the operations in a location, after it was chosen."""
         names = self._names_around(level) if self._names_itself(level) else ()
         used = [name for name, _ in names[:1]] + [name for name, states_alias in names if states_alias][:1]
-        identity = tuple(word for name in used for word in (name.modifier, name.text.decode("latin-1")))
+        identity = tuple(word for name in used for word in name)
         enter = self._operation(
             "enter", identity, level, (), self._side.level(level)["node"], also=self._entered(level)
         )
@@ -315,11 +357,14 @@ class Compiler:
         inner = self._side.level(level)["limit_except"]
         if inner is None:
             return ()
-        methods = sorted({method.upper() for method in self._side.level(inner)["args"]})
-        methods += ["HEAD"] if "GET" in methods else []
-        words = (f"^(?:{'|'.join(dict.fromkeys(methods))})\\z",)
+        words = (f"^(?:{'|'.join(self._methods(inner))})\\z",)
         body = (self._enter(inner), self._end(inner))
         return (self._operation("except", words, inner, body, self._side.level(inner)["node"], test=words),)
+
+    def _methods(self, level: int) -> list[str]:
+        """Return the methods that a `limit_except` does not limit; with GET, HEAD is one."""
+        methods = {method.upper() for method in self._side.level(level)["args"]}
+        return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
     def _names_itself(self, level: int) -> bool:
         """Return whether the handler of a location uses its name: as `alias`, `proxy_pass` with a URI."""
@@ -347,7 +392,7 @@ class Compiler:
             name = self._side.location_name(inner)
             if name.modifier == "=":
                 exact.append((name.text, inner))
-            elif name.modifier in ("~", "~*"):
+            elif name.modifier == "~":
                 regexes.append(inner)
             elif name.modifier != "@":
                 prefixes.append((name.text, inner, name.modifier == "^~"))
@@ -388,11 +433,10 @@ class Compiler:
 
     def _regex(self, level: int) -> Operation:
         name = self._side.location_name(level)
-        pattern = (b"(?i)" if name.modifier == "~*" else b"") + name.text
         inner = self._side.level(level)["locations"]
-        nested = [number for number in inner if self._side.location_name(number).modifier in ("~", "~*")]
+        nested = [number for number in inner if self._side.location_name(number).modifier == "~"]
         body = (*map(self._regex, nested), *self._location(level))
-        return self._located("~", pattern, body, level)
+        return self._located("~", name.text, body, level)
 
     def _located(self, sign: str, pattern: bytes, body: Program, level: int) -> Operation:
         text = pattern.decode("latin-1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import cast
 
 from nginxopt import lazy
@@ -56,10 +57,15 @@ def _set(statement: StatementForm) -> str | None:
     return statement["variable"] if statement["kind"] == "set" else None
 
 
-def _replaced(item: object, table: dict[str, str]) -> object:
+def with_names(text: str, table: Mapping[str, str]) -> str:
+    """Return a text with the names of variables replaced."""
+    return _USED.sub(lambda match: _name(match, table), text) if "$" in text else text
+
+
+def _replaced(item: object, table: Mapping[str, str]) -> object:
     """Return a part of a form with the names of variables replaced."""
     if isinstance(item, str):
-        return _USED.sub(lambda match: _name(match, table), item) if "$" in item else item
+        return with_names(item, table)
     if isinstance(item, list):
         return [_replaced(inner, table) for inner in item]
     if isinstance(item, dict):
@@ -67,7 +73,7 @@ def _replaced(item: object, table: dict[str, str]) -> object:
     return item
 
 
-def _name(match: re.Match[str], table: dict[str, str]) -> str:
+def _name(match: re.Match[str], table: Mapping[str, str]) -> str:
     name = (match[1] or match[2]).lower()
     if name not in table:
         return match[0]

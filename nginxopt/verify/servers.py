@@ -19,11 +19,13 @@ from nginxopt.verify.explore import Divergence, Explorer, SideRunner
 from nginxopt.verify.hosts import Hosts
 from nginxopt.verify.interner import Interner
 from nginxopt.verify.live import Live, splitting
-from nginxopt.verify.path_condition import PathCondition
+from nginxopt.verify.path_condition import Matches, PathCondition
+from nginxopt.verify.patterns import starts_with
 from nginxopt.verify.program import Compiler, Program
 from nginxopt.verify.renaming import defined
 from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.state import State, TooMuchError
+from nginxopt.verify.symbols import URI, Variable
 from nginxopt.verify.tables import Tables
 from nginxopt.verify.unfold import Unfolding
 from nginxopt.verify.values import Values
@@ -71,6 +73,16 @@ class ServerComparison:
         if (old, new) not in self._known:
             self._known[old, new] = self._compare(old, new)
         return self._known[old, new]
+
+    @cached_property
+    def keeps_paths(self) -> bool:
+        """Whether every URI begins with a slash, also where nginx chooses a location again."""
+        return all(side.keeps_paths for side in self._sides)
+
+    @cached_property
+    def _of_paths(self) -> PathCondition:
+        """The requests: what clients send as a path begins with a slash (`ngx_http_parse_request_line`)."""
+        return self._region.with_answer(Matches(Variable(URI), starts_with(b"/")), True)
 
     def unlike_definitions(self) -> Iterator[str]:
         """Yield the variables that both sides define, and not alike."""
@@ -141,8 +153,8 @@ class ServerComparison:
         rewritten = "before" if any("error_page" in side.stated for side in self._sides) else False
         try:
             for before, after, region, is_rewritten in (
-                (mine.program, theirs.program, self._region, rewritten),
-                (mine.locating, theirs.locating, self._region, False),
+                (mine.program, theirs.program, self._of_paths, rewritten),
+                (mine.locating, theirs.locating, self._region if not self.keeps_paths else self._of_paths, False),
                 *(
                     (mine.named[name], theirs.named[name], PathCondition(), False)
                     for name in mine.named.keys() & theirs.named.keys()
@@ -180,6 +192,13 @@ class ServerComparison:
             unlike = unlike_settings(self._sides[0], levels[0], self._sides[1], levels[1])
             if unlike:
                 reasons.append((f"locations that were not read have other settings: {', '.join(unlike)}", *nodes))
+        if self._compilers[0].early(levels[0]) != self._compilers[1].early(levels[1]):
+            shown = [compiler.of_early_errors(level) for compiler, level in zip(self._compilers, levels, strict=True)]
+            names = sorted(
+                name for name in shown[0].keys() | shown[1].keys() if shown[0].get(name) != shown[1].get(name)
+            )
+            what = ", ".join(names) or "what they show"
+            reasons.append((f"requests that nginx refuses before it chooses a location: {what} differs", *nodes))
         named = {side.server_name(server) for side, server in zip(self._sides, (old, new), strict=True)}
         if len(named) > 1 and any("server_name_in_redirect" in side.stated for side in self._sides):
             reasons.append(("the first server_name differs, and redirects may have it", *nodes))

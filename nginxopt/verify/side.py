@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nginxopt import lazy
 from nginxopt.config import statements
 from nginxopt.facts import having, script
+from nginxopt.facts.declarations import declarations
 from nginxopt.records import record
 from nginxopt.semantics.headers import MERGED_SINCE
 from nginxopt.semantics.inherit import origin
@@ -29,10 +30,18 @@ from nginxopt.semantics.site.form import (
 )
 from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.settings import ROWS
+from nginxopt.semantics.values import is_url
 from nginxopt.text import Source
 from nginxopt.verify.code import Reads, reads
+from nginxopt.verify.forms.access import access
+from nginxopt.verify.forms.defaults import default_words
+from nginxopt.verify.forms.lists import is_of_fields, merged, ordered, server_of_upstream, without_defaults
+from nginxopt.verify.forms.values import canonical_words
 from nginxopt.verify.influences import INVISIBLE, READING
 from nginxopt.verify.named import is_own, named_groups
+from nginxopt.verify.names import Names, host_of_pass
+from nginxopt.verify.silent import Silent
+from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import (
     Places,
     Unread,
@@ -49,6 +58,12 @@ if TYPE_CHECKING:
     from nginxopt.semantics import Level
     from nginxopt.semantics.site import LoweredSite
 
+_LIMITS = {"limit_req": "limit_req_zone", "limit_conn": "limit_conn_zone"}
+"""The directives that limit requests, with those that define their zones."""
+
+_OF_UPSTREAMS = ("proxy_host", "proxy_port", "upstream_addr", "proxy_internal")
+"""Variables that may have the name of an upstream."""
+
 _HANDLERS = tuple(sorted(having("inherited", "handler") - {"perl"}))
 _ORDERED = (("allow", "deny"), _HANDLERS)
 """Settings whose order counts: the first access rule that fits decides, and the last handler."""
@@ -60,6 +75,14 @@ _UNCOUNTED_OF_LISTEN = {
     "sndbuf", "so_keepalive", "spdy",
 }  # fmt: skip
 """The parameters of `listen` that change how connections come, and no answer."""
+
+_LEADING = frozenset(
+    ["try_files", "auth_request", "mirror", "post_action", "internal_redirect", "add_before_body", "add_after_body"]
+)
+"""Directives by whose last argument nginx leads a request, or one of its own, to a URI."""
+
+_PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
+"""The beginning of a target that is a path, a named location, or a status."""
 
 _HOST = lazy.pattern(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, with what may surround it."""
@@ -80,17 +103,39 @@ class LocationName:
     modifier: str
     text: bytes
 
+    @property
+    def replaced(self) -> tuple[str, str]:
+        """What handlers put something else in place of: plain text, whatever it needs to be chosen, or a pattern."""
+        return ("~" if self.modifier == "~" else "", self.text.decode("latin-1"))
+
 
 class VerifiedSide:
     """A site, with cached answers to what is asked of it repeatedly.
 
     `form` is that of the site, or that with other names. `counting` are the directives that are visible in this
-    comparison although they change no answer by themselves (`influences.counting`).
+    comparison although they change no answer by themselves (`influences.counting`). `silent` says what files that were
+    not read certainly do not state, `names` which names stand for others, and `shown` are the upstreams of this side
+    that have another name on the other one.
+
+    Attributes:
+        arranged: The lists of fields that are in another order than written, as far as they were asked for.
     """
 
-    def __init__(self, site: LoweredSite, form: SiteForm, counting: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        site: LoweredSite,
+        form: SiteForm,
+        counting: frozenset[str] = frozenset(),
+        silent: Silent | None = None,
+        names: Names | None = None,
+        shown: frozenset[str] = frozenset(),
+    ) -> None:
         self.site = site
         self.form = form
+        self.arranged: set[tuple[str, Value]] = set()
+        self._silent = Silent() if silent is None else silent
+        self._names = Names() if names is None else names
+        self._shown = shown
         self._invisible = INVISIBLE - counting
         self._scripts: dict[int, Sequence[StatementForm]] = {}
         self._stated: dict[int, _InForce] = {}
@@ -146,12 +191,12 @@ class VerifiedSide:
         """
         form = self.level(number)
         is_limit = form["kind"] == "limit_except"
-        in_force = self._in_force(number)
         names = [name for name in _HANDLERS if name in form["settings"] or (is_limit and name.endswith("_pass"))]
         nodes: dict[int, str] = {}
         unread: list[Value] = []
         for name in names:
-            stated = in_force.get(name, [])
+            is_own = name in form["settings"]
+            stated = self._stated_in(number, name) if is_own else self._in_force(number).get(name, [])
             if isinstance(stated, tuple):
                 unread.append(stated)
             else:
@@ -164,8 +209,8 @@ class VerifiedSide:
         """Return whether a block itself passes requests on; where a file that was not read may say so, what stands in
         its place.
         """
-        in_force = self._in_force(number)
-        stated = [in_force[name] for name in self.level(number)["settings"] if name.endswith("_pass")]
+        names = [name for name in self.level(number)["settings"] if name.endswith("_pass")]
+        stated = [self._stated_in(number, name) for name in names]
         if any(isinstance(each, list) and each for each in stated):
             return True
         unread = [each for each in stated if isinstance(each, tuple)]
@@ -178,13 +223,140 @@ class VerifiedSide:
         known = self._known.get(number)
         if known is None:
             in_force = self._in_force(number)
-            known = {name: self._value(stated) for name, stated in in_force.items()}
+            known = {name: self._value(name, stated) for name, stated in in_force.items()}
             known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
             known = {name: value for name, value in known.items() if value}
             if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
                 known["proxy_redirect"] = redirects
+            known = self._with_access(number, known) | self._shown_name(number, known) | self._zones_of(known)
+            known = {name: self._ordered(name, value) for name, value in known.items()}
+            known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
             self._known[number] = known
         return known
+
+    def _zones_of(self, known: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the definitions of the zones of limits in force, where a block does not have those of all zones."""
+        found: dict[str, Value] = {}
+        for limit, defining in _LIMITS.items():
+            names = dict.fromkeys(_zone_of(words) for words in known.get(limit, ()) if not isinstance(words, Unread))
+            rows = tuple(self.zones[defining][name] for name in names if name in self.zones[defining])
+            found |= {defining: rows} if rows else {}
+        return found
+
+    @cached_property
+    def zones(self) -> dict[str, dict[str, Words]]:
+        """The definitions of zones of limits by directive and name, if nothing but the limits uses them; otherwise they
+        are settings of all blocks.
+        """
+        names = {str(name) for level in self.site.levels for name in level.names} - {"include"}
+        http = self.site.levels[0]
+        if self.unread or self._unread(http) or any(map(reads, names)):
+            return {defining: {} for defining in _LIMITS.values()}
+        return {
+            defining: {_zone_of(words): words for words in map(self._whole, http.own(defining))}
+            for defining in _LIMITS.values()
+        }
+
+    def _shown_name(self, number: int, known: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the name of the upstream that requests are passed on to, if it has another name on the other side, and
+        the upstream or a client may see it.
+        """
+        for name, shows in (("proxy_pass", self._shows_proxied), ("grpc_pass", self._shows_grpc)):
+            stated = self._in_force(number).get(name, []) if name in known and self._shown else []
+            for directive in stated if isinstance(stated, list) else ():
+                host = host_of_pass(self.form["directives"][directive]["args"][0])
+                if host in self._shown and (self._reads_names or shows(number, known)):
+                    return {"the name of the upstream": ((host,),)}
+        return {}
+
+    def _shows_proxied(self, number: int, known: Mapping[str, Value]) -> bool:
+        """Return whether the name is the header Host, in redirects that `proxy_redirect default` is about, in the key
+        of a cache, or in TLS."""
+        others = self.others(number)
+        redirects = known.get("proxy_redirect", ())
+        has_default = not redirects or any(isinstance(part, Unread) or part[0] == "default" for part in redirects)
+        is_key = "proxy_cache" in known and known["proxy_cache"] != (("off",),) and "proxy_cache_key" not in others
+        is_host = not _states_host(known.get("proxy_set_header", ()))
+        return has_default or is_key or is_host or _names_in_tls("proxy", known["proxy_pass"], others)
+
+    def _shows_grpc(self, number: int, known: Mapping[str, Value]) -> bool:
+        """Return whether the name is the authority of a request, or in TLS."""
+        others = self.others(number)
+        is_host = not _states_host(others.get("grpc_set_header", ()))
+        return is_host or _names_in_tls("grpc", known["grpc_pass"], others)
+
+    @cached_property
+    def _reads_names(self) -> bool:
+        """Whether anything may read the names of upstreams: a program, or a variable."""
+        words = (
+            word
+            for level in self.site.levels
+            for directive in level.directives
+            if directive.name not in self._invisible
+            for word in map(str, directive.args)
+        )
+        rows = (word for form in self.form["variables"] for word in _words_of(form))
+        folded = (
+            bulk.source.data[bulk.span.start : bulk.span.end] for level in self.site.levels for bulk in level.bulks
+        )
+        is_read = any(name in word.lower() for word in (*words, *rows) for name in _OF_UPSTREAMS)
+        return is_read or self.has_code or any(b"proxy_" in text or b"upstream_" in text for text in folded)
+
+    def _with_access(self, number: int, known: dict[str, Value]) -> dict[str, Value]:
+        """Return settings with what rules of access decide for the rules, if all of them were read."""
+        rules = [(name, known.get(name, ())) for name in ("allow", "deny")]
+        if any(isinstance(part, Unread) for _, value in rules for part in value):
+            return known
+        in_force = self._in_force(number)
+        nodes = {
+            self.form["directives"][directive]["node"]: (name, self._words(name, directive)[0])
+            for name, value in rules
+            for directive in in_force.get(name, ())
+            if value
+            if isinstance(directive, int)
+        }
+        is_any = self._is_any(known.get("satisfy", ()))
+        decided = access([rule for _, rule in sorted(nodes.items())], is_any=is_any)
+        if decided is None:
+            return known
+        rest = {name: value for name, value in known.items() if name not in ("allow", "deny", "order of allow/deny")}
+        return {**rest, "deny": (decided,)} if decided else rest
+
+    def _is_any(self, satisfy: Value) -> bool:
+        """Return whether one check that allows access may be enough."""
+        return bool(satisfy) and satisfy != (("all",),)
+
+    def _ordered(self, name: str, value: Value) -> Value:
+        """Return the directives of a setting in canonical order."""
+        found = ordered(name, value, self._is_entangled)
+        is_moved = found != value
+        if not any(isinstance(part, Unread) for part in value):
+            found = without_defaults(name, merged(name, found, self.site.levels[0].target), self.site.levels[0].target)
+        if is_of_fields(name) and is_moved:
+            self.arranged.add((name, value))
+        return found
+
+    def _is_entangled(self, run: tuple[Words, ...]) -> bool:
+        """Return whether words may read what a lookup among them captures."""
+        names = set().union(*(variables(word.encode("latin-1")) for words in run for word in words if "$" in word))
+        looked_up = [self.definitions[name] for name in names & self.definitions.keys()]
+        captures = {name for name in names if name.isdigit() or name in self.named_groups}
+        if looked_up and captures:
+            return True
+        return len(looked_up) > 1 and any(map(self._reads_captures, looked_up))
+
+    def _reads_captures(self, form: Definition) -> bool:
+        """Return whether a lookup may read captures of another one."""
+        if form["kind"] == "opaque":
+            return True
+        words = [form["source"] or "", *(word for row in form["rows"] for word in row["args"][1:])]
+        read = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        return any(name.isdigit() or name in self.named_groups or name in self.definitions for name in read)
+
+    def _is_default(self, name: str, value: Value) -> bool:
+        """Return whether a setting is what nginx does if nothing is stated."""
+        default = default_words(name, self.site.levels[0].target)
+        return default is not None and value == (default,)
 
     def _redirects(self, number: int) -> Value:
         """Return the `proxy_redirect` in force, with the pass that `default` stands for.
@@ -196,10 +368,10 @@ class VerifiedSide:
         around = () if form["parent"] is None else self._redirects(form["parent"])
         stated, default = self._stated_in(number, "proxy_redirect"), self._default(number)
         if isinstance(stated, list) and stated:
-            words = map(self._words, stated)
+            words = [self._words("proxy_redirect", directive) for directive in stated]
             return tuple(part for each in words for part in (default if each == ("default",) else (each,)))
         if isinstance(stated, tuple) or any(isinstance(part, Unread) for part in default):
-            return Unread("", around), Unread("", self._value(stated)), Unread("", default)
+            return Unread("", around), Unread("", self._value("proxy_redirect", stated)), Unread("", default)
         return around or default
 
     def _default(self, number: int) -> Value:
@@ -207,12 +379,12 @@ class VerifiedSide:
         passing = self._stated_in(number, "proxy_pass")
         if isinstance(passing, tuple):
             return (Unread("", passing),)
-        words = [word for directive in passing for word in self._words(directive)]
+        words = [word for directive in passing for word in self.form["directives"][directive]["args"]]
         if not words or any("$" in word for word in words):
             return ()
         has_uri = "/" in words[0].partition("://")[2]
         name = self.location_name(number) if has_uri and self.level(number)["kind"] == "location" else None
-        return (("default", *words, *(() if name is None else (name.modifier, name.text.decode("latin-1")))),)
+        return (("default", *words, *(() if name is None else name.replaced)),)
 
     def _nearest_default(self, number: int) -> Value:
         """Return what the pass that a block has, or inherits, implies."""
@@ -225,7 +397,10 @@ class VerifiedSide:
 
     def _stated_in(self, number: int, name: str) -> list[int] | Value:
         """Return what a block itself states of a setting."""
-        return self._in_force(number)[name] if name in self.level(number)["settings"] else []
+        settings = self.level(number)["settings"]
+        if name not in settings or (settings[name] is None and self._is_silent(number, name)):
+            return []
+        return self._in_force(number)[name]
 
     def _in_force(self, number: int) -> _InForce:
         known = self._stated.get(number)
@@ -236,7 +411,11 @@ class VerifiedSide:
     def _merged(self, number: int) -> _InForce:
         form = self.level(number)
         around = {} if form["parent"] is None else self._in_force(form["parent"])
-        own = {name: self._own(number, name, stated, around) for name, stated in form["settings"].items()}
+        own = {
+            name: self._own(number, name, [] if stated is None and self._is_silent(number, name) else stated, around)
+            for name, stated in form["settings"].items()
+            if stated is not None or not self._is_inherited(number, name)
+        }
         in_force = {**around, **own} if own else around
         if "add_header_inherit" not in in_force:
             return in_force
@@ -244,8 +423,10 @@ class VerifiedSide:
         if isinstance(inherit, tuple) and self.site.levels[number].target < MERGED_SINCE:
             return in_force
         if isinstance(inherit, list) and isinstance(outer, list) and isinstance(inner, list):
-            return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
-        unread = tuple(Unread("", self._value(stated)) for stated in (inherit, outer, inner))
+            merged = _with_inherited(self._words("add_header_inherit", inherit[-1]), outer, inner)
+            return {**in_force, "add_header": merged}
+        stated = ("add_header_inherit", inherit), ("add_header", outer), ("add_header", inner)
+        unread = tuple(Unread("", self._value(*each)) for each in stated)
         return {**in_force, "add_header": unread}
 
     def _own(self, number: int, name: str, stated: list[int] | None, around: _InForce) -> list[int] | Value:
@@ -256,7 +437,19 @@ class VerifiedSide:
         if stated is not None and (is_single or not stated or not unread):
             return stated
         inherited = around.get(name, []) if level.inherits(name) else []
-        return interleaved(level, name, self._whole, unread, self._value(inherited))
+        outer = self._value(name, inherited)
+        return interleaved(level, name, self._whole, unread, () if self._is_default(name, outer) else outer)
+
+    def _is_inherited(self, number: int, name: str) -> bool:
+        """Return whether a block certainly has a setting of the block around it, whatever was not read."""
+        return self.site.levels[number].inherits(name) and self._is_silent(number, name)
+
+    def _is_silent(self, number: int, name: str) -> bool:
+        """Return whether no file that a block includes, and that was not read, states a setting."""
+        level = self.site.levels[number]
+        unread = self._unread(level)
+        is_all = len(unread) == len(level.own("include"))  # others may read more where the configuration is installed
+        return is_all and bool(unread) and all(self._silent.about(include, name) for include in unread)
 
     def _unread(self, level: Level) -> tuple[Directive, ...]:
         """Return the includes of a block whose files were not read, those of packages, too."""
@@ -288,8 +481,10 @@ class VerifiedSide:
         """The files that are included and of which nothing is known, as they are written."""
         return tuple(dict.fromkeys(str(each.args[0]) for level in self.site.levels for each in self._unknown(level)))
 
-    def _value(self, stated: list[int] | Value) -> Value:
-        return tuple(map(self._words, stated)) if isinstance(stated, list) else stated
+    def _value(self, name: str, stated: list[int] | Value) -> Value:
+        if not isinstance(stated, list):
+            return stated
+        return tuple(self._words(name, directive) for directive in stated)
 
     def _order(self, in_force: _InForce, group: tuple[str, ...]) -> Value:
         """Return the names of a group of settings in the order in which they are written, if there are several. Unread
@@ -302,8 +497,20 @@ class VerifiedSide:
         names = tuple(name for _, name in sorted(nodes.items()))
         return (names,) if len(set(names)) > 1 else ()
 
-    def _words(self, directive: int) -> Words:
-        return tuple(self.form["directives"][directive]["args"])
+    def _words(self, name: str, directive: int) -> Words:
+        """Return the canonical arguments of a directive of a setting."""
+        args = tuple(self.form["directives"][directive]["args"])
+        return args if name == ROWS else self._canonical(name, args)
+
+    def _canonical(self, name: str, words: Words) -> Words:
+        return canonical_words(name, self._names.words(name, words), self.site.levels[0].target, self.taken)
+
+    def said(self, node: int) -> str:
+        """Return a directive in canonical form, as far as it is one of nginx without a block."""
+        directive = self.site.nodes.directive(node)
+        if directive is None or directive.block is not None:
+            return self.text(node)
+        return " ".join((str(directive.name), *map(repr, self._whole(directive))))
 
     def uncounted(self) -> Counter[Words]:
         """Return what changes no answer, as written and with its place: directives, also those of upstreams, and
@@ -334,6 +541,29 @@ class VerifiedSide:
         """The names of the settings that are stated anywhere."""
         return frozenset(name for level in self.form["levels"] for name in level["settings"])
 
+    @cached_property
+    def keeps_paths(self) -> bool:
+        """Whether each URI to which nginx itself leads a request begins with a slash, so that it is in a location "/"
+        if there is one."""
+        if self.has_open or self.has_opaque or self.has_code:
+            return False
+        statements = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
+        rewrites = (statement for statement in statements if statement["kind"] == "rewrite")
+        targets = [
+            each["replacement"]
+            for each in rewrites
+            if each["flag"] not in ("redirect", "permanent") and not is_url(each["replacement"])
+        ]
+        for level in self.site.levels:
+            for name in _LEADING & level.names:
+                targets += [str(directive.args[-1]) for directive in level.own(name) if directive.args]
+        return all(map(_PATH.match, targets))
+
+    @cached_property
+    def passes(self) -> bool:
+        """Whether any request is passed on to an upstream server, which may lead it elsewhere by X-Accel-Redirect."""
+        return any(name.endswith("_pass") for level in self.site.levels for name in level.names)
+
     @property
     def has_state(self) -> bool:
         """Return whether answers depend on earlier requests, by limits or caches."""
@@ -349,15 +579,44 @@ class VerifiedSide:
             parent = self.level(number)["parent"]
             around = {} if parent is None else self.others(parent)
             own = self._own_others(self.site.levels[number], around)
-            known = {**around, **own} if own else around
-            if inherit := known.get("add_trailer_inherit"):
+            stated = {**around, **own} if own else around
+            if inherit := stated.get("add_trailer_inherit"):
                 trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
-                known = {**known, "add_trailer": _with_trailers(inherit, *trailers)}
+                stated = {**stated, "add_trailer": _with_trailers(inherit, *trailers)}
+            formed = {name: self._ordered(name, value) if name in own else value for name, value in stated.items()}
+            known = {
+                name: value
+                for name, value in formed.items()
+                if (value and not self._is_default(name, value)) or not self._is_read_around(number, name)
+            }
             self._others[number] = known
         return known
 
+    def _is_read_around(self, number: int, name: str) -> bool:
+        """Return whether no file that was not read states a setting, in a block or in those around it. Otherwise, a
+        block that does not state it may have another value than the default.
+        """
+        if not is_stated_once(name, self.site.levels[0].target):
+            return not any(self._unread(level) for level in self._blocks_around(number))
+        return all(
+            self._silent.about(include, name)
+            for level in self._blocks_around(number)
+            for include in self._unread(level)
+        )
+
+    def _blocks_around(self, number: int) -> Iterator[Level]:
+        """Yield a block and those around it."""
+        at: int | None = number
+        while at is not None:
+            yield self.site.levels[at]
+            at = self.level(at)["parent"]
+
     def _own_others(self, level: Level, around: Mapping[str, Value]) -> dict[str, Value]:
-        stated = [directive for directive in level.directives if self._is_other(directive)]
+        stated = [
+            directive
+            for directive in level.directives
+            if self._is_other(directive) and not self.zones.get(str(directive.name))
+        ]
         names = dict.fromkeys(str(directive.name) for directive in stated)
         others: dict[str, Value] = {
             name: tuple(self._whole(directive) for directive in level.own(name) if self._is_other(directive))
@@ -367,13 +626,17 @@ class VerifiedSide:
         if unread:
             several = [name for name in names if not is_stated_once(name, level.target)]
             others |= {name: interleaved(level, name, self._whole, unread, ()) for name in several}
-            of_packages = [name for name in level.unread if name not in names and self._is_other_name(name)]
+            # What is in force around the block may be set, or not, in what was not read.
+            outer = [name for name in around if self._may_state(level, name)]
+            of_packages = [name for name in level.unread if self._is_other_name(name)]
             others |= {
-                name: interleaved(level, name, self._whole, unread, around.get(name, ())) for name in of_packages
+                name: interleaved(level, name, self._whole, unread, around.get(name, ()))
+                for name in dict.fromkeys([*outer, *of_packages])
+                if name not in names
             }
         for name in READING.keys() & level.names:
             others[name] = (*others.get(name, ()), (READING[name],))
-        acting = tuple(str(each.name) for each in stated if effect(str(each.name), tuple(each.args)) is not None)
+        acting = tuple(str(each.name) for each in stated if self._acts_in_order(each))
         if len(set(acting)) > 1:
             others["order"] = (acting,)
         unknown = self._unknown(level)
@@ -385,11 +648,23 @@ class VerifiedSide:
             )
         return others
 
+    def _acts_in_order(self, directive: Directive) -> bool:
+        """Return whether the place of a directive among others may count. The modules of nginx itself have their places
+        in every request from its build, but for those that answer: the last one does.
+        """
+        name, found = str(directive.name), effect(str(directive.name), tuple(directive.args))
+        return found is not None and (not declarations(name) or name in having("model", "content", "in order"))
+
+    def _may_state(self, level: Level, name: str) -> bool:
+        """Return whether a file of which nothing is known may state a setting in a block."""
+        is_one = bool(declarations(name))  # and no note of this module, such as an order
+        return is_one and any(not self._silent.about(include, name) for include in self._unknown(level))
+
     def _whole(self, directive: Directive) -> Words:
         """Return the arguments of a directive with the content of its block, and of the files included in it."""
         words = tuple(map(latin, directive.args))
         if directive.block is None:
-            return words
+            return self._canonical(str(directive.name), words)
         block = directive.source.data[directive.block.span.start : directive.block.span.end]
         level = self._blocks.get(directive)
         inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
@@ -422,10 +697,13 @@ class VerifiedSide:
         """Return the directives in force at a block with code that may read more than their words name, by name."""
         known = self._code.get(number)
         if known is None:
-            stated = {
-                name: [reads(name, tuple(words)) for words in found] for name, found in self.others(number).items()
+            parent = self.level(number)["parent"]
+            around, outer = ({}, {}) if parent is None else (self.others(parent), self.code(parent))
+            code = {
+                name: outer.get(name, Reads.NOTHING) if found is around.get(name) else _read_by(name, found)
+                for name, found in self.others(number).items()
+                if name != "order"
             }
-            code = {name: reduce(or_, found, Reads.NOTHING) for name, found in stated.items() if name != "order"}
             if self._has_unread(number):
                 code["include"] = reads("include")
             known = self._code[number] = {name: read for name, read in code.items() if read}
@@ -459,6 +737,12 @@ class VerifiedSide:
         """Return whether code anywhere may read any variable."""
         levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
         return any(Reads.VARIABLES in read for read in chain(levels, self.code_of_upstreams.values()))
+
+    @cached_property
+    def runs_anything(self) -> bool:
+        """Whether anything runs, or is shown, whose words do not say what it reads."""
+        levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
+        return self.has_opaque or any(chain(levels, self.code_of_upstreams.values()))
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
@@ -510,9 +794,15 @@ class VerifiedSide:
     def _contents(self) -> dict[str, list[Words]]:
         """What each upstream says, by its name."""
         return {
-            upstream["name"]: [(str(item.name), *self._whole(item)) for item in self._content(upstream["node"])]
+            self._names.upstream(upstream["name"]): [
+                (str(item.name), *self._in_upstream(item)) for item in self._content(upstream["node"])
+            ]
             for upstream in self.form["upstreams"]
         }
+
+    def _in_upstream(self, directive: Directive) -> Words:
+        words = self._whole(directive)
+        return server_of_upstream(words) if directive.name == "server" else words
 
     def _content(self, node: int) -> Iterator[Directive]:
         """Return the directives of a block that is no level of the site, with those of included files."""
@@ -580,11 +870,52 @@ class VerifiedSide:
         """Return the name of a location."""
         args = self.level(number)["args"]
         word = args[0] if args else ""
-        if len(args) > 1:
-            return LocationName(word, args[1].encode("latin-1"))
-        modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
-        text = word if modifier == "@" else word.removeprefix(modifier)
+        modifier = word
+        text = args[1] if len(args) > 1 else ""
+        if len(args) < 2:
+            modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
+            text = word if modifier == "@" else word.removeprefix(modifier)
+        if modifier == "~*":
+            modifier, text = "~", f"(?i){text}"
+        if modifier == "@":
+            text = self._names.locations.get(text, text)
         return LocationName(modifier, text.encode("latin-1"))
+
+
+def _zone_of(words: Words) -> str:
+    """Return the name of the zone in the words of a limit, or of the definition of one."""
+    named = next((word for word in words if word.startswith("zone=")), words[0])
+    return named.removeprefix("zone=").partition(":")[0]
+
+
+def _read_by(name: str, value: Value) -> Reads:
+    """Return what a directive may read besides its words, wherever a block states it."""
+    return reduce(or_, (reads(name, tuple(words)) for words in value), Reads.NOTHING)
+
+
+def _states_host(headers: Value) -> bool:
+    """Return whether headers that were all read set Host to something else than the name of the upstream."""
+    known = [part for part in headers if not isinstance(part, Unread)]
+    is_whole = len(known) == len(headers)
+    return is_whole and any(words[0].lower() == "host" and "proxy_host" not in words[1] for words in known)
+
+
+def _names_in_tls(gateway: str, passed: Value, others: Mapping[str, Value]) -> bool:
+    """Return whether a connection to an upstream asks for the name of it, or checks it."""
+    if not any(word.startswith(("https:", "grpcs:")) for directive in passed for word in directive):
+        return False
+    is_named = f"{gateway}_ssl_name" in others
+    return not is_named and bool({f"{gateway}_ssl_server_name", f"{gateway}_ssl_verify"} & others.keys())
+
+
+def _words_of(form: Definition) -> Iterator[str]:
+    """Yield the words of a definition."""
+    if form["kind"] == "opaque":
+        yield from form["content"]
+        return
+    yield form["source"] or ""
+    for row in form["rows"]:
+        yield from row["args"]
 
 
 def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:

@@ -18,6 +18,7 @@ from benchmarks import (
     lsp,
     memory,
     mixes,
+    refactorings,
     regex_map,
     regex_rows,
     speed,
@@ -283,6 +284,75 @@ def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines[1:3]] == ["2", "4"]
     few, many = Usage(1.0, 1.0, 1.0), Usage(9.0, 9.0, 1.0)
     assert not verify.Result((2, 4), (few, many)).within
+
+
+_SITE = """\
+events { }
+http {
+    limit_req_zone $binary_remote_addr zone=many:1m rate=1r/s;
+    proxy_cache_path cache keys_zone=stored:1m;
+    log_format plain "$remote_addr $request";
+    access_log access.log plain;
+    map $uri $kind { default 0; /a 1; /b 2; }
+    geo $inside { default 0; 10.0.0.0/8 1; 192.168.0.0/16 1; }
+    upstream app { server 127.0.0.1:9001; server 127.0.0.1:9002; }
+    upstream fast { server 127.0.0.1:9000; }
+    server {
+        listen 8080;
+        server_name a.example b.example c.example;
+        error_page 404 403 /e.html;
+        error_page 500 /f.html;
+        sendfile on;
+        client_max_body_size 8m;
+        etag off;
+        gzip_types text/css text/plain;
+        location / {
+            add_header A $args;
+            add_header B $uri;
+            proxy_set_header Host $host;
+            proxy_set_header X-Kind "$kind $inside";
+            proxy_redirect off;
+            proxy_read_timeout 120s;
+            proxy_next_upstream error timeout http_500;
+            limit_req zone=many burst=5;
+            proxy_cache stored;
+            proxy_cache_key $uri;
+            proxy_pass http://app;
+        }
+        location ~* \\.php$ {
+            fastcgi_param A a;
+            fastcgi_param B b;
+            fastcgi_pass fast;
+        }
+        location /static/ {
+            expires 1d;
+            limit_except GET POST { deny all; }
+            allow 10.0.0.0/8;
+            allow 192.168.0.0/16;
+            deny all;
+        }
+        location /old/ { return 302 https://a.example/new/; }
+    }
+    server {
+        listen 8081;
+        location / { gzip_static on; root /srv; try_files $uri @other; }
+        location /x { gzip_static on; }
+        location @other { return 404; }
+    }
+}
+"""
+
+
+def test_refactorings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each refactoring of a site that none of the edits leaves alone is proved, and no visible change is."""
+    (tmp_path / "nginx.conf").write_text(_SITE)
+    assert refactorings.main([str(tmp_path), "--files", "1", "--json"]) == 0
+    equal, visible = json.loads(capsys.readouterr().out)
+    unproved = {kind: each for kind, each in equal["kinds"].items() if each["verdicts"].get("equivalent", 0) != 1}
+    assert set(unproved) <= {"another name of a named location"}
+    assert len(equal["kinds"]) >= 30
+    assert not any(each["verdicts"].get("equivalent") for each in visible["kinds"].values())
+    assert len(visible["kinds"]) >= 20
 
 
 def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

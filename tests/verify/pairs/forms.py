@@ -1,0 +1,272 @@
+"""What is written in two ways and is the same to nginx, and what only looks so, by the form that has to know it.
+
+A text without `server {` is the body of a server. `{L}` is an address to listen at, `{U}` a server that tells what it
+was asked, `{T}` a folder with files, `{N}` a number that is another one for each case.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_TARGETS = ("/", "/a", "/a/f", "/x?a=1&b=2", "/%zz")
+
+
+class Forms(NamedTuple):
+    """Two configurations, and the targets of requests that nginx answers alike, or one of them not.
+
+    `versions` are the beginnings of those of nginx that this is true of; on others, the opposite is.
+    """
+
+    name: str
+    old: str
+    new: str
+    targets: tuple[str, ...] = _TARGETS
+    versions: tuple[str, ...] = ("1.",)
+
+
+def in_location(name: str, old: str, new: str, *targets: str, versions: tuple[str, ...] = ("1.",)) -> Forms:
+    """Two settings of a location that passes requests on."""
+    text = "location / {{ {} proxy_pass http://127.0.0.1:{{U}}; }}"
+    return Forms(name, text.format(old), text.format(new), targets or _TARGETS, versions)
+
+
+def in_map(name: str, old: str, new: str, *targets: str) -> Forms:
+    """Two bodies of a map of an argument."""
+    text = "map $arg_a $m{{N}} {{ {} }} server {{ listen {{L}}; location / {{ return 200 [$m{{N}}]; }} }}"
+    return Forms(name, text.format(old), text.format(new), targets or ("/?a=a", "/?a=ABC", "/?a=b", "/"))
+
+
+VALUES_ALIKE = (
+    in_location("a flag in capitals", "proxy_intercept_errors on;", "proxy_intercept_errors ON;"),
+    in_location("an enum in capitals", "if_modified_since before;", "if_modified_since BEFORE;"),
+    in_location("a set turned round", "proxy_next_upstream http_500 timeout;", "proxy_next_upstream timeout http_500;"),
+    in_location("methods that are always stored", "proxy_cache_methods POST;", "proxy_cache_methods GET HEAD POST;"),
+    in_location("a set in two directives", "proxy_next_upstream http_500; proxy_next_upstream timeout;",
+                "proxy_next_upstream timeout http_500;"),
+    in_location("a size in bytes", "client_max_body_size 10k;", "client_max_body_size 10240;"),
+    in_location("gigabytes of an offset", "client_max_body_size 1g;", "client_max_body_size 1024m;"),
+    in_location("a time in minutes", "proxy_read_timeout 60;", "proxy_read_timeout 1m;"),
+    in_location("a time in milliseconds", "proxy_read_timeout 1m;", "proxy_read_timeout 60000ms;"),
+    in_location("a time in parts", 'proxy_read_timeout "1m 30";', "proxy_read_timeout 90s;"),
+    in_location("expires with a plus", "expires 30d;", "expires +30d;"),
+    in_location("expires in months", "expires 1M;", "expires 30d;"),
+    in_location("braces", 'add_header X "$uri";', "add_header X ${uri};"),
+    in_location("another name of the arguments", "add_header X $args;", "add_header X $query_string;"),
+    in_location("another name of the URI", "proxy_set_header X $uri;", "proxy_set_header X $document_uri;"),
+    in_location("a variable in capitals", "proxy_set_header X $http_host;", "proxy_set_header X $HTTP_HOST;"),
+    in_location("the methods of limit_except", "limit_except GET { deny all; }", "limit_except get HEAD { deny all; }"),
+    in_location("bits behind a mask", "deny 127.0.0.0/8;", "deny 127.9.9.9/8;"),
+    Forms("a pattern without case", "location ~* ^/A { return 200 a; }", 'location ~ "(?i)^/A" { return 200 a; }'),
+    Forms("a root with a slash", "location / { root {T}/r/; }", "location / { root {T}/r; }", ("/f.txt", "/a/f.txt")),
+    in_map("keys in capitals", "ABC x; default d;", "abc x; default d;"),
+    in_map("a pattern of a map without case", "~*^abc x; default d;", "~(?i)^abc x; default d;"),
+    in_map("an empty default", "a x; default '';", "a x;"),
+)  # fmt: skip
+VALUES_UNLIKE = (
+    Forms("a realm is no flag",
+          "auth_basic off; location / { return 200 a; root {T}/r; } location /f.txt { root {T}/r; }",
+          "auth_basic OFF; auth_basic_user_file {T}/r/f.txt; location / { return 200 a; root {T}/r; }"
+          " location /f.txt { root {T}/r; }", ("/f.txt",)),
+    in_location("months are no minutes", "expires 1M;", "expires 1m;"),
+    in_location("no time at all", "expires 0;", "expires epoch;"),
+    in_map("a pattern has a case", "~^ABC$ x; default d;", "ABC x; default d;", "/?a=abc"),
+    in_map("a default in another spelling", "default d; a x;", r"\default d; a x;", "/?a=b"),
+    Forms("a group has the name of the arguments",
+          'location ~ "^/(?<args>[a-z]+)$" { add_header X "$args"; root {T}/r; }',
+          'location ~ "^/(?<args>[a-z]+)$" { add_header X "$query_string"; root {T}/r; }', ("/maint?q=1",)),
+    Forms("a pattern that ends before a newline", "location ~ ^/a$ { return 200 a; }",
+          "location = /a { return 200 a; }",
+          ("/a%0A",)),
+)  # fmt: skip
+DEFAULTS_ALIKE = (
+    in_location("buffering", "", "proxy_buffering on;"),
+    in_location("a body of 1m", "", "client_max_body_size 1m;"),
+    in_location("a default in other units", "", "proxy_read_timeout 60s;"),
+    in_location("a set", "", "proxy_next_upstream error timeout;"),
+    in_location("expires off", "", "expires off;"),
+    in_location("the host of the upstream", "", "proxy_set_header Host $proxy_host;"),
+    in_location("no header", "", 'add_header X "";'),
+    in_location("the connection of old releases", "", "proxy_set_header Connection close;", versions=("1.22",)),
+    in_location("the protocol of old releases", "", "proxy_http_version 1.0;", versions=("1.22",)),
+    in_location("the protocol of new releases", "", "proxy_http_version 1.1;", versions=("1.31",)),
+    Forms("no password", "location / { root {T}/r; }", "auth_basic off; location / { root {T}/r; }", ("/f.txt",)),
+    Forms("the index", "location / { root {T}/r; }", "location / { index index.html; root {T}/r; }", ("/d/",)),
+    Forms("a default of the server", "location / { root {T}/r; }", "etag on; location / { root {T}/r; }", ("/f.txt",)),
+    Forms("a default below the same", "expires off; location / { root {T}/r; }",
+          "location / { expires off; root {T}/r; }", ("/f.txt",)),
+    Forms("all are let in", "location / { root {T}/r; }", "location / { allow all; root {T}/r; }", ("/f.txt",)),
+)  # fmt: skip
+DEFAULTS_UNLIKE = (
+    Forms("a default under another value", "expires 1h; location / { root {T}/r; }",
+          "expires 1h; location / { expires off; root {T}/r; }", ("/f.txt",)),
+    Forms("a default header replaces a list", "proxy_set_header X 1; location / { proxy_pass http://127.0.0.1:{U}; }",
+          "proxy_set_header X 1; location / { proxy_set_header Host $proxy_host; proxy_pass http://127.0.0.1:{U}; }"),
+    Forms("a header without a value replaces a list", "add_header Y 1; location / { root {T}/r; }",
+          'add_header Y 1; location / { add_header X ""; root {T}/r; }', ("/f.txt",)),
+    Forms("all are let in, and need no password",
+          "satisfy any; auth_basic x; auth_basic_user_file {T}/r/f.txt; location / { root {T}/r; }",
+          "satisfy any; auth_basic x; auth_basic_user_file {T}/r/f.txt; location / { allow all; root {T}/r; }",
+          ("/f.txt",)),
+    in_location("no protocol of new releases", "", "proxy_http_version 1.1;", versions=("1.22",)),
+)  # fmt: skip
+ORDER_ALIKE = (
+    in_location("headers of other names", "add_header A 1; add_header B 2;", "add_header B 2; add_header A 1;"),
+    in_location("headers to an upstream", "proxy_set_header X 1; proxy_set_header A 2;",
+                "proxy_set_header A 2; proxy_set_header X 1;"),
+    in_location("hidden headers", "proxy_hide_header A; proxy_hide_header b;",
+                "proxy_hide_header B; proxy_hide_header A;"),
+    in_map("rows", "a x; ABC y; default d;", "default d; ABC y; a x;"),
+    Forms("networks of geo", "geo $m{N} { default d; 127.0.0.0/8 x; 10.0.0.0/8 y; }"
+          " server { listen {L}; return 200 [$m{N}]; }", "geo $m{N} { 10.0.0.0/8 y; 127.0.0.0/8 x; default d; }"
+          " server { listen {L}; return 200 [$m{N}]; }"),
+    Forms("pages of errors", "error_page 404 403 /e; location = /e { return 200 e; } location / { root {T}/none; }",
+          "error_page 403 /e; error_page 404 /e; error_page 404 /x; location = /e { return 200 e; }"
+          " location / { root {T}/none; }"),
+    Forms("rules of access that do not overlap", "location / { allow 10.0.0.0/8; deny 127.0.0.0/8; root {T}/r; }",
+          "location / { deny 127.0.0.0/8; allow 10.0.0.0/8; root {T}/r; }", ("/f.txt",)),
+    Forms("rules behind all", "location / { deny all; root {T}/r; }",
+          "location / { deny all; allow 127.0.0.1; root {T}/r; }",
+          ("/f.txt",)),
+    Forms("a prefix that stops patterns where there is none",
+          "location /a { root {T}/r; } location / { return 200 x; }",
+          "location ^~ /a { root {T}/r; } location / { return 200 x; }", ("/a/f.txt", "/b")),
+    Forms("what a server of an upstream is without parameters",
+          "upstream u{N} { server 127.0.0.1:{U}; } server { listen {L}; location / { proxy_pass http://u{N}; } }",
+          "upstream u{N} { server 127.0.0.1:{U} max_fails=1 weight=1; }"
+          " server { listen {L}; location / { proxy_pass http://u{N}; } }"),
+)  # fmt: skip
+ORDER_UNLIKE = (
+    in_location("headers of one name", "add_header A 1; add_header a 2;", "add_header a 2; add_header A 1;"),
+    Forms("a capture behind a map with a pattern",
+          "map $uri $m{N} { ~^/(.) $1; } server { listen {L}; location ~ ^/a/(.*)$ {"
+          ' add_header A $m{N}; add_header B "$1"; root {T}/r; } }',
+          "map $uri $m{N} { ~^/(.) $1; } server { listen {L}; location ~ ^/a/(.*)$ {"
+          ' add_header B "$1"; add_header A $m{N}; root {T}/r; } }', ("/a/f.txt",)),
+    Forms("a page of an error replaces those around",
+          "error_page 404 /e; location = /e { return 200 e; } location / { error_page 403 /e; root {T}/none; }",
+          "error_page 404 /e; location = /e { return 200 e; } location / { error_page 403 404 /e; root {T}/none; }"),
+    Forms("rules of access that overlap", "location / { allow 127.0.0.1; deny all; root {T}/r; }",
+          "location / { deny all; allow 127.0.0.1; root {T}/r; }", ("/f.txt",)),
+    Forms("a prefix that stops patterns", "location /a { root {T}/r; } location ~ t$ { return 200 x; }",
+          "location ^~ /a { root {T}/r; } location ~ t$ { return 200 x; }", ("/a/f.txt",)),
+    Forms("the first page of an error counts", "error_page 404 /e; error_page 404 /f; location = /e { return 200 e; }"
+          " location = /f { return 200 f; } location / { root {T}/none; }", "error_page 404 /f; error_page 404 /e;"
+          " location = /e { return 200 e; } location = /f { return 200 f; } location / { root {T}/none; }"),
+    in_map("patterns", "~a x; ~ab y;", "~ab y; ~a x;", "/?a=ab"),
+)  # fmt: skip
+_ALL = "location /a {{ {0} root {{T}}/r; }} location / {{ {0} root {{T}}/r; }}"
+_SERVER = "{0} location /a {{ root {{T}}/r; }} location / {{ root {{T}}/r; }}"
+
+
+def hoisted(name: str, setting: str, *targets: str) -> Forms:
+    """A setting of all locations, which is one of the server on the other side."""
+    return Forms(name, _ALL.format(setting), _SERVER.format(setting), targets or ("/f.txt", "/a/f.txt", "/nx", "/%zz"))
+
+
+INHERITED_FORMS = (
+    hoisted("a header", "add_header X 1;"),
+    hoisted("a type", "default_type a/b;"),
+    hoisted("a page of an error of locations", "error_page 404 /f.txt;"),
+    hoisted("rules of access", "deny all;"),
+    hoisted("a time", "expires 1h;"),
+    Forms("a folder", "location / { root {T}/r; } location /a { root {T}/r; }",
+          "root {T}/r; location / { } location /a { }", ("/f.txt", "/a/f.txt")),
+    Forms("rules of access do not count before a return", "return 200 x; location / { deny all; }",
+          "deny all; return 200 x; location / { }"),
+)  # fmt: skip
+INHERITED_FORMS_UNLIKE = (
+    hoisted("a header of early errors", "add_header X 1 always;", "/%zz"),
+    hoisted("a page of early errors", "error_page 400 /f.txt;", "/%zz"),
+    hoisted("the version of nginx in early errors", "server_tokens off;", "/%zz"),
+    hoisted("the charset of early errors", "charset utf-8;", "/%zz"),
+    Forms("a location that had no header", "location /a { root {T}/r; } location / { add_header X 1; root {T}/r; }",
+          "add_header X 1; location /a { root {T}/r; } location / { root {T}/r; }", ("/a/f.txt",)),
+    Forms("requests that are in no location", "location /a { root {T}/r; }",
+          "root {T}/r; location /a { }", ("/f.txt",)),
+    Forms("what the server itself answers",
+          "if ($arg_z) { return 301 /q; } location / { add_header X 1; root {T}/r; }",
+          "if ($arg_z) { return 301 /q; } add_header X 1; location / { root {T}/r; }", ("/?z=1",)),
+    Forms("a URI without a slash is in no location",
+          "rewrite ^/q$ f.txt last; location / { deny all; root {T}/r; }"
+          " root {T}/r;", "rewrite ^/q$ f.txt last; deny all; location / { root {T}/r; } root {T}/r;", ("/q",)),
+)  # fmt: skip
+_HOSTED = "proxy_set_header Host $host; proxy_redirect off;"
+_UPSTREAM = "upstream {0}{{N}} {{ server 127.0.0.1:{{U}}; }} server {{ listen {{L}}; location / {{ {1} }} }}"
+
+
+def upstreams(name: str, setting: str, *targets: str) -> Forms:
+    """An upstream with two names."""
+    texts = [_UPSTREAM.format(each, f"{setting} proxy_pass http://{each}{{N}};") for each in ("old", "new")]
+    return Forms(name, texts[0], texts[1], targets or _TARGETS)
+
+
+NAMES_ALIKE = (
+    upstreams("an upstream that nobody sees", _HOSTED),
+    Forms("a map", "map $uri $a{N} { /a 1; } server { listen {L}; location / { add_header X $a{N}; root {T}/r; } }",
+          "map $uri $b{N} { /a 1; } server { listen {L}; location / { add_header X $b{N}; root {T}/r; } }"),
+    Forms("a named location", "location / { root {T}/none; error_page 404 @a; } location @a { return 200 a; }",
+          "location / { root {T}/none; error_page 404 @b; } location @b { return 200 a; }"),
+    Forms("a fallback", "location / { root {T}/r; try_files $uri @a; } location @a { return 200 a; }",
+          "location / { root {T}/r; try_files $uri @b; } location @b { return 200 a; }", ("/f.txt", "/nx")),
+    Forms("a zone that no limit uses", "limit_req_zone $uri zone=u{N}:1m rate=1r/s; server { listen {L}; root {T}/r; }",
+          "limit_req_zone $arg_a zone=u{N}:1m rate=2r/s; server { listen {L}; root {T}/r; }", ("/f.txt",)),
+    Forms("a zone", "limit_req_zone $uri zone=a{N}:1m rate=1000r/s; server { listen {L};"
+          " location / { limit_req zone=a{N} burst=9; root {T}/r; } }",
+          "limit_req_zone $uri zone=b{N}:1m rate=60000r/m; server { listen {L};"
+          " location / { limit_req zone=b{N} burst=9; root {T}/r; } }", ("/f.txt",)),
+)  # fmt: skip
+NAMES_UNLIKE = (
+    upstreams("the name is the host", "proxy_redirect off;"),
+    upstreams("the name is in a header", f"{_HOSTED} proxy_set_header X $proxy_host;"),
+    Forms("a variable names a location", "set $t @a; location / { root {T}/r; try_files $uri $t; }"
+          " location @a { return 200 a; }", "set $t @a; location / { root {T}/r; try_files $uri $t; }"
+          " location @b { return 200 a; }", ("/nx",)),
+    Forms("a realm is no name of the configuration", "location / { auth_basic a; auth_basic_user_file {T}/r/f.txt;"
+          " root {T}/r; }", "location / { auth_basic b; auth_basic_user_file {T}/r/f.txt; root {T}/r; }", ("/f.txt",)),
+)  # fmt: skip
+IN_DOUBT = (
+    upstreams("redirects of the upstream to its name", "proxy_set_header Host $host;"),
+    Forms("an upstream may name a location", "location / { error_page 404 @a; proxy_pass http://127.0.0.1:{U}; }"
+          " location @a { return 200 a; }", "location / { error_page 404 @b; proxy_pass http://127.0.0.1:{U}; }"
+          " location @b { return 200 a; }"),
+    Forms("two counters for one",
+          "limit_req_zone $uri zone=a{N}:1m rate=1r/s; limit_req_zone $uri zone=b{N}:1m rate=1r/s; server { listen {L};"
+          " location / { limit_req zone=a{N}; root {T}/r; } location /a { limit_req zone=b{N}; } }",
+          "limit_req_zone $uri zone=a{N}:1m rate=1r/s; server { listen {L};"
+          " location / { limit_req zone=a{N}; root {T}/r; } location /a { limit_req zone=a{N}; } }"),
+    Forms("a file may read the name of a map", "map $uri $a{N} { /a 1; } server { listen {L}; ssi on; root {T}/r;"
+          " add_header X $a{N}; }", "map $uri $b{N} { /a 1; } server { listen {L}; ssi on; root {T}/r;"
+          " add_header X $b{N}; }"),
+    Forms("a zone with another rate", "limit_req_zone $uri zone=r{N}:1m rate=1r/s; server { listen {L}; root {T}/r;"
+          " limit_req zone=r{N}; }", "limit_req_zone $uri zone=r{N}:1m rate=2r/s; server { listen {L}; root {T}/r;"
+          " limit_req zone=r{N}; }"),
+    Forms("a zone with the key of another map", "map $uri $k{N} { /a a; } limit_conn_zone $k{N} zone=k{N}:1m;"
+          " server { listen {L}; root {T}/r; location / { limit_conn k{N} 1; } }",
+          "map $uri $k{N} { /a b; } limit_conn_zone $k{N} zone=k{N}:1m;"
+          " server { listen {L}; root {T}/r; location / { limit_conn k{N} 1; } }"),
+    Forms("a page may show the names of upstreams", "upstream a{N} { zone z{N} 1m; server 127.0.0.1:{U}; }"
+          f" server {{ listen {{L}}; location / {{ {_HOSTED} proxy_pass http://a{{N}}; }} location /p {{ api; }} }}",
+          "upstream b{N} { zone z{N} 1m; server 127.0.0.1:{U}; }"
+          f" server {{ listen {{L}}; location / {{ {_HOSTED} proxy_pass http://b{{N}}; }} location /p {{ api; }} }}"),
+    Forms("a fallback without a slash is in no location",
+          "location / { deny all; root {T}/r; } location /a { try_files $uri http://x; }",
+          "deny all; location / { root {T}/r; } location /a { allow all; try_files $uri http://x; }"),
+    Forms("a variable whose name begins as that of the URI",
+          "set $uri_x f; location / { deny all; root {T}/r; } location /a { try_files /no $uri_x; }",
+          "set $uri_x f; deny all; location / { root {T}/r; } location /a { allow all; try_files /no $uri_x; }"),
+    Forms("a program may use an upstream", "upstream a{N} { server 127.0.0.1:{U}; } server { listen {L}; location / {"
+          f" {_HOSTED} proxy_pass http://a{{N}}; }} location /l {{ content_by_lua_file l.lua; }} }}",
+          "upstream b{N} { server 127.0.0.1:{U}; } server { listen {L}; location / {"
+          f" {_HOSTED} proxy_pass http://b{{N}}; }} location /l {{ content_by_lua_file l.lua; }} }}"),
+)  # fmt: skip
+
+ALIKE = (*VALUES_ALIKE, *DEFAULTS_ALIKE, *ORDER_ALIKE, *INHERITED_FORMS, *NAMES_ALIKE)
+UNLIKE = (*VALUES_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE)
+
+
+def http(text: str, number: int, port: int, upstream: int, folder: str) -> str:
+    """Return the text of a side as it stands in http."""
+    if "server {" not in text:
+        text = f"server {{ listen {{L}}; server_name h; {text} }}"
+    filled = text.replace("{L}", f"127.0.0.1:{port}").replace("{U}", str(upstream)).replace("{N}", str(number))
+    return filled.replace("{T}", folder)
