@@ -5,6 +5,7 @@ Text is bytes as Latin-1: each byte is the character of its number; `text_of` de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from nginxopt.semantics.site.form import Node
@@ -96,6 +97,29 @@ class TraceForm(TypedDict):
 
     outcome: OutcomeForm
     steps: list[StepForm]
+
+
+class BranchForm(TypedDict):
+    """What becomes of a request if some files exist, and others do not. Folders have a slash at their end."""
+
+    exists: list[str]
+    missing: list[str]
+    outcome: OutcomeForm
+
+
+def asks_file(outcome: OutcomeForm) -> bool:
+    """Return whether an outcome is not known because nobody knows if a file exists."""
+    question = outcome["unknown"]["question"] if outcome["unknown"] else None
+    return question is not None and question["kind"] == "file"
+
+
+def conditions(branches: Sequence[BranchForm]) -> list[str]:
+    """Return for each branch when it is taken unless one before it is, a clause; the last is `otherwise`.
+
+    What is missing follows: it exists in a branch before.
+    """
+    clauses = [f"if {' and '.join(map(shown, branch['exists']))} exists" for branch in branches[:-1]]
+    return [*clauses[:1], *(f"else {clause}" for clause in clauses[1:]), *(["otherwise"] if branches else [])]
 
 
 def location_of(outcome: OutcomeForm) -> str | None:

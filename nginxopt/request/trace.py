@@ -9,7 +9,7 @@ from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.in_force import InForce, in_force
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm, StepForm, TraceForm
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, StepForm, TraceForm, asks_file
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace, LoweredSite
@@ -47,6 +47,7 @@ class Trace:
         version: The nginx that answers.
         origin: Where that version is from.
         sent: The request as the model reads it, with the connection.
+        branches: If the outcome depends on files, what it is by what exists; it is then `unknown` itself.
         notes: What was taken as given besides the premises of the site.
         comparison: With the answer of a real nginx, if one was asked.
     """
@@ -58,6 +59,7 @@ class Trace:
     sent: RequestForm
     outcome: OutcomeForm
     steps: Sequence[StepForm]
+    branches: tuple[BranchForm, ...] = ()
     notes: tuple[str, ...] = ()
     comparison: RealComparison | None = None
 
@@ -88,6 +90,11 @@ class Trace:
     def settings(self) -> list[InForce]:
         """The settings in force."""
         return list(in_force(self.level, self.outcome)) if self.level else []
+
+    def missing_include(self, node: Node | None) -> str | None:
+        """Return the path of an include, as written, if that is what makes an outcome unknown; else None."""
+        directive = None if node is None else self.site.nodes.directive(node)
+        return str(directive.args[0]) if directive is not None and directive.name == "include" else None
 
     @property
     def premises(self) -> list[tuple[DirectivePlace | None, str]]:
@@ -123,9 +130,9 @@ def trace(model: SiteModel, request: Request, known: Circumstances) -> Trace:
     if known.sni is not None:
         sent["connection"]["sni"] = known.sni or None
     answer: TraceForm = model.trace(sent, known.world)
-    return Trace(
-        model.site, model.version, known.origin, request, sent, answer["outcome"], answer["steps"], known.notes
-    )
+    outcome, steps = answer["outcome"], answer["steps"]
+    branches = tuple(model.branches(sent, known.world)) if asks_file(outcome) else ()
+    return Trace(model.site, model.version, known.origin, request, sent, outcome, steps, branches, known.notes)
 
 
 def line_of(place: DirectivePlace) -> str:

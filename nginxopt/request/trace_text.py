@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.request.outcomes import OutcomeForm, PassedForm, QuestionForm, StepForm, StepKind, shown
+from nginxopt.request.outcomes import (
+    OutcomeForm,
+    PassedForm,
+    QuestionForm,
+    StepForm,
+    StepKind,
+    UnknownForm,
+    conditions,
+    shown,
+)
 from nginxopt.request.trace import WIDTH, Trace, directive_text, line_of
 from nginxopt.semantics.site import DirectivePlace
 from nginxopt.semantics.site.form import Node
@@ -21,6 +30,9 @@ LONGEST = 2000
 
 STEPS = 500
 """The most steps that are printed of the beginning of a way, and of its end."""
+
+BESIDE = 60
+"""The longest condition that an answer stands beside, in characters."""
 
 _COLORS = {1: "cyan", 2: "green", 3: "cyan", 4: "yellow", 5: "red"}
 _ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
@@ -65,10 +77,30 @@ class _Text:
         yield f"for nginx {self._trace.version} ({self._trace.origin})"
 
     def _answer(self) -> Iterator[str]:
+        if self._trace.branches:
+            yield from self._branches()
+        else:
+            yield from self._outcome()
+        yield from self._comparison()
+
+    def _branches(self) -> Iterator[str]:
+        """Yield the answers by what exists: the condition, the answer beside it, and below what decides."""
+        yield self._style("depends on files", fg="magenta", bold=True)
+        branches = self._trace.branches
+        clauses = [printable(clause) for clause in conditions(branches)]
+        width = min(max(map(len, clauses)), BESIDE)
+        for clause, branch in zip(clauses, branches, strict=True):
+            outcome = branch["outcome"]
+            if len(clause) > width:
+                yield f"  {clause}"
+                clause = ""
+            yield f"  {clause:<{width}}  {self._style(headline(outcome), fg=_hue(outcome), bold=True)}"
+            for line in self._by(_decisive(outcome)):
+                yield f"{'':<{width + 2}}{line}"
+
+    def _outcome(self) -> Iterator[str]:
         outcome = self._trace.outcome
-        status = outcome["status"]
-        hue = "magenta" if status is None else _COLORS.get(status // 100)
-        yield self._style(headline(outcome), fg=hue, bold=True)
+        yield self._style(headline(outcome), fg=_hue(outcome), bold=True)
         unknown, node = outcome["unknown"], outcome["node"]
         if outcome["kind"] != "unknown":
             yield from self._by(node)
@@ -76,10 +108,9 @@ class _Text:
             if outcome["kind"] != "unknown":
                 yield f"  {self._style('not known:', fg='magenta')} {printable(unknown['reason'])}"
             yield from self._by(unknown["node"])
-            if unknown["question"] is not None:
-                yield f"  {self._style('help:', fg='cyan')} {printable(advice(unknown['question']))}"
-
-        yield from self._comparison()
+            advised = advice_of(self._trace, unknown)
+            if advised is not None:
+                yield f"  {self._style('help:', fg='cyan')} {printable(advised)}"
 
     def _comparison(self) -> Iterator[str]:
         comparison = self._trace.comparison
@@ -189,6 +220,16 @@ class _Text:
         return f"{self._style(printable(line_of(place)), bold=True)}: {directive_text(place)}"
 
 
+def _hue(outcome: OutcomeForm) -> str | None:
+    status = outcome["status"]
+    return "magenta" if status is None else _COLORS.get(status // 100)
+
+
+def _decisive(outcome: OutcomeForm) -> Node | None:
+    """Return the directive that decides an outcome, or that makes it unknown."""
+    return outcome["unknown"]["node"] if outcome["kind"] == "unknown" and outcome["unknown"] else outcome["node"]
+
+
 def headline(outcome: OutcomeForm) -> str:
     """Return an outcome in one line."""
     status = outcome["status"]
@@ -224,6 +265,17 @@ def _upstream(kind: str, passed: PassedForm | None) -> str:
     server, target = shorten(shown(passed["server"]), LONGEST), passed["target"]
     asked = "" if target is None else f": {shown(passed['method'])} {shorten(shown(target), LONGEST)}"
     return f"{shown(scheme)}://{server}{asked}"
+
+
+def advice_of(trace: Trace, unknown: UnknownForm) -> str | None:
+    """Return how the command line settles what makes an outcome unknown; None if nothing does."""
+    include = trace.missing_include(unknown["node"])
+    if include is not None and trace.outcome["kind"] == "unknown":
+        return (
+            f"answer with --assume include:{include}=neutral if that file changes no more than headers and bodies,"
+            f" or include:{include}=FILE"
+        )
+    return None if unknown["question"] is None else advice(unknown["question"])
 
 
 def advice(question: QuestionForm) -> str:

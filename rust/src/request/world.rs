@@ -4,6 +4,7 @@ use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
 use crate::request::bytes::Bytes;
+use crate::request::files::Found;
 use crate::request::site::Family;
 
 /// A request of a client.
@@ -72,12 +73,28 @@ impl Default for Limits {
 /// What is known of files.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Files {
-    /// Files and, with a final slash, folders that are assumed to exist.
-    pub existing: HashSet<Bytes>,
+    /// Files and, with a final slash, folders that are assumed to exist, with all folders above them.
+    pub existing: Existing,
     /// Paths that are assumed to be missing.
     pub missing: HashSet<Bytes>,
+    /// Folders without a final slash whose content is known: nothing is in them but what exists.
+    #[serde(default)]
+    pub listed: Vec<Bytes>,
     /// Whether all other paths are looked up on the disk. If not, it is unknown whether they exist.
     pub disk: bool,
     /// The folder that is put before paths that are looked up on the disk (`--root`).
     pub root: Option<String>,
+    /// What is at some paths in the branch of an outcome that is looked at, `None` for nothing. It goes before the rest.
+    #[serde(skip)]
+    pub tried: Vec<(Bytes, Option<Found>)>,
+}
+
+/// What exists.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "Vec<Bytes>")]
+pub struct Existing {
+    /// Files, and folders with a final slash.
+    pub files: HashSet<Bytes>,
+    /// All folders, without a final slash.
+    pub folders: HashSet<Bytes>,
 }
