@@ -119,9 +119,10 @@ def _not_asked(sent: Request, binary: Binary | None) -> Iterator[str]:
 
 def _compared(trace: Trace, asked: site.AskedSite, binary: Binary) -> Trace:
     """Return a trace with what nginx answers."""
-    from nginxopt.request.real import compare
+    from nginxopt.request.real import compare, compare_branches
 
-    return replace(trace, comparison=compare(asked.config, trace, asked.world, binary))
+    ask = compare_branches if trace.branches else compare
+    return replace(trace, comparison=ask(asked.config, trace, asked.world, binary))
 
 
 def _refuse_request(*of_one: object) -> None:

@@ -16,7 +16,7 @@ from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError
 from nginxopt.request.judgement import Answer, answer_of
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import BranchForm, OutcomeForm, conditions
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, conditions, depends
 from nginxopt.request.traffic import TargetGroup, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
@@ -156,9 +156,9 @@ class Batch:
         return json.dumps(self.world.form())
 
     def _answer(self, request: str, outcome: OutcomeForm) -> Answer:
-        """Return the answer to a request, and if that depends on files, what it is by what exists."""
+        """Return the answer to a request, and if that depends on files or events, what it is by them."""
         answer = self._decided(outcome)
-        if not answer.asks_file:
+        if not depends(outcome):
             return answer
         branches: list[BranchForm] = json.loads(self._limited(lambda: self.model.native.branches(request, self._world)))
         answers = [self._decided(branch["outcome"]) for branch in branches]

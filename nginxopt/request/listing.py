@@ -40,5 +40,5 @@ def read(source: Source) -> Listing:
     marked = {path.rstrip("/") for path in lines if path.endswith("/")}
     folders = marked | {os.path.dirname(path) for path in paths}  # noqa: PTH120 - a path of another machine
     existing = tuple(f"{path}/" if path in folders else path for path in dict.fromkeys(p.rstrip("/") for p in lines))
-    searched = (path for path in paths & folders if os.path.dirname(path) not in paths or not path)  # noqa: PTH120
-    return Listing(existing, tuple(sorted(searched)), bool(marked))
+    searched = {path for path in paths & folders if os.path.dirname(path) not in paths or not path}  # noqa: PTH120
+    return Listing(existing, tuple(sorted(searched)), bool(marked - searched))  # `find /DIR/` prints that slash, too

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from nginxopt.config import Config
 from nginxopt.records import record
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError, RequestForm
-from nginxopt.request.outcomes import OutcomeForm, location_of, shown
+from nginxopt.request.outcomes import OutcomeForm, conditions, location_of, shown, text_of
 from nginxopt.request.private import LOCAL, Exchange, PrivateNginx
 from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.request.world import World
@@ -27,6 +28,21 @@ _UNKNOWN = "the outcome is unknown"
 def compare(config: Config, trace: Trace, world: World, binary: Binary) -> RealComparison:
     """Return how the answer of nginx differs from that of a trace. Raises as `PrivateNginx`."""
     return next(compare_all(config, [Expected(trace)], world, binary))
+
+
+def compare_branches(config: Config, trace: Trace, world: World, binary: Binary) -> RealComparison:
+    """Return how the answers of nginx differ from those of the branches of a trace, each with its own files."""
+    found: list[tuple[str, RealComparison]] = []
+    for clause, branch in zip(conditions(trace.branches), trace.branches, strict=True):
+        there = world.with_files(map(text_of, branch["exists"]), map(text_of, branch["missing"]))
+        if branch["happens"] or branch["fails"]:
+            found.append((clause, RealComparison(str(binary), reason="it depends on what an upstream answers")))
+            continue
+        one = replace(trace, outcome=branch["outcome"], branches=())
+        found.append((clause, compare(config, one, there, binary)))
+    differences = tuple(f"{clause}: {text}" for clause, compared in found for text in compared.differences)
+    reasons = [compared.reason for _, compared in found if compared.reason is not None]
+    return RealComparison(str(binary), differences, reasons[0] if len(reasons) == len(found) else None)
 
 
 @record(eq=True)

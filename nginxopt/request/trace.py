@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nginxopt.records import record
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.in_force import InForce, in_force
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import BranchForm, OutcomeForm, StepForm, TraceForm, asks_file
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, StepForm, TraceForm, depends
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace, LoweredSite
@@ -17,6 +17,10 @@ from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable
 from nginxopt.text.shorten import shorten
 from nginxopt.version import Version
+
+_LIMITS = ("limit_req", "limit_conn")
+_TOO_MANY = "503"
+"""What a request beyond a limit gets by default."""
 
 WIDTH = 100
 """The longest text of a directive that is shown, in characters: a block of Lua is one word."""
@@ -47,7 +51,7 @@ class Trace:
         version: The nginx that answers.
         origin: Where that version is from.
         sent: The request as the model reads it, with the connection.
-        branches: If the outcome depends on files, what it is by what exists; it is then `unknown` itself.
+        branches: If the outcome depends on files or events, what it is by them; it is then `unknown` itself.
         notes: What was taken as given besides the premises of the site.
         comparison: With the answer of a real nginx, if one was asked.
     """
@@ -100,7 +104,19 @@ class Trace:
     def premises(self) -> list[tuple[DirectivePlace | None, str]]:
         """What was taken as given, with its place."""
         of_site = [(self.place(premise.node), premise.text) for premise in self.site.premises]
-        return [*of_site, *((None, note) for note in self.notes)]
+        return [*of_site, *self._limits(), *((None, note) for note in self.notes)]
+
+    def _limits(self) -> Iterator[tuple[DirectivePlace, str]]:
+        """Yield the limits in force, which other requests may have used up. Scripts answer before them."""
+        if self.level is None or self.outcome["kind"] in ("return", "redirect", "closed"):
+            return
+        for name in _LIMITS:
+            if self.level.setting(f"{name}_dry_run").value == "on":
+                continue
+            status = self.level.setting(f"{name}_status").value or _TOO_MANY
+            for directive in self.level.setting(name).directives:
+                place = self.place(self.site.nodes.number(directive))
+                yield place, f"this limit is not exceeded; a request beyond it gets {status}"
 
 
 @record(eq=True)
@@ -131,7 +147,7 @@ def trace(model: SiteModel, request: Request, known: Circumstances) -> Trace:
         sent["connection"]["sni"] = known.sni or None
     answer: TraceForm = model.trace(sent, known.world)
     outcome, steps = answer["outcome"], answer["steps"]
-    branches = tuple(model.branches(sent, known.world)) if asks_file(outcome) else ()
+    branches = tuple(model.branches(sent, known.world)) if depends(outcome) else ()
     return Trace(model.site, model.version, known.origin, request, sent, outcome, steps, branches, known.notes)
 
 

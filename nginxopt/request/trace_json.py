@@ -112,6 +112,8 @@ class _Writer:
         return {
             "exists": [shown(path) for path in branch["exists"]],
             "missing": [shown(path) for path in branch["missing"]],
+            "happens": list(branch["happens"]),
+            "fails": list(branch["fails"]),
             "outcome": self.outcome(branch["outcome"]),
             "location": None if location is None else self.level(location),
         }
@@ -169,7 +171,7 @@ class _Writer:
 
 def _question(question: QuestionForm) -> Json:
     kind = question["kind"]
-    subject = question.get("path") or question.get("name") or question.get("server") or ""
+    subject = question.get("path") or question.get("name") or question.get("server") or question.get("text") or ""
     return {"kind": kind, "about": shown(subject)}
 
 

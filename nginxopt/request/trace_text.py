@@ -85,8 +85,9 @@ class _Text:
 
     def _branches(self) -> Iterator[str]:
         """Yield the answers by what exists: the condition, the answer beside it, and below what decides."""
-        yield self._style("depends on files", fg="magenta", bold=True)
         branches = self._trace.branches
+        on = "files" if any(branch["exists"] for branch in branches) else "what no configuration shows"
+        yield self._style(f"depends on {on}", fg="magenta", bold=True)
         clauses = [printable(clause) for clause in conditions(branches)]
         width = min(max(map(len, clauses)), BESIDE)
         for clause, branch in zip(clauses, branches, strict=True):
@@ -248,7 +249,7 @@ def headline(outcome: OutcomeForm) -> str:
                 return f"{code}{_quoted(outcome['body'])}"
             return f"{code}{'by return' if unknown is None else 'with a body that is not known'}"
         case "static":
-            return f"{code}{_short(outcome['file'] or '')}"
+            return f"{code or 'the file '}{_short(outcome['file'] or '')}"
         case "error":
             missing = f": {_short(outcome['file'])} is missing" if outcome["file"] and status == 404 else ""
             return f"{code}by nginx itself{missing}"
@@ -287,6 +288,8 @@ def advice(question: QuestionForm) -> str:
         return "answer with --client ADDRESS"
     if question["kind"] == "variable":
         return f"answer with --assume {shown(question['name'])}=VALUE"
+    if question["kind"] == "event":
+        return "no option answers that"
     return f"the response of {shown(question['server'])} decides"
 
 

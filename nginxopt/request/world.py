@@ -88,6 +88,10 @@ class World:
             raise UsageError(f"--assume has {min(both)} both as existing and as missing")
         return cls(tuple(existing), tuple(missing), variables, root=root)
 
+    def with_files(self, existing: Iterable[str], missing: Iterable[str]) -> Self:
+        """Return the world in which these files exist, too, and those are missing."""
+        return replace(self, existing=(*self.existing, *existing), missing=(*self.missing, *missing))
+
     def with_listing(self, listing: Listing) -> Self:
         """Return a world in which what a listing says is so, too; what was assumed before goes before it.
 

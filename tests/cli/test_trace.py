@@ -102,7 +102,7 @@ def test_a_trace_for_people(trace: Run) -> None:
         (["https://shop.example/a?b", "--assume", "missing=/srv/www/a"], "passed on to http://app: GET /a?b"),
         (
             ["https://shop.example/a", "--assume", "exists=/srv/www/a", "-H", "Range: bytes=0-1"],
-            "unknown: the time and size of the file, for a conditional or partial request",
+            "the file /srv/www/a",
         ),
         (["https://shop.example/lua"], "unknown: Lua (content_by_lua_file)"),
         (["https://shop.example/%"], "400 by nginx itself"),
@@ -135,9 +135,9 @@ def test_an_answer_for_each_file(trace: Run) -> None:
     assert lines[:5] == [
         "depends on files",
         "  if /srv/www/a exists  200 /srv/www/a",
-        "                          by nginx.conf:17: location /",
+        "                        by nginx.conf:17: location /",
         "  otherwise             passed on to http://app: GET /a",
-        "                          by nginx.conf:20: proxy_pass http://app",
+        "                        by nginx.conf:20: proxy_pass http://app",
     ]
 
 
@@ -422,3 +422,68 @@ def test_an_unknown_address_is_answered_with_client(trace: Run) -> None:
     assert "help: answer with --client ADDRESS" in out
     assert "--assume" not in out
     assert trace("https://shop.example/who", "--client", "10.0.0.1").out.decode().startswith('200 "in  "')
+
+
+def test_limits_are_premises(run: Run, tmp_path: Path) -> None:
+    """Other requests may have used a limit up; what a request beyond it gets is said."""
+    text = "limit_req_zone $uri zone=z:1m rate=1r/s; server { listen 80; limit_req zone=z; %s location / { root /w; } }"
+    asked = ("trace", "nginx.conf", "http://h/a", "--assume", "exists=/w/a", "--target-version", "1.22.1")
+    for stated, status in (("", "503"), ("limit_req_status 429;", "429")):
+        (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ {text % stated} }}")
+        expected = f"limit_req zone=z: this limit is not exceeded; a request beyond it gets {status}"
+        assert expected.partition(": ")[2] in run(*asked).out.decode()
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ {text % 'limit_req_dry_run on;'} }}")
+    assert "this limit" not in run(*asked).out.decode()
+
+
+def test_an_explanation(trace: Run) -> None:
+    """What the client sees comes first, then why, in sentences with the places of directives."""
+    told = trace("https://shop.example/old/42", "--explain").out.decode()
+    assert told == (
+        "The client is redirected with 301 to https://shop.example/new/42,"
+        " by `rewrite ^/old/(.*)$ /new/$1 permanent` (nginx.conf:15).\n"
+        "\n"
+        "1. The client connects to 127.0.0.1:443 with TLS, where nginx listens by `listen 443 ssl` (nginx.conf:12).\n"
+        "2. The host shop.example leads to the server at nginx.conf:11, whose names are shop.example"
+        " www.shop.example.\n"
+        "3. `rewrite ^/old/(.*)$ /new/$1 permanent` (nginx.conf:15) matches, which gives /new/42.\n"
+    )
+
+
+def test_an_explanation_of_branches(trace: Run) -> None:
+    """Each condition has its own answer."""
+    lines = trace("https://shop.example/a", "--explain").out.decode().splitlines()
+    assert lines[:3] == [
+        "What the client sees depends on files:",
+        "- if /srv/www/a exists: the client gets 200 with /srv/www/a, by `location /` (nginx.conf:17).",
+        "- otherwise: the client gets what an upstream answers: the request is passed on to http://app: GET /a,"
+        " by `proxy_pass http://app` (nginx.conf:20).",
+    ]
+    assert lines[-1] == "4. /a belongs to `location /` (nginx.conf:17)."
+    assert trace("https://shop.example/a", "--explain", "--format", "json").status == 2
+
+
+def test_an_explanation_of_an_unknown_answer(parts: Run) -> None:
+    """It says what would settle it."""
+    lines = parts("http://shop.example/moved", "--explain").out.decode().splitlines()
+    assert lines[0] == (
+        "What the client sees is not known: snippets/headers.conf is missing,"
+        " by `include snippets/headers.conf` (nginx.conf:5)."
+    )
+    assert lines[1].startswith("To settle it, answer with --assume include:snippets/headers.conf=neutral")
+
+
+def test_an_answer_for_each_answer_of_an_upstream(run: Run, tmp_path: Path) -> None:
+    """`auth_request` passes what ends with 2xx, keeps 401 and 403, and makes 500 of anything else."""
+    text = "location / { auth_request /auth; root /w; } location = /auth { proxy_pass http://10.0.0.1; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    ran = run("trace", "nginx.conf", "http://h/a", "--assume", "exists=/w/a", "--target-version", "1.22.1")
+    lines = ran.out.decode().splitlines()
+    assert lines[0] == "depends on what no configuration shows"
+    answers = [" ".join(line.split()) for line in lines[1:9:2]]
+    assert answers == [
+        "if the subrequest to /auth ends with 2xx 200 /w/a",
+        "else if the subrequest to /auth ends with 401 401 by nginx itself",
+        "else if the subrequest to /auth ends with 403 403 by nginx itself",
+        "otherwise 500 by nginx itself",
+    ]

@@ -13,38 +13,62 @@ use crate::request::world::{Request, World};
 const BRANCHES: usize = 8;
 const DEPTH: usize = 6;
 
-/// The outcome of a request if some files exist and others do not.
+/// The outcome of a request if some files exist and others do not, and some events happen and others do not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Branch {
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Conditions {
     /// Files and, with a final slash, folders.
     pub exists: Vec<Bytes>,
     /// Files and, with a final slash, folders. What is not there as a file may be there as a folder, and vice versa.
     pub missing: Vec<Bytes>,
-    pub outcome: Outcome,
+    /// Events, as clauses.
+    pub happens: Vec<String>,
+    pub fails: Vec<String>,
 }
 
-/// What becomes of a request, by what is at the paths that nginx looks at, in its order.
+/// What becomes of a request, by what nginx asks for on the way, in its order.
 #[derive(PartialEq, Eq)]
 enum Tree {
     Known(Box<Outcome>),
-    Asked(Box<Asked>),
+    File(Box<AtPath>),
+    Event(Box<Event>),
 }
 
+/// The trees for what may be at a path, which has no slash at its end.
 #[derive(PartialEq, Eq)]
-struct Asked {
-    /// Without a slash at its end.
+struct AtPath {
     path: Bytes,
     file: Tree,
     folder: Tree,
     nothing: Tree,
 }
 
+#[derive(PartialEq, Eq)]
+struct Event {
+    text: String,
+    happens: Tree,
+    fails: Tree,
+}
+
+/// What an outcome depends on first.
+enum Asked {
+    /// A path without repeated and final slashes.
+    Path(Bytes),
+    Event(String),
+}
+
 impl Model {
-    /// Returns the branches of a request, in the order in which nginx asks for files, or none if its outcome does not
-    /// depend on files, or on too many. A branch may have an unknown outcome.
+    /// Returns the branches of a request, in the order in which nginx asks for files and events, or none if its outcome
+    /// does not depend on them, or on too many. A branch may have an unknown outcome.
     pub fn branches(&self, request: &Request, world: &World) -> Vec<Branch> {
         let outcome = self.answer(request, world, &mut Silent);
-        if asked(&outcome).is_none() {
+        if Asked::of(&outcome).is_none() {
             return Vec::new();
         }
         let mut branches = Vec::new();
@@ -56,12 +80,15 @@ impl Model {
 
     /// `None` if it is too deep.
     fn tree(&self, request: &Request, world: &mut World, outcome: Outcome, depth: usize) -> Option<Tree> {
-        let Some(path) = asked(&outcome).filter(|path| !world.files.is_tried(path)) else {
-            return Some(Tree::Known(Box::new(outcome)));
-        };
-        if depth == DEPTH {
-            return None;
+        match Asked::of(&outcome) {
+            Some(_) if depth == DEPTH && !is_settled(&outcome, world) => None,
+            Some(Asked::Path(path)) if !world.files.is_tried(&path) => self.at_path(request, world, path, depth),
+            Some(Asked::Event(text)) => self.event(request, world, text, depth),
+            _ => Some(Tree::Known(Box::new(outcome))),
         }
+    }
+
+    fn at_path(&self, request: &Request, world: &mut World, path: Bytes, depth: usize) -> Option<Tree> {
         let mut with = |found: Option<Found>| {
             world.files.tried.push((path.clone(), found));
             let outcome = self.answer(request, world, &mut Silent);
@@ -73,47 +100,72 @@ impl Model {
         if file == nothing && folder == nothing {
             return Some(nothing);
         }
-        Some(Tree::Asked(Box::new(Asked { path, file, folder, nothing })))
+        Some(Tree::File(Box::new(AtPath { path, file, folder, nothing })))
+    }
+
+    fn event(&self, request: &Request, world: &mut World, text: String, depth: usize) -> Option<Tree> {
+        let mut with = |happens: bool| {
+            world.events.push((text.clone(), happens));
+            let outcome = self.answer(request, world, &mut Silent);
+            let tree = self.tree(request, world, outcome, depth + 1);
+            world.events.pop();
+            tree
+        };
+        let (happens, fails) = (with(true)?, with(false)?);
+        if happens == fails {
+            return Some(fails);
+        }
+        Some(Tree::Event(Box::new(Event { text, happens, fails })))
     }
 }
 
-/// The path that an outcome depends on, without repeated and final slashes.
-fn asked(outcome: &Outcome) -> Option<Bytes> {
-    match outcome.unknown.as_ref()?.question.as_ref()? {
-        Question::File { path } if outcome.kind == OutcomeKind::Unknown => Some(Bytes(simple(path))),
-        _ => None,
-    }
+/// Whether the branch has settled the path that an outcome depends on, and that does not tell enough.
+fn is_settled(outcome: &Outcome, world: &World) -> bool {
+    matches!(Asked::of(outcome), Some(Asked::Path(path)) if world.files.is_tried(&path))
 }
 
-#[derive(Clone, Default)]
-struct Conditions {
-    exists: Vec<Bytes>,
-    missing: Vec<Bytes>,
+impl Asked {
+    fn of(outcome: &Outcome) -> Option<Asked> {
+        match outcome.unknown.as_ref()?.question.as_ref()? {
+            _ if outcome.kind != OutcomeKind::Unknown => None,
+            Question::File { path } => Some(Asked::Path(Bytes(simple(path)))),
+            Question::Event { text } => Some(Asked::Event(text.clone())),
+            _ => None,
+        }
+    }
 }
 
 impl Tree {
     fn flatten(self, known: &Conditions, branches: &mut Vec<Branch>) {
-        let asked = match self {
-            Tree::Known(outcome) => {
-                let Conditions { exists, missing } = known.clone();
-                branches.push(Branch { exists, missing, outcome: *outcome });
-                return;
+        match self {
+            Tree::Known(outcome) => branches.push(Branch { conditions: known.clone(), outcome: *outcome }),
+            Tree::File(at) => at.flatten(known, branches),
+            Tree::Event(event) => {
+                let (mut happens, mut fails) = (known.clone(), known.clone());
+                happens.happens.push(event.text.clone());
+                fails.fails.push(event.text);
+                event.happens.flatten(&happens, branches);
+                event.fails.flatten(&fails, branches);
             }
-            Tree::Asked(asked) => *asked,
-        };
-        let file = asked.path;
+        }
+    }
+}
+
+impl AtPath {
+    fn flatten(self, known: &Conditions, branches: &mut Vec<Branch>) {
+        let file = self.path;
         let folder = if file.ends_with(b"/") { file.clone() } else { Bytes([&file[..], b"/"].concat()) };
-        let (is_file_told, is_folder_told) = (asked.file != asked.nothing, asked.folder != asked.nothing);
+        let (is_file_told, is_folder_told) = (self.file != self.nothing, self.folder != self.nothing);
         let mut rest = known.clone();
         if is_file_told {
-            asked.file.flatten(&known.with(&file), branches);
+            self.file.flatten(&known.with(&file), branches);
             rest.missing.push(file);
         }
         if is_folder_told {
-            asked.folder.flatten(&known.with(&folder), branches);
+            self.folder.flatten(&known.with(&folder), branches);
             rest.missing.push(folder);
         }
-        asked.nothing.flatten(&rest, branches);
+        self.nothing.flatten(&rest, branches);
     }
 }
 

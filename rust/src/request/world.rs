@@ -53,6 +53,9 @@ pub struct World {
     pub may_send_more: bool,
     #[serde(default)]
     pub limits: Limits,
+    /// Whether some events happen, in the branch of an outcome that is looked at.
+    #[serde(skip)]
+    pub events: Vec<(String, bool)>,
 }
 
 /// What one request may cost: nginx itself may need hours, or all memory, for what a small configuration says.

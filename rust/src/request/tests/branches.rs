@@ -16,14 +16,16 @@ fn files() {
         &["+/w/a: 200 file /w/a", "+/w/a/: 301 -> http://h:8080/a/", "-/w/a -/w/a/: 404"],
     );
     check("location / { root /w; try_files $uri =404; }", "/a", &["+/w/a: 200 file /w/a", "-/w/a: 404"]);
-    check("location / { root /w; if (-d $request_filename) { return 403; } return 410; }", "/a", &[
-        "+/w/a/: 403",
-        "-/w/a/: 410",
-    ]);
-    check("location / { root /w; try_files $uri /f; } location = /f { return 200 x; }", "/a", &[
-        "+/w/a: 200 file /w/a",
-        "-/w/a: 200 x",
-    ]);
+    check(
+        "location / { root /w; if (-d $request_filename) { return 403; } return 410; }",
+        "/a",
+        &["+/w/a/: 403", "-/w/a/: 410"],
+    );
+    check(
+        "location / { root /w; try_files $uri /f; } location = /f { return 200 x; }",
+        "/a",
+        &["+/w/a: 200 file /w/a", "-/w/a: 200 x"],
+    );
 }
 
 /// What does not change the outcome is no branch, and neither is what is known.
@@ -37,26 +39,26 @@ fn none() {
 /// A file has nothing below it, and a folder above a file that exists is one.
 #[test]
 fn what_follows() {
-    check("location / { root /w; try_files $uri $uri/b =404; }", "/a", &[
-        "+/w/a: 200 file /w/a",
-        "-/w/a +/w/a/b: 200 file /w/a/b",
-        "-/w/a -/w/a/b: 404",
-    ]);
-    check("location / { root /w; try_files $uri/b $uri/ =404; } location /a/ { return 200 x; }", "/a", &[
-        "+/w/a/b: 200 file /w/a/b",
-        "-/w/a/b +/w/a/: 301 -> http://h:8080/a/",
-        "-/w/a/b -/w/a/: 404",
-    ]);
+    check(
+        "location / { root /w; try_files $uri $uri/b =404; }",
+        "/a",
+        &["+/w/a: 200 file /w/a", "-/w/a +/w/a/b: 200 file /w/a/b", "-/w/a -/w/a/b: 404"],
+    );
+    check(
+        "location / { root /w; try_files $uri/b $uri/ =404; } location /a/ { return 200 x; }",
+        "/a",
+        &["+/w/a/b: 200 file /w/a/b", "-/w/a/b +/w/a/: 301 -> http://h:8080/a/", "-/w/a/b -/w/a/: 404"],
+    );
 }
 
 /// A folder that is asked for with a slash may be a file that is asked for without one.
 #[test]
 fn a_slash() {
-    check("location / { root /w; if (-d $request_filename) { return 403; } rewrite ^(.*)/$ $1; }", "/a/", &[
-        "+/w/a: 200 file /w/a",
-        "+/w/a/: 403",
-        "-/w/a -/w/a/: 404",
-    ]);
+    check(
+        "location / { root /w; if (-d $request_filename) { return 403; } rewrite ^(.*)/$ $1; }",
+        "/a/",
+        &["+/w/a: 200 file /w/a", "+/w/a/: 403", "-/w/a -/w/a/: 404"],
+    );
 }
 
 /// No more than eight branches, and no more than six paths one after the other.
@@ -71,9 +73,28 @@ fn too_many() {
 /// Whether a file is executable stays unknown.
 #[test]
 fn executable() {
-    check("location / { root /w; if (-x /w/a) { return 403; } return 410; }", "/", &[
-        "+/w/a: unknown: whether /w/a is executable",
-        "+/w/a/: 403",
-        "-/w/a -/w/a/: 410",
-    ]);
+    check(
+        "location / { root /w; if (-x /w/a) { return 403; } return 410; }",
+        "/",
+        &["+/w/a: unknown: whether /w/a is executable", "+/w/a/: 403", "-/w/a -/w/a/: 410"],
+    );
+}
+
+/// What an upstream answers to the subrequest of `auth_request` is an event. With `satisfy any`, an address may do.
+#[test]
+fn events() {
+    let auth = "location = /auth { proxy_pass http://u; }";
+    check(
+        &format!("location / {{ auth_request /auth; }} {auth}"),
+        "/f.txt",
+        &[
+            "?the subrequest to /auth ends with 2xx: 200 file /r/f.txt",
+            "!the subrequest to /auth ends with 2xx ?the subrequest to /auth ends with 401: 401",
+            "!the subrequest to /auth ends with 2xx !the subrequest to /auth ends with 401 ?the subrequest to /auth ends \
+         with 403: 403",
+            "!the subrequest to /auth ends with 2xx !the subrequest to /auth ends with 401 !the subrequest to /auth ends \
+         with 403: 500",
+        ],
+    );
+    check(&format!("location / {{ satisfy any; allow all; auth_request /auth; }} {auth}"), "/f.txt", &[]);
 }

@@ -52,7 +52,11 @@ pub fn branches(text: &str, line: &str) -> Vec<String> {
         paths.iter().map(|path| format!("{sign}{}", path.escape_ascii())).collect()
     };
     let branches = model.branches(&asked.request(), &asked.world()).into_iter().map(|branch| {
-        let conditions = [listed("-", &branch.missing), listed("+", &branch.exists)].concat().join(" ");
+        let of = branch.conditions;
+        let events = |sign: &str, texts: &[String]| texts.iter().map(|text| format!("{sign}{text}")).collect();
+        let files = [listed("-", &of.missing), listed("+", &of.exists)];
+        let conditions = [files[0].clone(), files[1].clone(), events("!", &of.fails), events("?", &of.happens)];
+        let conditions = conditions.concat().join(" ");
         format!("{conditions}: {}", shown(&branch.outcome))
     });
     branches.collect()
