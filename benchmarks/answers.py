@@ -22,8 +22,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nginxopt.cli.site import read_config
+from nginxopt.cli.site import read_with_standins
 from nginxopt.config import Config
+from nginxopt.config.standins import NEUTRAL, StandIns, UnreadFiles
 from nginxopt.errors import NginxoptError
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.doors import Doors
@@ -87,10 +88,9 @@ def files(corpus: Path, number: int, seed: int) -> list[tuple[Path, str | None]]
     return [(corpus / row["file"], row["context"] or None) for row in rows[:number]]
 
 
-def read(path: Path, context: str | None) -> Config:
-    """Return a configuration."""
-    config, _ = read_config(str(path), None if context == "main" else context, None, None)
-    return config
+def read(path: Path, context: str | None, unread: UnreadFiles) -> StandIns:
+    """Return a configuration, with what is assumed of its missing files."""
+    return read_with_standins(str(path), None if context == "main" else context, None, None, unread)[0]
 
 
 def requests(model: SiteModel, seed: int) -> list[RequestForm]:
@@ -198,11 +198,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     counts = Counts()
     binary = find(options.nginx) if options.nginx else None
-    version = Version(*binary.version) if binary else Version.parse(options.version)
+    version = Version.of(binary.version) if binary else Version.parse(options.version)
+    unread = UnreadFiles(NEUTRAL if options.neutral else None)
     for path, context in files(options.corpus, options.configs, options.seed):
         try:
-            config = read(path, context)
-            model = SiteModel(config, Build(version))
+            standing = read(path, context, unread)
+            config = standing.config
+            model = SiteModel(config, Build(version), neutral=standing.neutral)
             asked = requests(model, options.seed)
         except NginxoptError:
             counts.refused += 1
