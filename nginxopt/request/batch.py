@@ -16,7 +16,7 @@ from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError
 from nginxopt.request.judgement import Answer, answer_of
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import BranchForm, OutcomeForm, conditions, depends
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, conditions, depends, told
 from nginxopt.request.traffic import TargetGroup, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
@@ -161,8 +161,11 @@ class Batch:
         if not depends(outcome):
             return answer
         branches: list[BranchForm] = json.loads(self._limited(lambda: self.model.native.branches(request, self._world)))
-        answers = [self._decided(branch["outcome"]) for branch in branches]
-        return replace(answer, branches=tuple(zip(conditions(branches), answers, strict=True)))
+        kept = told(branches)
+        answers = [self._decided(branch["outcome"]) for branch in kept]
+        if len(answers) == 1:  # whatever exists
+            return answers[0]
+        return replace(answer, branches=tuple(zip(conditions(kept), answers, strict=True)))
 
     def _decided(self, outcome: OutcomeForm) -> Answer:
         answer = answer_of(outcome)

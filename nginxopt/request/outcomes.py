@@ -128,6 +128,14 @@ def _question(outcome: OutcomeForm) -> str | None:
     return None if question is None else question["kind"]
 
 
+def told(branches: Sequence[BranchForm]) -> tuple[BranchForm, ...]:
+    """Return the branches for people, without those at the end that say the same as the last one."""
+    kept = [*branches]
+    while len(kept) > 1 and kept[-2]["outcome"] == kept[-1]["outcome"]:
+        del kept[-2]
+    return tuple(kept)
+
+
 def conditions(branches: Sequence[BranchForm]) -> list[str]:
     """Return for each branch when it is taken unless one before it is, a clause; the last is `otherwise`.
 

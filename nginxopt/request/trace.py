@@ -9,7 +9,7 @@ from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.in_force import InForce, in_force
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import BranchForm, OutcomeForm, StepForm, TraceForm, depends
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, StepForm, TraceForm, depends, told
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace, LoweredSite
@@ -148,6 +148,8 @@ def trace(model: SiteModel, request: Request, known: Circumstances) -> Trace:
     answer: TraceForm = model.trace(sent, known.world)
     outcome, steps = answer["outcome"], answer["steps"]
     branches = tuple(model.branches(sent, known.world)) if depends(outcome) else ()
+    if len(told(branches)) == 1:  # whatever exists
+        outcome, branches = branches[0]["outcome"], ()
     return Trace(model.site, model.version, known.origin, request, sent, outcome, steps, branches, known.notes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from nginxopt.request.outcomes import OutcomeForm, StepForm, StepKind, conditions, shown
+from nginxopt.request.outcomes import OutcomeForm, StepForm, StepKind, conditions, shown, told
 from nginxopt.request.trace import Trace, directive_text, line_of
 from nginxopt.request.trace_text import advice_of, headline
 from nginxopt.text.escape import printable
@@ -40,7 +40,8 @@ def _seen(trace: Trace) -> Iterator[str]:
         yield from _outcome(trace, trace.outcome)
         return
     yield "What the client sees depends on files:"
-    for clause, branch in zip(conditions(trace.branches), trace.branches, strict=True):
+    branches = told(trace.branches)
+    for clause, branch in zip(conditions(branches), branches, strict=True):
         (first, *_) = _outcome(trace, branch["outcome"])
         yield f"- {printable(clause)}: {first[0].lower()}{first[1:]}"
 
@@ -111,8 +112,8 @@ def _location(trace: Trace, step: StepForm) -> str:
     if step["node"] is None:
         return f"No location takes {_value(step['detail'])}, so the server itself answers."
     passed = step["passed_over"][:1]
-    instead = "".join(f", and not to {_at(trace, other['node'])} ({printable(other['reason'])})" for other in passed)
-    return f"{_value(step['detail'])} belongs to {_at(trace, step['node'])}{instead}."
+    others = "".join(f" Not taken: {_at(trace, other['node'])}: {printable(other['reason'])}." for other in passed)
+    return f"{_value(step['detail'])} belongs to {_at(trace, step['node'])}.{others}"
 
 
 def _rewrite(trace: Trace, step: StepForm) -> str:

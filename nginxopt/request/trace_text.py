@@ -13,6 +13,7 @@ from nginxopt.request.outcomes import (
     UnknownForm,
     conditions,
     shown,
+    told,
 )
 from nginxopt.request.trace import WIDTH, Trace, directive_text, line_of
 from nginxopt.semantics.site import DirectivePlace
@@ -85,7 +86,7 @@ class _Text:
 
     def _branches(self) -> Iterator[str]:
         """Yield the answers by what exists: the condition, the answer beside it, and below what decides."""
-        branches = self._trace.branches
+        branches = told(self._trace.branches)
         on = "files" if any(branch["exists"] for branch in branches) else "what no configuration shows"
         yield self._style(f"depends on {on}", fg="magenta", bold=True)
         clauses = [printable(clause) for clause in conditions(branches)]

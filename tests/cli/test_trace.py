@@ -459,7 +459,10 @@ def test_an_explanation_of_branches(trace: Run) -> None:
         "- otherwise: the client gets what an upstream answers: the request is passed on to http://app: GET /a,"
         " by `proxy_pass http://app` (nginx.conf:20).",
     ]
-    assert lines[-1] == "4. /a belongs to `location /` (nginx.conf:17)."
+    assert lines[-1] == (
+        "5. /a belongs to `location /` (nginx.conf:17)."
+        " Not taken: `location ~ \\.php$` (nginx.conf:19): does not match."
+    )
     assert trace("https://shop.example/a", "--explain", "--format", "json").status == 2
 
 
@@ -486,4 +489,23 @@ def test_an_answer_for_each_answer_of_an_upstream(run: Run, tmp_path: Path) -> N
         "else if the subrequest to /auth ends with 401 401 by nginx itself",
         "else if the subrequest to /auth ends with 403 403 by nginx itself",
         "otherwise 500 by nginx itself",
+    ]
+
+
+def test_files_that_make_no_difference(run: Run, tmp_path: Path) -> None:
+    """An answer that is the same whatever exists is one answer."""
+    text = "location / { root /w; if (-f /w/on) { set $x 1; } return 200 x; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    assert first(run("trace", "nginx.conf", "http://h/", "--target-version", "1.22.1")) == '200 "x"'
+
+
+def test_the_same_answers_at_the_end_are_told_once(run: Run, tmp_path: Path) -> None:
+    """What is answered like the rest is no condition for people."""
+    text = "location / { root /w; try_files $uri $uri/b =404; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    lines = run("trace", "nginx.conf", "http://h/a", "--target-version", "1.22.1").out.decode().splitlines()
+    assert [" ".join(line.split()) for line in lines[1:7:2]] == [
+        "if /w/a exists 200 /w/a",
+        "else if /w/a/ and /w/a/b exist 200 /w/a/b",
+        "otherwise 404 by nginx itself",
     ]

@@ -7,6 +7,7 @@ use crate::request::files::{Found, simple};
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, OutcomeKind, Question};
 use crate::request::record::Silent;
+use crate::request::site::Kind;
 use crate::request::world::{Request, World};
 
 /// The most branches of a request, and the most paths that one of them depends on.
@@ -84,8 +85,17 @@ impl Model {
             Some(_) if depth == DEPTH && !is_settled(&outcome, world) => None,
             Some(Asked::Path(path)) if !world.files.is_tried(&path) => self.at_path(request, world, path, depth),
             Some(Asked::Event(text)) => self.event(request, world, text, depth),
-            _ => Some(Tree::Known(Box::new(outcome))),
+            _ => Some(self.known(outcome)),
         }
+    }
+
+    /// A leaf. An `if` that is entered and says nothing makes no difference.
+    fn known(&self, mut outcome: Outcome) -> Tree {
+        let levels = &self.site.levels;
+        while let Some(level) = outcome.level.filter(|level| levels[*level].kind == Kind::If) {
+            outcome.level = levels[level].parent;
+        }
+        Tree::Known(Box::new(outcome))
     }
 
     fn at_path(&self, request: &Request, world: &mut World, path: Bytes, depth: usize) -> Option<Tree> {
