@@ -47,7 +47,12 @@ fn what_follows() {
     check(
         "location / { root /w; try_files $uri/b $uri/ =404; } location /a/ { return 200 x; }",
         "/a",
-        &["+/w/a/b: 200 file /w/a/b", "-/w/a/b +/w/a/: 301 -> http://h:8080/a/", "-/w/a/b -/w/a/: 404"],
+        &[
+            "+/w/a/b: 200 file /w/a/b",
+            "+/w/a/b/: 301 -> http://h:8080/a/",
+            "-/w/a/b -/w/a/b/ +/w/a/: 301 -> http://h:8080/a/",
+            "-/w/a/b -/w/a/b/ -/w/a/: 404",
+        ],
     );
 }
 
