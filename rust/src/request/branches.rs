@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use crate::request::bytes::Bytes;
-use crate::request::files::{Found, simple};
+use crate::request::files::simple;
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, OutcomeKind, Question};
 use crate::request::record::Silent;
 use crate::request::site::Kind;
-use crate::request::world::{Request, World};
+use crate::request::world::{Found, Request, World};
 
 /// The most branches of a request, and the most paths that one of them depends on.
 const BRANCHES: usize = 8;

@@ -1,7 +1,6 @@
 //! The content phase: the handler of the location, or the files of its folder (`ngx_http_core_content_phase`).
 
 use crate::request::bytes::Bytes;
-use crate::request::files::Found;
 use crate::request::handler::Handler;
 use crate::request::levels::GzipStatic;
 use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
@@ -11,6 +10,7 @@ use crate::request::run::{Flow, Run};
 use crate::request::site::Node;
 use crate::request::uri::{self, Escape};
 use crate::request::value::Value;
+use crate::request::world::Found;
 
 impl<R: Recorder> Run<'_, R> {
     pub fn content(&mut self) -> Result<Flow, Unknown> {

@@ -11,16 +11,7 @@ use crate::request::outcome::{Question, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::Run;
 use crate::request::site::Node;
-use crate::request::world::{Existing, Files};
-
-/// What is at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    File,
-    Folder,
-    /// A device, a pipe, a socket.
-    Other,
-}
+use crate::request::world::{Existing, Files, Found};
 
 /// The answer of the world, if it knows one.
 enum Answer {

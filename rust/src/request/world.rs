@@ -4,7 +4,6 @@ use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
 use crate::request::bytes::Bytes;
-use crate::request::files::Found;
 use crate::request::site::Family;
 
 /// A request of a client.
@@ -71,6 +70,15 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits { steps: 1_000_000, bytes: 4 << 20 }
     }
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    File,
+    Folder,
+    /// A device, a pipe, a socket.
+    Other,
 }
 
 /// What is known of files.
