@@ -50,6 +50,9 @@ assume = ["http11-backends", "idle-connections"]
 
 `nginxopt explain NAME` shows a premise in the terminal. `--unsafe-fixes` applies all fixes, regardless of premises.
 
+What `trace` and `test` may assume of missing files, such as `unread-neutral`, is in their guide: see
+[Missing includes](trace.md#missing-includes).
+
 In a repository, much of a configuration is often somewhere else: in an image, in another role, on the host. Then almost
 all fixes need [`whole-configuration`](#whole-configuration), and rules do not report what another file may set.
 """

@@ -471,6 +471,12 @@ class RequestModel:
         `outcome` and `steps` of `rust/src/request/outcome.rs`. Raises `ValueError` for other JSON.
         """
 
+    def branches(self, request: str, world: str) -> str:
+        """Return the branches of a request whose outcome depends on files, of `rust/src/request/branches.rs`, as JSON.
+
+        The list is empty if the outcome does not depend on files, or on too many.
+        """
+
     def answers(self, requests: Sequence[str], world: str) -> list[str]:
         """Return the outcomes of requests, in their order."""
 

@@ -17,6 +17,8 @@ from nginxopt.semantics.site import FIXES
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
+    from nginxopt.config.filesystem import Files
+    from nginxopt.config.standins import StandIns, UnreadFiles
     from nginxopt.request import ClientGate, Url
     from nginxopt.request.model import SiteModel
     from nginxopt.request.world import World
@@ -37,10 +39,17 @@ _OPTIONS = (
         help="Look up the absolute paths of files below DIR; / means the files of this machine.",
     ),
     click.option(
+        "--exists",
+        type=options.FILE,
+        metavar="LIST",
+        help="Take the files in LIST, the output of find DIR, for all that exist in DIR.",
+    ),
+    click.option(
         "--assume",
         multiple=True,
         metavar="FACT",
-        help="Assume exists=PATH, missing=PATH (a directory ends with /) or VARIABLE=VALUE.",
+        help="Assume exists=PATH, missing=PATH (a directory ends with /), VARIABLE=VALUE; of missing includes"
+        " include:PATH=neutral|empty|FILE, or of all unread-neutral, unread-empty.",
     ),
     options.TARGET_VERSION,
     click.option(
@@ -86,6 +95,7 @@ def load(
     connect: str | None,
     base: str | None,
     root: str | None,
+    exists: str | None,
     assume: tuple[str, ...],
     target_version: Version | None,
     fixes: tuple[str, ...],
@@ -98,19 +108,36 @@ def load(
 
     Raises `UsageError` for wrong options, `InputError` as the model does.
     """
+    from nginxopt.config import standins
     from nginxopt.request.model import SiteModel
     from nginxopt.request.world import World
     from nginxopt.settings.target import choose
     from nginxopt.timelimit import limited
 
-    to, site, world = _address(connect), base_url(base), World.assume(assume, root)
+    to, site = _address(connect), base_url(base)
+    unread = standins.assume(filter(standins.is_assumption, assume))
+    of_world = [text for text in assume if not standins.is_assumption(text)]
+    world, of_files = _listed(World.assume(of_world, root), exists)
     if binary is not None and (target_version or fixes):
         raise UsageError("--nginx is the target, so --target-version and --build-fix do not apply")
     target = choose(target_version, None, None if binary is None else binary.path)
-    config, notes = read_config(path, context, prefix, main)
+    read, notes = read_with_standins(path, context, prefix, main, unread)
+    config = read.config
     build = _build(target.version, frozenset(fixes), prefix, binary)
-    model = limited(lambda: SiteModel(config, build), path=path)
-    return AskedSite(config, model, model.gate(to), world, target, site, notes)
+    model = limited(lambda: SiteModel(config, build, neutral=read.neutral), path=path)
+    return AskedSite(config, model, model.gate(to), world, target, site, (*notes, *of_files))
+
+
+def _listed(world: World, path: str | None) -> tuple[World, tuple[str, ...]]:
+    """Return the world with the files of `--exists`, and what was taken as given for them."""
+    from nginxopt.config.reader import source
+    from nginxopt.request import listing
+
+    if path is None:
+        return world, ()
+    listed = listing.read(source(path))
+    note = f"{path}: a path with no other one below it is a file, as no folder is marked with a slash"
+    return world.with_listing(listed), () if listed.marks_folders else (note,)
 
 
 def refused_url(text: str, message: str, column: int) -> UsageError:
@@ -142,6 +169,31 @@ def _address(text: str | None) -> tuple[str, int] | None:
 
 def read_config(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
     """Return the configuration that a file is part of, and what was taken as given for it."""
+    from nginxopt.config.filesystem import DISK
+
+    return _read_config(path, context, prefix, main, DISK)
+
+
+def read_with_standins(
+    path: str, context: str | None, prefix: str | None, main: str | None, unread: UnreadFiles
+) -> tuple[StandIns, tuple[str, ...]]:
+    """Return the same with texts in place of missing files."""
+    notes: tuple[str, ...] = ()
+
+    def load(files: Files) -> Config:
+        nonlocal notes
+        config, notes = _read_config(path, context, prefix, main, files)
+        return config
+
+    from nginxopt.config import standins
+
+    read = standins.read(load, unread)
+    return read, (*notes, *read.notes)
+
+
+def _read_config(
+    path: str, context: str | None, prefix: str | None, main: str | None, files: Files
+) -> tuple[Config, tuple[str, ...]]:
     from nginxopt.config import places, surroundings
     from nginxopt.config.inputs import InputOptions, read
     from nginxopt.config.surroundings import Surroundings
@@ -149,7 +201,7 @@ def read_config(path: str, context: str | None, prefix: str | None, main: str | 
     from nginxopt.timelimit import limited
 
     places.state(settings.includes())
-    inputs = read([path], InputOptions(prefix, lambda _: context))
+    inputs = read([path], InputOptions(prefix, lambda _: context, files=files))
     if inputs.errors:
         raise inputs.errors[0]
     if len(inputs.configs) != 1:

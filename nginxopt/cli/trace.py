@@ -54,6 +54,7 @@ Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwis
     "Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams, and compare.", options.ALLOW_CODE
 )
 @click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were not chosen.")
+@click.option("--explain", is_flag=True, help="Tell in sentences what the client sees, and why.")
 def command(
     config: str,
     request: tuple[str, ...],
@@ -65,6 +66,7 @@ def command(
     input_format: str | None,
     nginx: str | None,
     verbose: bool,
+    explain: bool,
     **of_site: Any,
 ) -> int:
     """Show what nginx does with a request, and why.
@@ -73,10 +75,12 @@ def command(
     Shows the response, or where the request is passed on to, then the server, rules and location that decide it, and
     the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
     """
-    from nginxopt.request import trace_json, trace_text
+    from nginxopt.request import trace_json, trace_sentences, trace_text
     from nginxopt.request.trace import Circumstances, trace
     from nginxopt.timelimit import limited
 
+    if explain and (requests is not None or format_ == "json"):
+        raise UsageError("--explain is for one request, as text")
     if requests is not None:
         _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
     elif input_format is not None:
@@ -95,6 +99,8 @@ def command(
         result = _compared(result, asked, binary)
     if format_ == "json":
         stdout.write_document(trace_json.render(result))
+    elif explain:
+        stdout.write_lines(trace_sentences.render(result))
     else:
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write_lines(lines)
@@ -113,9 +119,10 @@ def _not_asked(sent: Request, binary: Binary | None) -> Iterator[str]:
 
 def _compared(trace: Trace, asked: site.AskedSite, binary: Binary) -> Trace:
     """Return a trace with what nginx answers."""
-    from nginxopt.request.real import compare
+    from nginxopt.request.real import compare, compare_branches
 
-    return replace(trace, comparison=compare(asked.config, trace, asked.world, binary))
+    ask = compare_branches if trace.branches else compare
+    return replace(trace, comparison=ask(asked.config, trace, asked.world, binary))
 
 
 def _refuse_request(*of_one: object) -> None:

@@ -16,7 +16,7 @@ from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError
 from nginxopt.request.judgement import Answer, answer_of
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, conditions, depends, told
 from nginxopt.request.traffic import TargetGroup, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
@@ -96,9 +96,12 @@ class Batch:
     def _asked(self, forms: Sequence[str]) -> Iterator[list[Answer]]:
         """Yield the answers of the model, part by part; a request that shows a bug has an unknown one."""
         unknown = Answer("unknown", None, unknown=_BUG)
-        for some in _parts(forms):
-            for _, outcomes in apart(some, self._outcomes, "a request"):
-                yield [unknown] if outcomes is None else [self._answer(json.loads(outcome)) for outcome in outcomes]
+        for part in _parts(forms):
+            for some, outcomes in apart(part, self._outcomes, "a request"):
+                if outcomes is None:
+                    yield [unknown]
+                else:
+                    yield [self._answer(*pair) for pair in zip(some, map(json.loads, outcomes), strict=True)]
 
     def _outcomes(self, forms: Sequence[str]) -> list[str]:
         return self._limited(lambda: self.model.native.answers(forms, self._world))
@@ -152,7 +155,19 @@ class Batch:
     def _world(self) -> str:
         return json.dumps(self.world.form())
 
-    def _answer(self, outcome: OutcomeForm) -> Answer:
+    def _answer(self, request: str, outcome: OutcomeForm) -> Answer:
+        """Return the answer to a request, and if that depends on files or events, what it is by them."""
+        answer = self._decided(outcome)
+        if not depends(outcome):
+            return answer
+        branches: list[BranchForm] = json.loads(self._limited(lambda: self.model.native.branches(request, self._world)))
+        kept = told(branches)
+        answers = [self._decided(branch["outcome"]) for branch in kept]
+        if len(answers) == 1:  # whatever exists
+            return answers[0]
+        return replace(answer, branches=tuple(zip(conditions(kept), answers, strict=True)))
+
+    def _decided(self, outcome: OutcomeForm) -> Answer:
         answer = answer_of(outcome)
         level = outcome["level"]
         return answer if answer.node is not None or level is None else replace(answer, node=self._node_of(level))

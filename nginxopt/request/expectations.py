@@ -83,7 +83,7 @@ def _compared(row: ExpectedRow, chain: RedirectSteps) -> Answer:
 
     A chain has arrived at a file even if it is unknown whether that exists.
     """
-    first, last = chain.answers[0], chain.answers[-1]
+    first, last = chain.answers[0], _end(chain.answers[-1])
     is_redirect_row = row.status is None or row.status in REDIRECTS
     if isinstance(row.status, str) or (last.kind == "unknown" and not (is_redirect_row and last.asks_file)):
         return last
@@ -94,3 +94,9 @@ def _compared(row: ExpectedRow, chain: RedirectSteps) -> Answer:
     if chain.end == "left":
         return replace(last, status=None, location=chain.address, unknown="another site decides the status")
     return replace(last, location=chain.address) if row.to else last
+
+
+def _end(answer: Answer) -> Answer:
+    """Return the last answer of a chain, without its branches if one of them goes on."""
+    goes_on = any(branch.status in REDIRECTS for _, branch in answer.branches)
+    return replace(answer, branches=()) if goes_on else answer

@@ -6,7 +6,7 @@ from typing import Literal
 
 from nginxopt.records import record
 from nginxopt.request.locations import leads_to, normal
-from nginxopt.request.outcomes import OutcomeForm, UnknownForm, location_of, text_of
+from nginxopt.request.outcomes import OutcomeForm, asks_file, location_of, text_of
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
 
@@ -25,6 +25,7 @@ class Answer:
         unknown: Why something is unknown.
         node: The directive that answered.
         asks_file: Whether it is unknown because nobody knows if a file exists.
+        branches: The answer by what exists, each with a clause; empty if it does not depend on files, or on too many.
     """
 
     kind: str
@@ -34,8 +35,11 @@ class Answer:
     unknown: str | None = None
     node: int | None = None
     asks_file: bool = False
+    branches: tuple[tuple[str, Answer], ...] = ()
 
     def __str__(self) -> str:
+        if self.branches:
+            return ", ".join(f"{answer} {clause}" for clause, answer in self.branches)
         if self.kind == "unknown":
             return f"unknown: {self.unknown}"
         if self.kind == "refused":
@@ -65,13 +69,8 @@ def answer_of(outcome: OutcomeForm) -> Answer:
         target,
         None if unknown is None else unknown["reason"],
         outcome["node"],
-        _asks_file(unknown),
+        asks_file(outcome),
     )
-
-
-def _asks_file(unknown: UnknownForm | None) -> bool:
-    question = unknown["question"] if unknown else None
-    return question is not None and question["kind"] == "file"
 
 
 def expected(row: ExpectedRow) -> str:
@@ -81,7 +80,13 @@ def expected(row: ExpectedRow) -> str:
 
 
 def judge(row: ExpectedRow, answer: Answer) -> Verdict:
-    """Return whether an answer is what a row expects; `unknown` if what decides is not known."""
+    """Return whether an answer is what a row expects; `unknown` if what decides is not known.
+
+    An answer that depends on files is, if it is in each branch; it is not, if it is in none.
+    """
+    if answer.branches:
+        of_branches = {judge(row, branch) for _, branch in answer.branches}
+        return of_branches.pop() if len(of_branches) == 1 else "unknown"
     if answer.kind in ("unknown", "refused"):
         return "unknown" if answer.kind == "unknown" else "failed"
     verdicts = {_of_status(row, answer), _of_target(row, answer)}

@@ -8,7 +8,7 @@ from nginxopt._native import RequestModel, SiteRefusedError
 from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.request.connection import ClientGate, RequestForm
-from nginxopt.request.outcomes import TraceForm
+from nginxopt.request.outcomes import BranchForm, TraceForm
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build, LoweredSite, lower
@@ -25,11 +25,17 @@ class SiteModel:
     """
 
     def __init__(
-        self, config: Config, build: Build, *, ignores_missing: bool = False, root: Level | None = None
+        self,
+        config: Config,
+        build: Build,
+        *,
+        ignores_missing: bool = False,
+        root: Level | None = None,
+        neutral: frozenset[str] = frozenset(),
     ) -> None:
         """Lower a configuration, as `lower` does it with these options. Raises `InputError` for what nginx refuses."""
         self.config = config
-        self.site = lower(config, build, ignores_missing=ignores_missing, root=root)
+        self.site = lower(config, build, ignores_missing=ignores_missing, root=root, neutral=neutral)
         self.version = build.version
         try:
             self.native = RequestModel(self.site.form, list(self.site.texts))
@@ -39,6 +45,11 @@ class SiteModel:
     def gate(self, to: tuple[str, int] | None = None) -> ClientGate:
         """Return how clients connect to the site; `to` is an address whatever the URL says."""
         return ClientGate(self.site.site, to)
+
+    def branches(self, request: RequestForm, world: World) -> list[BranchForm]:
+        """Return what becomes of a request that depends on files, by what exists; empty if it depends on too many."""
+        branches: list[BranchForm] = json.loads(self.native.branches(json.dumps(request), json.dumps(world.form())))
+        return branches
 
     def trace(self, request: RequestForm, world: World) -> TraceForm:
         """Return what becomes of a request, and the way there."""

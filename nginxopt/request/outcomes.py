@@ -5,6 +5,7 @@ Text is bytes as Latin-1: each byte is the character of its number; `text_of` de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from nginxopt.semantics.site.form import Node
@@ -40,12 +41,13 @@ class HeaderForm(TypedDict):
 
 
 class QuestionForm(TypedDict, total=False):
-    """A question about the world: `kind` is `file`, `variable` or `upstream`."""
+    """A question about the world: `kind` is `file`, `variable`, `upstream` or `event`."""
 
     kind: str
     path: str
     name: str
     server: str
+    text: str
 
 
 class UnknownForm(TypedDict):
@@ -96,6 +98,57 @@ class TraceForm(TypedDict):
 
     outcome: OutcomeForm
     steps: list[StepForm]
+
+
+class BranchForm(TypedDict):
+    """What becomes of a request if some files exist and others do not, and some events happen and others do not.
+
+    Folders have a slash at their end. Events are clauses, such as `the subrequest to /auth ends with 401`.
+    """
+
+    exists: list[str]
+    missing: list[str]
+    happens: list[str]
+    fails: list[str]
+    outcome: OutcomeForm
+
+
+def asks_file(outcome: OutcomeForm) -> bool:
+    """Return whether an outcome is not known because nobody knows if a file exists."""
+    return _question(outcome) == "file"
+
+
+def depends(outcome: OutcomeForm) -> bool:
+    """Return whether an outcome is not known, and depends on files or events, by which it may have branches."""
+    return outcome["kind"] == "unknown" and _question(outcome) in ("file", "event")
+
+
+def _question(outcome: OutcomeForm) -> str | None:
+    question = outcome["unknown"]["question"] if outcome["unknown"] else None
+    return None if question is None else question["kind"]
+
+
+def told(branches: Sequence[BranchForm]) -> tuple[BranchForm, ...]:
+    """Return the branches for people, without those at the end that say the same as the last one."""
+    kept = [*branches]
+    while len(kept) > 1 and kept[-2]["outcome"] == kept[-1]["outcome"]:
+        del kept[-2]
+    return tuple(kept)
+
+
+def conditions(branches: Sequence[BranchForm]) -> list[str]:
+    """Return for each branch when it is taken unless one before it is, a clause; the last is `otherwise`.
+
+    What is missing follows: it exists in a branch before.
+    """
+    clauses = [f"if {_condition(branch)}" for branch in branches[:-1]]
+    return [*clauses[:1], *(f"else {clause}" for clause in clauses[1:]), *(["otherwise"] if branches else [])]
+
+
+def _condition(branch: BranchForm) -> str:
+    paths = [shown(path) for path in branch["exists"]]
+    files = [f"{' and '.join(paths)} exist{'' if paths[1:] else 's'}"] if paths else []
+    return " and ".join([*files, *branch["happens"]])
 
 
 def location_of(outcome: OutcomeForm) -> str | None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from nginxopt.config import Config
 from nginxopt.records import record
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError, RequestForm
-from nginxopt.request.outcomes import OutcomeForm, location_of, shown
+from nginxopt.request.outcomes import OutcomeForm, conditions, location_of, shown, text_of
 from nginxopt.request.private import LOCAL, Exchange, PrivateNginx
 from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.request.world import World
@@ -29,6 +30,21 @@ def compare(config: Config, trace: Trace, world: World, binary: Binary) -> RealC
     return next(compare_all(config, [Expected(trace)], world, binary))
 
 
+def compare_branches(config: Config, trace: Trace, world: World, binary: Binary) -> RealComparison:
+    """Return how the answers of nginx differ from those of the branches of a trace, each with its own files."""
+    found: list[tuple[str, RealComparison]] = []
+    for clause, branch in zip(conditions(trace.branches), trace.branches, strict=True):
+        there = world.with_files(map(text_of, branch["exists"]), map(text_of, branch["missing"]))
+        if branch["happens"] or branch["fails"]:
+            found.append((clause, RealComparison(str(binary), reason="it depends on what an upstream answers")))
+            continue
+        one = replace(trace, outcome=branch["outcome"], branches=())
+        found.append((clause, next(compare_all(config, [Expected(one, is_told=True)], there, binary))))
+    differences = tuple(f"{clause}: {text}" for clause, compared in found for text in compared.differences)
+    reasons = [compared.reason for _, compared in found if compared.reason is not None]
+    return RealComparison(str(binary), differences, reasons[0] if len(reasons) == len(found) else None)
+
+
 @record(eq=True)
 class Expected:
     """What is expected of a request.
@@ -40,6 +56,7 @@ class Expected:
         passes: A header that the upstream gets, name and value.
         logs: A regular expression for a line of the error log; the time is then measured.
         is_alone: Whether no file is there that another request assumes.
+        is_told: Whether nginx has to answer as the trace says, and not only as the model says of the private nginx.
     """
 
     trace: Trace
@@ -48,6 +65,7 @@ class Expected:
     passes: tuple[str, str] | None = None
     logs: str = ""
     is_alone: bool = True
+    is_told: bool = False
 
     @property
     def is_of_signs(self) -> bool:
@@ -104,7 +122,15 @@ def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> RealComparison:
     if not asked.is_alone and _kind(expected) != _kind(trace.outcome):
         return RealComparison(name, reason="files that others assume change its answer")
     exchange = nginx.ask(sent)
-    return RealComparison(name, (*differences(expected, exchange), *asked.differences(exchange)))
+    others = _of_kind(trace.outcome, expected) if asked.is_told else ()
+    return RealComparison(name, (*others, *differences(expected, exchange), *asked.differences(exchange)))
+
+
+def _of_kind(told: OutcomeForm, there: OutcomeForm) -> Iterator[str]:
+    """Yield how the kind and status of an outcome differ from those of the private nginx."""
+    if _kind(told) != _kind(there):
+        words = [" ".join(str(word) for word in _kind(outcome) if word is not None) for outcome in (there, told)]
+        yield f"nginx answers as a {words[0]}, not a {words[1]}"
 
 
 def _kind(outcome: OutcomeForm) -> tuple[str, int | None]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nginxopt.records import record
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.in_force import InForce, in_force
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm, StepForm, TraceForm
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, StepForm, TraceForm, depends, told
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace, LoweredSite
@@ -17,6 +17,10 @@ from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable
 from nginxopt.text.shorten import shorten
 from nginxopt.version import Version
+
+_LIMITS = ("limit_req", "limit_conn")
+_TOO_MANY = "503"
+"""What a request beyond a limit gets by default."""
 
 WIDTH = 100
 """The longest text of a directive that is shown, in characters: a block of Lua is one word."""
@@ -47,6 +51,7 @@ class Trace:
         version: The nginx that answers.
         origin: Where that version is from.
         sent: The request as the model reads it, with the connection.
+        branches: If the outcome depends on files or events, what it is by them; it is then `unknown` itself.
         notes: What was taken as given besides the premises of the site.
         comparison: With the answer of a real nginx, if one was asked.
     """
@@ -58,6 +63,7 @@ class Trace:
     sent: RequestForm
     outcome: OutcomeForm
     steps: Sequence[StepForm]
+    branches: tuple[BranchForm, ...] = ()
     notes: tuple[str, ...] = ()
     comparison: RealComparison | None = None
 
@@ -89,11 +95,28 @@ class Trace:
         """The settings in force."""
         return list(in_force(self.level, self.outcome)) if self.level else []
 
+    def missing_include(self, node: Node | None) -> str | None:
+        """Return the path of an include, as written, if that is what makes an outcome unknown; else None."""
+        directive = None if node is None else self.site.nodes.directive(node)
+        return str(directive.args[0]) if directive is not None and directive.name == "include" else None
+
     @property
     def premises(self) -> list[tuple[DirectivePlace | None, str]]:
         """What was taken as given, with its place."""
         of_site = [(self.place(premise.node), premise.text) for premise in self.site.premises]
-        return [*of_site, *((None, note) for note in self.notes)]
+        return [*of_site, *self._limits(), *((None, note) for note in self.notes)]
+
+    def _limits(self) -> Iterator[tuple[DirectivePlace, str]]:
+        """Yield the limits in force, which other requests may have used up. Scripts answer before them."""
+        if self.level is None or self.outcome["kind"] in ("return", "redirect", "closed"):
+            return
+        for name in _LIMITS:
+            if self.level.setting(f"{name}_dry_run").value == "on":
+                continue
+            status = self.level.setting(f"{name}_status").value or _TOO_MANY
+            for directive in self.level.setting(name).directives:
+                place = self.place(self.site.nodes.number(directive))
+                yield place, f"this limit is not exceeded; a request beyond it gets {status}"
 
 
 @record(eq=True)
@@ -123,9 +146,11 @@ def trace(model: SiteModel, request: Request, known: Circumstances) -> Trace:
     if known.sni is not None:
         sent["connection"]["sni"] = known.sni or None
     answer: TraceForm = model.trace(sent, known.world)
-    return Trace(
-        model.site, model.version, known.origin, request, sent, answer["outcome"], answer["steps"], known.notes
-    )
+    outcome, steps = answer["outcome"], answer["steps"]
+    branches = tuple(model.branches(sent, known.world)) if depends(outcome) else ()
+    if len(told(branches)) == 1:  # whatever exists
+        outcome, branches = branches[0]["outcome"], ()
+    return Trace(model.site, model.version, known.origin, request, sent, outcome, steps, branches, known.notes)
 
 
 def line_of(place: DirectivePlace) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from nginxopt import __version__
 from nginxopt.config import Directive
-from nginxopt.request.outcomes import HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
+from nginxopt.request.outcomes import BranchForm, HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
 from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace
@@ -34,7 +35,7 @@ def form(trace: Trace) -> Json:
         "target_version": str(trace.version),
         "target_version_origin": trace.origin,
         "request": _request(trace),
-        "outcome": writer.outcome(trace.outcome),
+        "outcome": writer.outcome(trace.outcome, trace.branches),
         "server": writer.server(),
         "location": None if trace.location is None else writer.level(trace.location),
         "steps": [writer.step(step) for step in trace.steps],
@@ -82,10 +83,10 @@ class _Writer:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
-    def outcome(self, outcome: OutcomeForm) -> Json:
+    def outcome(self, outcome: OutcomeForm, branches: Sequence[BranchForm] = ()) -> Json:
         passed = outcome["upstream"]
         return {
-            "kind": outcome["kind"],
+            "kind": "depends" if branches else outcome["kind"],
             "status": outcome["status"],
             "location": _shown(outcome["location"]),
             "body": _shown(outcome["body"]),
@@ -102,6 +103,19 @@ class _Writer:
             "headers": [self._header(header) for header in outcome["headers"]],
             "by": self._node(outcome["node"]),
             "unknown": self._unknown(outcome["unknown"]),
+            "branches": [self._branch(branch) for branch in branches],
+        }
+
+    def _branch(self, branch: BranchForm) -> Json:
+        level = branch["outcome"]["level"]
+        location = None if level is None else self._trace.site.levels[level].around("location")
+        return {
+            "exists": [shown(path) for path in branch["exists"]],
+            "missing": [shown(path) for path in branch["missing"]],
+            "happens": list(branch["happens"]),
+            "fails": list(branch["fails"]),
+            "outcome": self.outcome(branch["outcome"]),
+            "location": None if location is None else self.level(location),
         }
 
     def server(self) -> Json | None:
@@ -157,7 +171,7 @@ class _Writer:
 
 def _question(question: QuestionForm) -> Json:
     kind = question["kind"]
-    subject = question.get("path") or question.get("name") or question.get("server") or ""
+    subject = question.get("path") or question.get("name") or question.get("server") or question.get("text") or ""
     return {"kind": kind, "about": shown(subject)}
 
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.request.outcomes import OutcomeForm, PassedForm, QuestionForm, StepForm, StepKind, shown
+from nginxopt.request.outcomes import (
+    OutcomeForm,
+    PassedForm,
+    QuestionForm,
+    StepForm,
+    StepKind,
+    UnknownForm,
+    conditions,
+    shown,
+    told,
+)
 from nginxopt.request.trace import WIDTH, Trace, directive_text, line_of
 from nginxopt.semantics.site import DirectivePlace
 from nginxopt.semantics.site.form import Node
@@ -21,6 +31,9 @@ LONGEST = 2000
 
 STEPS = 500
 """The most steps that are printed of the beginning of a way, and of its end."""
+
+BESIDE = 60
+"""The longest condition that an answer stands beside, in characters."""
 
 _COLORS = {1: "cyan", 2: "green", 3: "cyan", 4: "yellow", 5: "red"}
 _ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
@@ -65,10 +78,31 @@ class _Text:
         yield f"for nginx {self._trace.version} ({self._trace.origin})"
 
     def _answer(self) -> Iterator[str]:
+        if self._trace.branches:
+            yield from self._branches()
+        else:
+            yield from self._outcome()
+        yield from self._comparison()
+
+    def _branches(self) -> Iterator[str]:
+        """Yield the answers by what exists: the condition, the answer beside it, and below what decides."""
+        branches = told(self._trace.branches)
+        on = "files" if any(branch["exists"] for branch in branches) else "what no configuration shows"
+        yield self._style(f"depends on {on}", fg="magenta", bold=True)
+        clauses = [printable(clause) for clause in conditions(branches)]
+        width = min(max(map(len, clauses)), BESIDE)
+        for clause, branch in zip(clauses, branches, strict=True):
+            outcome = branch["outcome"]
+            if len(clause) > width:
+                yield f"  {clause}"
+                clause = ""
+            yield f"  {clause:<{width}}  {self._style(headline(outcome), fg=_hue(outcome), bold=True)}"
+            for line in self._by(_decisive(outcome)):
+                yield f"{'':<{width + 2}}{line}"
+
+    def _outcome(self) -> Iterator[str]:
         outcome = self._trace.outcome
-        status = outcome["status"]
-        hue = "magenta" if status is None else _COLORS.get(status // 100)
-        yield self._style(headline(outcome), fg=hue, bold=True)
+        yield self._style(headline(outcome), fg=_hue(outcome), bold=True)
         unknown, node = outcome["unknown"], outcome["node"]
         if outcome["kind"] != "unknown":
             yield from self._by(node)
@@ -76,10 +110,9 @@ class _Text:
             if outcome["kind"] != "unknown":
                 yield f"  {self._style('not known:', fg='magenta')} {printable(unknown['reason'])}"
             yield from self._by(unknown["node"])
-            if unknown["question"] is not None:
-                yield f"  {self._style('help:', fg='cyan')} {printable(advice(unknown['question']))}"
-
-        yield from self._comparison()
+            advised = advice_of(self._trace, unknown)
+            if advised is not None:
+                yield f"  {self._style('help:', fg='cyan')} {printable(advised)}"
 
     def _comparison(self) -> Iterator[str]:
         comparison = self._trace.comparison
@@ -189,6 +222,16 @@ class _Text:
         return f"{self._style(printable(line_of(place)), bold=True)}: {directive_text(place)}"
 
 
+def _hue(outcome: OutcomeForm) -> str | None:
+    status = outcome["status"]
+    return "magenta" if status is None else _COLORS.get(status // 100)
+
+
+def _decisive(outcome: OutcomeForm) -> Node | None:
+    """Return the directive that decides an outcome, or that makes it unknown."""
+    return outcome["unknown"]["node"] if outcome["kind"] == "unknown" and outcome["unknown"] else outcome["node"]
+
+
 def headline(outcome: OutcomeForm) -> str:
     """Return an outcome in one line."""
     status = outcome["status"]
@@ -207,7 +250,7 @@ def headline(outcome: OutcomeForm) -> str:
                 return f"{code}{_quoted(outcome['body'])}"
             return f"{code}{'by return' if unknown is None else 'with a body that is not known'}"
         case "static":
-            return f"{code}{_short(outcome['file'] or '')}"
+            return f"{code or 'the file '}{_short(outcome['file'] or '')}"
         case "error":
             missing = f": {_short(outcome['file'])} is missing" if outcome["file"] and status == 404 else ""
             return f"{code}by nginx itself{missing}"
@@ -226,6 +269,17 @@ def _upstream(kind: str, passed: PassedForm | None) -> str:
     return f"{shown(scheme)}://{server}{asked}"
 
 
+def advice_of(trace: Trace, unknown: UnknownForm) -> str | None:
+    """Return how the command line settles what makes an outcome unknown; None if nothing does."""
+    include = trace.missing_include(unknown["node"])
+    if include is not None and trace.outcome["kind"] == "unknown":
+        return (
+            f"answer with --assume include:{include}=neutral if that file changes no more than headers and bodies,"
+            f" or include:{include}=FILE"
+        )
+    return None if unknown["question"] is None else advice(unknown["question"])
+
+
 def advice(question: QuestionForm) -> str:
     """Return how a question is answered on the command line."""
     if question["kind"] == "file":
@@ -235,6 +289,8 @@ def advice(question: QuestionForm) -> str:
         return "answer with --client ADDRESS"
     if question["kind"] == "variable":
         return f"answer with --assume {shown(question['name'])}=VALUE"
+    if question["kind"] == "event":
+        return "no option answers that"
     return f"the response of {shown(question['server'])} decides"
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Self, TypedDict
 
 from nginxopt import lazy
 from nginxopt.budget import limit
 from nginxopt.errors import UsageError
 from nginxopt.records import record
+from nginxopt.request.listing import Listing
 from nginxopt.text import encode
 
 _REQUESTS = 10
@@ -24,6 +25,7 @@ class FilesForm(TypedDict):
 
     existing: list[str]
     missing: list[str]
+    listed: list[str]
     disk: bool
     root: str | None
 
@@ -52,6 +54,7 @@ class World:
         existing: The paths of files, and of folders with a slash at their end, that are taken to exist.
         missing: The paths that are taken to be missing.
         variables: The values of variables, by name in lower case.
+        listed: The folders, without a slash at their end, in which nothing exists but what `existing` has.
         root: The folder in which all other files are looked for by their paths; None if it is unknown which exist.
         may_send_more: Whether arguments, headers and cookies that a request does not have are unknown, not absent.
     """
@@ -59,6 +62,7 @@ class World:
     existing: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
     root: str | None = None
     may_send_more: bool = False
 
@@ -82,13 +86,29 @@ class World:
         both = {path.rstrip("/") for path in existing} & {path.rstrip("/") for path in missing}
         if both:
             raise UsageError(f"--assume has {min(both)} both as existing and as missing")
-        return cls(tuple(existing), tuple(missing), variables, root)
+        return cls(tuple(existing), tuple(missing), variables, root=root)
+
+    def with_files(self, existing: Iterable[str], missing: Iterable[str]) -> Self:
+        """Return the world in which these files exist, too, and those are missing."""
+        return replace(self, existing=(*self.existing, *existing), missing=(*self.missing, *missing))
+
+    def with_listing(self, listing: Listing) -> Self:
+        """Return a world in which what a listing says is so, too; what was assumed before goes before it.
+
+        Raises `UsageError` beside a `root`.
+        """
+        if self.root is not None:
+            raise UsageError("files are known either from --root or from --exists")
+        missing = set(self.missing)
+        existing = (path for path in listing.existing if path.rstrip("/") not in missing and path not in missing)
+        return replace(self, existing=(*self.existing, *existing), listed=listing.folders)
 
     def form(self) -> WorldForm:
         """Return it as the model reads it."""
         files: FilesForm = {
             "existing": [*map(_latin, self.existing)],
             "missing": [*map(_latin, self.missing)],
+            "listed": [*map(_latin, self.listed)],
             "disk": self.root is not None,
             "root": self.root or None,
         }

@@ -97,12 +97,12 @@ def test_a_trace_for_people(trace: Run) -> None:
         (["https://shop.example/who", "--client", "10.1.2.3"], '200 "in  "'),
         (["POST", "https://shop.example/who?q=1", "-H", "X-B: 2", "--client", "8.8.8.8"], '200 "out 2 1"'),
         (["POST https://shop.example/a.php"], "passed on to fastcgi://127.0.0.1:9000"),
-        (["https://shop.example/a"], "unknown: whether /srv/www/a exists"),
+        (["https://shop.example/a"], "depends on files"),
         (["https://shop.example/a", "--assume", "exists=/srv/www/a"], "200 /srv/www/a"),
         (["https://shop.example/a?b", "--assume", "missing=/srv/www/a"], "passed on to http://app: GET /a?b"),
         (
             ["https://shop.example/a", "--assume", "exists=/srv/www/a", "-H", "Range: bytes=0-1"],
-            "unknown: the time and size of the file, for a conditional or partial request",
+            "the file /srv/www/a",
         ),
         (["https://shop.example/lua"], "unknown: Lua (content_by_lua_file)"),
         (["https://shop.example/%"], "400 by nginx itself"),
@@ -125,12 +125,144 @@ def test_files_are_looked_for_in_a_folder(trace: Run, tmp_path: Path) -> None:
 
 def test_what_is_not_known_says_how_to_answer(trace: Run) -> None:
     """An unknown outcome has its place, and the options that decide it."""
+    lines = trace("https://shop.example/lua/").out.decode().splitlines()
+    assert lines[:2] == ["unknown: Lua (content_by_lua_file)", "  by nginx.conf:21: content_by_lua_file a.lua"]
+
+
+def test_an_answer_for_each_file(trace: Run) -> None:
+    """Where the answer depends on files, each answer stands beside its condition, and the directive below."""
     lines = trace("https://shop.example/a").out.decode().splitlines()
-    assert lines[:3] == [
-        "unknown: whether /srv/www/a exists",
-        "  by nginx.conf:17: try_files $uri @app",
-        "  help: answer with --assume exists=/srv/www/a or missing=/srv/www/a, or with --root DIR",
+    assert lines[:5] == [
+        "depends on files",
+        "  if /srv/www/a exists  200 /srv/www/a",
+        "                        by nginx.conf:17: location /",
+        "  otherwise             passed on to http://app: GET /a",
+        "                        by nginx.conf:20: proxy_pass http://app",
     ]
+
+
+def test_an_answer_for_each_file_as_json(trace: Run) -> None:
+    """The kind is `depends`, and each branch has what exists, what does not, and an outcome of its own."""
+    outcome = form(trace("https://shop.example/a", "--format", "json"))["outcome"]
+    assert (outcome["kind"], outcome["status"]) == ("depends", None)
+    there, otherwise = outcome["branches"]
+    assert (there["exists"], there["missing"]) == (["/srv/www/a"], [])
+    assert (there["outcome"]["kind"], there["outcome"]["file"]) == ("static", "/srv/www/a")
+    assert (otherwise["exists"], otherwise["missing"]) == ([], ["/srv/www/a"])
+    assert otherwise["outcome"]["upstream"]["server"] == "app"
+    assert otherwise["location"]["text"] == "location @app"
+
+
+def test_files_of_a_list(trace: Run, tmp_path: Path) -> None:
+    """`--exists` takes the output of find: what is not in it is not there, and other folders stay unknown."""
+    (tmp_path / "files").write_text("/srv/www\n/srv/www/a\n/srv/www/d\n/srv/www/d/b\n")
+    listed = ("--exists", "files")
+    assert first(trace("https://shop.example/a", *listed)) == "200 /srv/www/a"
+    assert first(trace("https://shop.example/b", *listed)) == "passed on to http://app: GET /b"
+    assert first(trace("https://shop.example/d", *listed)) == "passed on to http://app: GET /d"
+    assert first(trace("https://shop.example/a", *listed, "--assume", "missing=/srv/www/a")).startswith("passed on")
+    assert "files: a path with no other one below it is a file" in trace("https://shop.example/a", *listed).out.decode()
+    (tmp_path / "files").write_text("/srv/www/e/\n")
+    assert first(trace("https://shop.example/e", *listed)) == "passed on to http://app: GET /e"
+    assert first(trace("https://shop.example/a", *listed)) == "depends on files"
+    (tmp_path / "files").write_text("./a\n")
+    ran = trace("https://shop.example/a", *listed)
+    assert (ran.status, "not an absolute path" in ran.err) == (3, True)
+    assert trace("https://shop.example/a", *listed, "--root", "/").status in (2, 3)
+
+
+PARTS = """events {}
+http {
+    server {
+        listen 80; server_name shop.example;
+        include snippets/%s;
+        location /moved { return 301 /new; }
+        location / { proxy_pass http://10.0.0.1; }
+    }
+}
+"""
+
+
+@pytest.fixture
+def parts(run: Run, tmp_path: Path) -> Run:
+    """A function that traces a request to a site with a missing include."""
+    (tmp_path / "nginx.conf").write_text(PARTS % "headers.conf")
+    return lambda *args: run("trace", "nginx.conf", *args, "--target-version", "1.22.1")
+
+
+def test_a_missing_include_is_proposed_as_a_premise(parts: Run) -> None:
+    """What an unread file may do makes an outcome unknown; the help line has the premises that settle it."""
+    lines = parts("http://shop.example/moved").out.decode().splitlines()
+    assert lines[:3] == [
+        "unknown: snippets/headers.conf is missing",
+        "  by nginx.conf:5: include snippets/headers.conf",
+        "  help: answer with --assume include:snippets/headers.conf=neutral if that file changes no more than headers"
+        " and bodies, or include:snippets/headers.conf=FILE",
+    ]
+
+
+@pytest.mark.parametrize("premise", ["include:snippets/headers.conf=neutral", "unread-neutral"])
+def test_a_neutral_file_adds_headers(parts: Run, premise: str) -> None:
+    """The answer is as without the file, but for headers and bodies; the premise is named."""
+    result = form(parts("http://shop.example/moved", "--assume", premise, "--format", "json"))
+    outcome = result["outcome"]
+    assert (outcome["kind"], outcome["status"], outcome["location"]) == ("redirect", 301, "http://shop.example/new")
+    assert outcome["unknown"]["reason"] == "what snippets/headers.conf adds"
+    assert "snippets/headers.conf changes nothing but headers and bodies (neutral)" in [
+        premise["premise"] for premise in result["premises"]
+    ]
+
+
+@pytest.mark.parametrize("premise", ["include:snippets/headers.conf=empty", "unread-empty"])
+def test_an_empty_file_adds_nothing(parts: Run, premise: str) -> None:
+    """The answer is as without the include."""
+    outcome = form(parts("http://shop.example/moved", "--assume", premise, "--format", "json"))["outcome"]
+    assert (outcome["kind"], outcome["unknown"]) == ("redirect", None)
+
+
+def test_a_file_stands_for_a_missing_one(parts: Run, tmp_path: Path) -> None:
+    """It is read in place of the include, and may itself include what is missing."""
+    (tmp_path / "own.conf").write_text("location = /own { return 410; } include more.conf;")
+    own = "include:snippets/headers.conf=own.conf"
+    assert first(parts("http://shop.example/own", "--assume", own)) == "unknown: more.conf is missing"
+    both = ("--assume", own, "--assume", "include:more.conf=empty")
+    assert first(parts("http://shop.example/own", *both)) == "410 by return"
+
+
+@pytest.mark.parametrize(
+    ("premise", "message"),
+    [
+        ("include:other.conf=empty", "no include of other.conf is missing"),
+        ("include:snippets/headers.conf", "invalid assumption"),
+        ("unread-nothing", "invalid assumption"),
+        ("include:snippets/headers.conf=none.conf", "cannot be read"),
+    ],
+)
+def test_wrong_premises(parts: Run, premise: str, message: str) -> None:
+    """A premise about no missing include, and one that nobody knows, are usage errors."""
+    ran = parts("http://shop.example/", "--assume", premise)
+    assert (ran.status, message in ran.err) == (2, True)
+
+
+def test_rows_of_an_unread_table_are_not_neutral(run: Run, tmp_path: Path) -> None:
+    """What a map includes decides its values."""
+    text = "events {} http { map $uri $new { include new.map; } server { listen 80; if ($new) { return 301 $new; } } }"
+    (tmp_path / "nginx.conf").write_text(text)
+    asked = ("trace", "nginx.conf", "http://h/", "--target-version", "1.22.1", "--assume")
+    assert first(run(*asked, "unread-neutral")) == "unknown: new.map is missing"
+    assert first(run(*asked, "unread-empty")) == "depends on files"
+
+
+def test_the_snippet_of_debian_is_known(run: Run, tmp_path: Path) -> None:
+    """`fastcgi-php.conf` asks for the script, and nothing else."""
+    text = "root /srv; location ~ \\.php$ { include snippets/fastcgi-php.conf; fastcgi_pass unix:/run/php.sock; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    ran = run("trace", "nginx.conf", "http://h/a.php", "--target-version", "1.22.1")
+    assert [line.strip() for line in ran.out.decode().splitlines()[:4:2]] == [
+        "depends on files",
+        "by nginx.conf:1: fastcgi_pass unix:/run/php.sock",
+    ]
+    assert "snippets/fastcgi-php.conf is the file of Debian's package" in ran.out.decode()
 
 
 def test_settings_of_a_pass(trace: Run) -> None:
@@ -290,3 +422,90 @@ def test_an_unknown_address_is_answered_with_client(trace: Run) -> None:
     assert "help: answer with --client ADDRESS" in out
     assert "--assume" not in out
     assert trace("https://shop.example/who", "--client", "10.0.0.1").out.decode().startswith('200 "in  "')
+
+
+def test_limits_are_premises(run: Run, tmp_path: Path) -> None:
+    """Other requests may have used a limit up; what a request beyond it gets is said."""
+    text = "limit_req_zone $uri zone=z:1m rate=1r/s; server { listen 80; limit_req zone=z; %s location / { root /w; } }"
+    asked = ("trace", "nginx.conf", "http://h/a", "--assume", "exists=/w/a", "--target-version", "1.22.1")
+    for stated, status in (("", "503"), ("limit_req_status 429;", "429")):
+        (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ {text % stated} }}")
+        expected = f"limit_req zone=z: this limit is not exceeded; a request beyond it gets {status}"
+        assert expected.partition(": ")[2] in run(*asked).out.decode()
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ {text % 'limit_req_dry_run on;'} }}")
+    assert "this limit" not in run(*asked).out.decode()
+
+
+def test_an_explanation(trace: Run) -> None:
+    """What the client sees comes first, then why, in sentences with the places of directives."""
+    told = trace("https://shop.example/old/42", "--explain").out.decode()
+    assert told == (
+        "The client is redirected with 301 to https://shop.example/new/42,"
+        " by `rewrite ^/old/(.*)$ /new/$1 permanent` (nginx.conf:15).\n"
+        "\n"
+        "1. The client connects to 127.0.0.1:443 with TLS, where nginx listens by `listen 443 ssl` (nginx.conf:12).\n"
+        "2. The host shop.example leads to the server at nginx.conf:11, whose names are shop.example"
+        " www.shop.example.\n"
+        "3. `rewrite ^/old/(.*)$ /new/$1 permanent` (nginx.conf:15) matches, which gives /new/42.\n"
+    )
+
+
+def test_an_explanation_of_branches(trace: Run) -> None:
+    """Each condition has its own answer."""
+    lines = trace("https://shop.example/a", "--explain").out.decode().splitlines()
+    assert lines[:3] == [
+        "What the client sees depends on files:",
+        "- if /srv/www/a exists: the client gets 200 with /srv/www/a, by `location /` (nginx.conf:17).",
+        "- otherwise: the client gets what an upstream answers: the request is passed on to http://app: GET /a,"
+        " by `proxy_pass http://app` (nginx.conf:20).",
+    ]
+    assert lines[-1] == (
+        "5. /a belongs to `location /` (nginx.conf:17)."
+        " Not taken: `location ~ \\.php$` (nginx.conf:19): does not match."
+    )
+    assert trace("https://shop.example/a", "--explain", "--format", "json").status == 2
+
+
+def test_an_explanation_of_an_unknown_answer(parts: Run) -> None:
+    """It says what would settle it."""
+    lines = parts("http://shop.example/moved", "--explain").out.decode().splitlines()
+    assert lines[0] == (
+        "What the client sees is not known: snippets/headers.conf is missing,"
+        " by `include snippets/headers.conf` (nginx.conf:5)."
+    )
+    assert lines[1].startswith("To settle it, answer with --assume include:snippets/headers.conf=neutral")
+
+
+def test_an_answer_for_each_answer_of_an_upstream(run: Run, tmp_path: Path) -> None:
+    """`auth_request` passes what ends with 2xx, keeps 401 and 403, and makes 500 of anything else."""
+    text = "location / { auth_request /auth; root /w; } location = /auth { proxy_pass http://10.0.0.1; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    ran = run("trace", "nginx.conf", "http://h/a", "--assume", "exists=/w/a", "--target-version", "1.22.1")
+    lines = ran.out.decode().splitlines()
+    assert lines[0] == "depends on what no configuration shows"
+    answers = [" ".join(line.split()) for line in lines[1:9:2]]
+    assert answers == [
+        "if the subrequest to /auth ends with 2xx 200 /w/a",
+        "else if the subrequest to /auth ends with 401 401 by nginx itself",
+        "else if the subrequest to /auth ends with 403 403 by nginx itself",
+        "otherwise 500 by nginx itself",
+    ]
+
+
+def test_files_that_make_no_difference(run: Run, tmp_path: Path) -> None:
+    """An answer that is the same whatever exists is one answer."""
+    text = "location / { root /w; if (-f /w/on) { set $x 1; } return 200 x; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    assert first(run("trace", "nginx.conf", "http://h/", "--target-version", "1.22.1")) == '200 "x"'
+
+
+def test_the_same_answers_at_the_end_are_told_once(run: Run, tmp_path: Path) -> None:
+    """What is answered like the rest is no condition for people."""
+    text = "location / { root /w; try_files $uri $uri/b =404; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    lines = run("trace", "nginx.conf", "http://h/a", "--target-version", "1.22.1").out.decode().splitlines()
+    assert [" ".join(line.split()) for line in lines[1:7:2]] == [
+        "if /w/a exists 200 /w/a",
+        "else if /w/a/ and /w/a/b exist 200 /w/a/b",
+        "otherwise 404 by nginx itself",
+    ]

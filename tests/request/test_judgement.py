@@ -21,6 +21,12 @@ VAGUE = Answer("redirect", 302, None, unknown="$geoip_country_code")
 CLOSED = Answer("closed", None)
 UNKNOWN = Answer("unknown", None, unknown="Lua")
 
+
+def depending(*answers: Answer) -> Answer:
+    """An answer that depends on files."""
+    return Answer("unknown", None, unknown="whether /a exists", branches=tuple(("if /a exists", it) for it in answers))
+
+
 JUDGED: list[tuple[str, int | str | None, Answer, Verdict]] = [
     ("/b", 301, MOVED, "passed"),
     ("/b", None, MOVED, "passed"),
@@ -46,6 +52,10 @@ JUDGED: list[tuple[str, int | str | None, Answer, Verdict]] = [
     ("", 200, CLOSED, "failed"),
     ("/b", 301, UNKNOWN, "unknown"),
     ("", "static", UNKNOWN, "unknown"),
+    ("", 200, depending(PAGE, PAGE), "passed"),
+    ("", 404, depending(PAGE, MOVED), "failed"),
+    ("", 200, depending(PAGE, MOVED), "unknown"),
+    ("", 200, depending(PAGE, UNKNOWN), "unknown"),
 ]
 
 

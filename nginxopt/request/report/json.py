@@ -45,7 +45,7 @@ def _problem(report: TestReport, result: RowResult) -> dict[str, Any]:
         "request": unicode(str(row.request)),
         "expected": {"to": unicode(row.to) or None, "status": row.status},
         "outcome": {
-            "kind": answer.kind,
+            "kind": "depends" if answer.branches else answer.kind,
             "status": answer.status,
             "location": None if answer.location is None else unicode(answer.location),
             "target": unicode(answer.target) or None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 from nginxopt.config import Bulk, Config, Directive
@@ -14,7 +15,7 @@ from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import Texts, latin, statement
 from nginxopt.semantics.site.settings import ROWS, differing
 from nginxopt.semantics.site.sockets import read_names
-from nginxopt.semantics.site.unread import Opaque, in_force, missing, state
+from nginxopt.semantics.site.unread import Opaque, in_force, missing, neutral, state
 from nginxopt.semantics.site.variables import row_form
 
 _STATEMENTS = script() - {"if"}
@@ -56,7 +57,9 @@ class Levels:
         directives: The directives of settings, by the numbers in `LevelForm.settings`.
     """
 
-    def __init__(self, config: Config, nodes: Nodes, ignores_missing: bool = False) -> None:
+    def __init__(
+        self, config: Config, nodes: Nodes, ignores_missing: bool = False, neutral: frozenset[str] = frozenset()
+    ) -> None:
         self.all: list[Level] = []
         self.forms: list[LevelForm] = []
         self.servers: dict[Level, int] = {}
@@ -65,6 +68,7 @@ class Levels:
         self.directives: list[StatedForm] = []
         self._config = config
         self._ignores_missing = ignores_missing
+        self._neutral = neutral
         self._nodes = nodes
         self._settings: dict[Directive, int] = {}
         self._premises: dict[Node, SiteAssumption] = {}
@@ -79,7 +83,7 @@ class Levels:
         for name, directives in differing(level, settings):
             form["settings"][name] = self._setting(name, directives)
             settings = settings - {name} if directives == () else settings | {name}
-        unread = (*in_force(level, around.unread, self._nodes), *self._missing(level))
+        unread = (*in_force(level, around.unread, self._nodes), *self._missing(level), *self._neutral_of(level))
         state(form, unread)
         self._add_content(level, form, _Around(number, settings, unread))
         return number
@@ -145,6 +149,12 @@ class Levels:
         if level.kind == "http" or (level.kind == "server" and not level.own("listen")):
             self.opaque += [item.opaque for item in unread]
         return unread
+
+    def _neutral_of(self, level: Level) -> Iterator[Opaque]:
+        """Yield what files may add to responses that change nothing else."""
+        for include in level.own("include") if self._neutral else ():
+            if str(include.args[0]) in self._neutral:
+                yield from neutral(include, self._nodes)
 
     def _assume(self, include: Directive, clause: str) -> None:
         node = self._nodes.number(include)

@@ -78,20 +78,30 @@ class LoweredSite:
     premises: tuple[SiteAssumption, ...]
 
 
-def lower(config: Config, build: Build, *, ignores_missing: bool = False, root: Level | None = None) -> LoweredSite:
+def lower(
+    config: Config,
+    build: Build,
+    *,
+    ignores_missing: bool = False,
+    root: Level | None = None,
+    neutral: frozenset[str] = frozenset(),
+) -> LoweredSite:
     """Return the site of the http block of `config`. Takes time linear in the text; folded runs stay folded.
 
     A fragment is assumed to have nothing around it: a file of rules is read as a server of its own. Raises `InputError`
     for a configuration without http, and for a directive that nginx refuses. With `ignores_missing`, includes of http
     and its servers that were not read are assumed to change only the script in which they stand, and what nginx refuses
     when it merges blocks is no error. `root` is the
-    outermost level of the configuration, if the caller has it.
+    outermost level of the configuration, if the caller has it. `neutral` are the includes, as written, for whose files
+    empty ones stand, and which may add headers and change bodies.
     """
     with collector_paused():
-        return _lowered(placed(config), build, ignores_missing, root)
+        return _lowered(placed(config), build, ignores_missing, root, neutral)
 
 
-def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | None) -> LoweredSite:
+def _lowered(
+    config: Config, build: Build, ignores_missing: bool, root: Level | None, neutral: frozenset[str]
+) -> LoweredSite:
     http = http_level(config, build.version, root)
     main = http.around("main")
     outer = main if main is not None and http in main.levels else http
@@ -99,7 +109,7 @@ def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | 
         if refusal.stage not in (_LENIENT if ignores_missing else _OF_PARTS):
             raise refusal.error
     nodes = Nodes(config)
-    levels = Levels(config, nodes, ignores_missing)
+    levels = Levels(config, nodes, ignores_missing, neutral)
     if ignores_missing:
         for level in (http, *http.levels):
             level.is_open = False

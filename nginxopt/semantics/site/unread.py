@@ -45,6 +45,12 @@ def missing(include: Directive, nodes: Nodes) -> Opaque:
     return Opaque("include", nodes.number(include), Effect("in order", f"{unicode(include.args[0])} is missing"))
 
 
+def neutral(include: Directive, nodes: Nodes) -> tuple[Opaque, ...]:
+    """Return what a missing file may do that changes headers and bodies at most."""
+    reason = f"what {unicode(include.args[0])} adds"
+    return tuple(Opaque("", nodes.number(include), Effect(when, reason)) for when in ("headers", "body"))
+
+
 def in_force(level: Level, outer: Iterable[Opaque], nodes: Nodes) -> tuple[Opaque, ...]:
     """Return the directives in force at a level, except statements of the script. `outer` are those around it."""
     return (*_inherited(level, outer), *_own(level, nodes))

@@ -89,6 +89,11 @@ impl RequestModel {
         })
     }
 
+    fn branches(&self, py: Python<'_>, request: &str, world: &str) -> PyResult<String> {
+        let (request, world): (Request, World) = (parse(request)?, parse(world)?);
+        py.detach(|| write(&self.0.branches(&request, &world)))
+    }
+
     fn answers(this: &Bound<'_, Self>, requests: Vec<String>, world: &str) -> PyResult<Vec<String>> {
         let world: World = parse(world)?;
         let model = this.clone().unbind();

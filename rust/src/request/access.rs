@@ -85,13 +85,33 @@ impl<R: Recorder> Run<'_, R> {
         let (node, value) = &*uri;
         let uri = self.evaluate(value)?;
         let outcome = self.ask(&uri, *node)?;
-        let question = outcome.upstream.map(|passed| Question::Upstream { server: passed.server });
-        let reason = "what the subrequest of auth_request answers";
-        let unknown = || Unknown { reason: reason.into(), node: Some(*node), question };
-        Ok(match outcome.status.ok_or_else(unknown)? {
+        let status = match outcome.status {
+            Some(status) => status,
+            None => self.answered(&uri, *node)?,
+        };
+        Ok(match status {
             200..300 => Verdict::Allowed(*node),
             status @ (401 | 403) => Verdict::Refused(status, *node),
             _ => Verdict::Refused(500, *node),
+        })
+    }
+
+    /// The status with which a subrequest ends that an upstream answers, as far as it matters.
+    fn answered(&self, uri: &[u8], node: Node) -> Result<u16, Unknown> {
+        for (what, status) in [("2xx", 200), ("401", 401), ("403", 403)] {
+            if self.happens(format!("the subrequest to {} ends with {what}", uri.escape_ascii()), node)? {
+                return Ok(status);
+            }
+        }
+        Ok(500)
+    }
+
+    /// Whether an event happens. Unknown unless a branch settles it.
+    fn happens(&self, text: String, node: Node) -> Result<bool, Unknown> {
+        let settled = self.world.events.iter().find(|(event, _)| *event == text);
+        settled.map(|(_, happens)| *happens).ok_or_else(|| {
+            let reason = format!("whether {text}");
+            Unknown { reason, node: Some(node), question: Some(Question::Event { text }) }
         })
     }
 

@@ -1,7 +1,6 @@
 //! The content phase: the handler of the location, or the files of its folder (`ngx_http_core_content_phase`).
 
 use crate::request::bytes::Bytes;
-use crate::request::files::Found;
 use crate::request::handler::Handler;
 use crate::request::levels::GzipStatic;
 use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
@@ -11,6 +10,7 @@ use crate::request::run::{Flow, Run};
 use crate::request::site::Node;
 use crate::request::uri::{self, Escape};
 use crate::request::value::Value;
+use crate::request::world::Found;
 
 impl<R: Recorder> Run<'_, R> {
     pub fn content(&mut self) -> Result<Flow, Unknown> {
@@ -193,11 +193,22 @@ impl<R: Recorder> Run<'_, R> {
     fn send_file(&mut self, file: Vec<u8>, node: Node) -> Result<Flow, Unknown> {
         const CONDITIONS: [&[u8]; 5] =
             [b"if_match", b"if_modified_since", b"if_none_match", b"if_unmodified_since", b"range"];
-        if CONDITIONS.iter().any(|name| self.header(name).is_some()) {
-            let reason = "the time and size of the file, for a conditional or partial request".to_owned();
-            return Err(Unknown { reason, node: Some(node), question: None });
-        }
         let (kind, file) = (OutcomeKind::Static, Some(Bytes(file)));
+        if CONDITIONS.iter().any(|name| self.header(name).is_some()) && matches!(self.state.err_status, 0 | 200) {
+            let reason = "the time and size of the file, for a conditional or partial request".to_owned();
+            let unknown = Unknown { reason, node: Some(node), question: None };
+            if self.has_page(412)? || self.has_page(416)? || self.main_method.is_some() {
+                return Err(unknown);
+            }
+            self.state.err_status = 0;
+            return self.respond(Response {
+                kind,
+                file,
+                node: Some(node),
+                unknown: Some(unknown),
+                ..Response::default()
+            });
+        }
         self.respond(Response { kind, status: Some(200), node: Some(node), file, ..Response::default() })
     }
 }

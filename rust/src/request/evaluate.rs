@@ -267,10 +267,13 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn row(&mut self, table: &Table) -> Result<Vec<u8>, Unknown> {
-        let source = self.evaluate(&table.source).map_err(|unknown| self.doubt_captures(table, unknown))?;
+        let source = match self.evaluate(&table.source) {
+            Ok(source) => source,
+            Err(unknown) => return self.only_value(table, unknown),
+        };
         if table.table.has_proxies() && self.header(b"x_forwarded_for").is_some() {
             let reason = "the address of the client behind a proxy".to_owned();
-            return Err(Unknown { reason, node: Some(table.node), question: None });
+            return self.only_value(table, Unknown { reason, node: Some(table.node), question: None });
         }
         let answer = table.table.find(&source).map_err(|unknown| self.doubt_captures(table, unknown))?;
         let Some(row) = answer.row else {
@@ -285,6 +288,14 @@ impl<R: Recorder> Run<'_, R> {
         let node = table.table.rows()[row].node;
         self.recorder.uses(node);
         self.note(StepKind::Map, Some(node), || value.clone());
+        Ok(value)
+    }
+
+    /// The value of a table whose source is unknown, if it has only one.
+    fn only_value(&mut self, table: &Table, unknown: Unknown) -> Result<Vec<u8>, Unknown> {
+        let Some(row) = table.table.only() else { return Err(self.doubt_captures(table, unknown)) };
+        let value = self.evaluate(&table.rows[row])?;
+        self.note(StepKind::Map, Some(table.node), || value.clone());
         Ok(value)
     }
 

@@ -15,6 +15,7 @@
 
 pub mod access;
 pub mod answer;
+pub mod branches;
 pub mod build;
 pub mod bytes;
 pub mod checks;

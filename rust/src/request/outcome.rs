@@ -111,9 +111,19 @@ pub struct Unknown {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
-    File { path: Bytes },
-    Variable { name: Bytes },
-    Upstream { server: Bytes },
+    File {
+        path: Bytes,
+    },
+    Variable {
+        name: Bytes,
+    },
+    Upstream {
+        server: Bytes,
+    },
+    /// Whether something happens that no configuration shows, as a clause: `the subrequest to /auth ends with 401`.
+    Event {
+        text: String,
+    },
 }
 
 /// A decision that nginx makes on the way to the outcome. Steps are in the order in which nginx makes them.

@@ -7,7 +7,6 @@ pub use examples::Example;
 pub use steps::Script;
 
 use crate::request::bytes::Bytes;
-use crate::request::files::Found;
 use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
 use crate::request::patterns::Captures;
 use crate::request::record::Recorder;
@@ -18,6 +17,7 @@ use crate::request::site::{LevelId, Node};
 use crate::request::uri;
 use crate::request::value::Value;
 use crate::request::variables::VariableId;
+use crate::request::world::Found;
 
 use steps::{Step, Test};
 

@@ -50,6 +50,14 @@ impl Table {
         }
     }
 
+    /// The row whose value the variable has whatever the source is; `None` if it may have several values.
+    pub fn only(&self) -> Option<usize> {
+        match self {
+            Table::Geo(geo) => geo.only(),
+            Table::Map(_) | Table::SplitClients(_) => None,
+        }
+    }
+
     /// Whether the address may come from the header `X-Forwarded-For` instead.
     pub fn has_proxies(&self) -> bool {
         matches!(self, Table::Geo(geo) if geo.has_proxies)

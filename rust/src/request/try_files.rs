@@ -2,12 +2,12 @@
 
 use crate::request::directives::root::Alias;
 use crate::request::directives::try_files::Last;
-use crate::request::files::Found;
 use crate::request::outcome::{StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Run};
 use crate::request::uri::split_args;
 use crate::request::value::Value;
+use crate::request::world::Found;
 
 impl<R: Recorder> Run<'_, R> {
     pub fn try_files(&mut self) -> Result<Flow, Unknown> {

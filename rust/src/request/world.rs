@@ -52,6 +52,9 @@ pub struct World {
     pub may_send_more: bool,
     #[serde(default)]
     pub limits: Limits,
+    /// Whether some events happen, in the branch of an outcome that is looked at.
+    #[serde(skip)]
+    pub events: Vec<(String, bool)>,
 }
 
 /// What one request may cost: nginx itself may need hours, or all memory, for what a small configuration says.
@@ -69,15 +72,40 @@ impl Default for Limits {
     }
 }
 
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    File,
+    Folder,
+    /// A device, a pipe, a socket.
+    Other,
+}
+
 /// What is known of files.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Files {
-    /// Files and, with a final slash, folders that are assumed to exist.
-    pub existing: HashSet<Bytes>,
+    /// Files and, with a final slash, folders that are assumed to exist, with all folders above them.
+    pub existing: Existing,
     /// Paths that are assumed to be missing.
     pub missing: HashSet<Bytes>,
+    /// Folders without a final slash whose content is known: nothing is in them but what exists.
+    #[serde(default)]
+    pub listed: Vec<Bytes>,
     /// Whether all other paths are looked up on the disk. If not, it is unknown whether they exist.
     pub disk: bool,
     /// The folder that is put before paths that are looked up on the disk (`--root`).
     pub root: Option<String>,
+    /// What is at some paths in the branch of an outcome that is looked at, `None` for nothing. It goes before the rest.
+    #[serde(skip)]
+    pub tried: Vec<(Bytes, Option<Found>)>,
+}
+
+/// What exists.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "Vec<Bytes>")]
+pub struct Existing {
+    /// Files, and folders with a final slash.
+    pub files: HashSet<Bytes>,
+    /// All folders, without a final slash.
+    pub folders: HashSet<Bytes>,
 }

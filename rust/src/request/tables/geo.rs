@@ -21,6 +21,7 @@ pub struct Geo {
     /// Whether it has `proxy`, so that the address may come from the header `X-Forwarded-For`.
     pub has_proxies: bool,
     volatile: bool,
+    has_default: bool,
 }
 
 enum Blocks {
@@ -32,7 +33,8 @@ impl Geo {
     /// Reads the rows of the block (`ngx_http_geo`).
     pub fn new(stated: &[Stated]) -> Result<Geo, Refused> {
         let blocks = Blocks::Networks(Networks::default());
-        let mut geo = Geo { rows: Vec::new(), blocks, default: None, has_proxies: false, volatile: false };
+        let mut geo =
+            Geo { rows: Vec::new(), blocks, default: None, has_proxies: false, volatile: false, has_default: false };
         for row in stated {
             geo.add(row)?;
         }
@@ -42,6 +44,12 @@ impl Geo {
     /// In their order.
     pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// The row whose value every address has; `None` if there are several values.
+    pub fn only(&self) -> Option<usize> {
+        let (first, rest) = self.rows.split_first()?;
+        (self.has_default && rest.iter().all(|row| row.value == first.value)).then_some(0)
     }
 
     pub fn is_volatile(&self) -> bool {
@@ -71,6 +79,7 @@ impl Geo {
             [b"delete", block] => self.delete(stated, block)?,
             [block, value] => {
                 self.rows.push(Row { node: stated.node, value: value.into() });
+                self.has_default |= block == b"default";
                 self.add_row(stated, block)?;
             }
             _ => return Err(Refused::new(stated.node, "invalid number of the geo parameters")),

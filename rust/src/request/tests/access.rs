@@ -59,7 +59,7 @@ fn subrequests() {
         assert_eq!(ask(&text.replace("STATUS", status), "/f.txt"), expected, "{status}");
     }
     let passed = "location /f { auth_request /s; } location /s { proxy_pass http://u; }";
-    assert_eq!(ask(passed, "/f.txt"), "unknown: what the subrequest of auth_request answers");
+    assert_eq!(ask(passed, "/f.txt"), "unknown: whether the subrequest to /s ends with 2xx");
 }
 
 /// A subrequest shares the variables, and sees the method of its request.

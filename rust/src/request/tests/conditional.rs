@@ -32,7 +32,12 @@ fn conditions_of_other_responses() {
     for header in ["If-Match: x", "If-None-Match: *", "If-Modified-Since: x", "If-Unmodified-Since: x"] {
         let gif = ask(&["Host: h", header], "empty_gif;", "/");
         assert_eq!(gif, "unknown: whether the response meets the conditions of the request", "{header}");
-        assert!(ask(&["Host: h", header], "", "/f.txt").starts_with("unknown: "), "{header}");
+        let file = "file /r/f.txt ?the time and size of the file, for a conditional or partial request";
+        assert_eq!(ask(&["Host: h", header], "", "/f.txt"), file, "{header}");
+        let page = "error_page 404 /x.html;";
+        assert_eq!(ask(&["Host: h", header], page, "/nx"), "404 file /r/x.html", "{header}");
+        let page = "error_page 412 416 /x.html;";
+        assert!(ask(&["Host: h", header], page, "/f.txt").starts_with("unknown: "), "{header}");
     }
     assert_eq!(ask(&["Host: h", "If-Match: x"], "", "/nx"), ask(&["Host: h"], "", "/nx"));
 }

@@ -4,6 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::lexer::{Event, Lexer, Word};
+use crate::request::bytes::Bytes;
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, OutcomeKind};
 use crate::request::record::Steps;
@@ -41,6 +42,24 @@ const FILES: [&str; 8] = [
 /// The answer of a server with `root /r` and the statements of `text` to a target.
 pub fn ask(text: &str, line: &str) -> String {
     Asked { line, ..Asked::default() }.of(text)
+}
+
+/// The branches of the answer of a server: `+` what exists, `-` what does not, and the answer.
+pub fn branches(text: &str, line: &str) -> Vec<String> {
+    let asked = Asked { line, ..Asked::default() };
+    let model = asked.model(&format!("server {{ root /r; {text} }}")).expect("a site that starts");
+    let listed = |sign: &str, paths: &[Bytes]| -> Vec<String> {
+        paths.iter().map(|path| format!("{sign}{}", path.escape_ascii())).collect()
+    };
+    let branches = model.branches(&asked.request(), &asked.world()).into_iter().map(|branch| {
+        let of = branch.conditions;
+        let events = |sign: &str, texts: &[String]| texts.iter().map(|text| format!("{sign}{text}")).collect();
+        let files = [listed("-", &of.missing), listed("+", &of.exists)];
+        let conditions = [files[0].clone(), files[1].clone(), events("!", &of.fails), events("?", &of.happens)];
+        let conditions = conditions.concat().join(" ");
+        format!("{conditions}: {}", shown(&branch.outcome))
+    });
+    branches.collect()
 }
 
 impl Asked<'_> {

@@ -1,6 +1,7 @@
 //! Tests of the model, statement by statement. Each is verified on nginx 1.22.1 and 1.31.3.
 
 mod access;
+mod branches;
 mod captures;
 mod conditional;
 mod errors;

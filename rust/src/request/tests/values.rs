@@ -76,6 +76,17 @@ fn other_tables() {
     assert_eq!(Asked { line: "/?ip=10.1.1.1", ..Asked::default() }.of_http(text), "200 ltall");
 }
 
+/// A `geo` with one value has it whatever the address is. One without a default may have the empty value, too.
+#[test]
+fn geo_with_one_value() {
+    let one = "geo $geoip_city $g { default a; 10.0.0.0/8 a; } server { return 200 $g; }";
+    assert_eq!(Asked::default().of_http(one), "200 a");
+    for rows in ["default b; 10.0.0.0/8 a;", "10.0.0.0/8 a;"] {
+        let several = format!("geo $geoip_city $g {{ {rows} }} server {{ return 200 $g; }}");
+        assert!(Asked::default().of_http(&several).contains("$geoip_city"), "{rows}");
+    }
+}
+
 /// If `geo` trusts a proxy, the address is that in a header.
 #[test]
 fn geo_behind_a_proxy() {

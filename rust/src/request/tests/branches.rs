@@ -1,0 +1,105 @@
+//! Outcomes that depend on files.
+
+use super::fixture::branches;
+
+/// Each line is a condition and an outcome: `+` what exists, `-` what does not.
+fn check(text: &str, line: &str, expected: &[&str]) {
+    assert_eq!(branches(text, line), expected, "{text} {line}");
+}
+
+/// A path may be a file, a folder or nothing. What is the same for two of them is one branch.
+#[test]
+fn files() {
+    check(
+        "location / { root /w; }",
+        "/a",
+        &["+/w/a: 200 file /w/a", "+/w/a/: 301 -> http://h:8080/a/", "-/w/a -/w/a/: 404"],
+    );
+    check("location / { root /w; try_files $uri =404; }", "/a", &["+/w/a: 200 file /w/a", "-/w/a: 404"]);
+    check(
+        "location / { root /w; if (-d $request_filename) { return 403; } return 410; }",
+        "/a",
+        &["+/w/a/: 403", "-/w/a/: 410"],
+    );
+    check(
+        "location / { root /w; try_files $uri /f; } location = /f { return 200 x; }",
+        "/a",
+        &["+/w/a: 200 file /w/a", "-/w/a: 200 x"],
+    );
+}
+
+/// What does not change the outcome leaves one branch without conditions, and what is known is none.
+#[test]
+fn none() {
+    check("location / { root /w; if (-f /w/a) { set $x 1; } return 200 x; }", "/", &[": 200 x"]);
+    check("location / { return 200 x; }", "/", &[]);
+    check("", "/f.txt", &[]);
+}
+
+/// A file has nothing below it, and a folder above a file that exists is one.
+#[test]
+fn what_follows() {
+    check(
+        "location / { root /w; try_files $uri $uri/b =404; }",
+        "/a",
+        &["+/w/a: 200 file /w/a", "+/w/a/ +/w/a/b: 200 file /w/a/b", "-/w/a/b +/w/a/: 404", "-/w/a -/w/a/: 404"],
+    );
+    check(
+        "location / { root /w; try_files $uri/b $uri/ =404; } location /a/ { return 200 x; }",
+        "/a",
+        &[
+            "+/w/a/b: 200 file /w/a/b",
+            "+/w/a/b/: 301 -> http://h:8080/a/",
+            "-/w/a/b -/w/a/b/ +/w/a/: 301 -> http://h:8080/a/",
+            "-/w/a/b -/w/a/b/ -/w/a/: 404",
+        ],
+    );
+}
+
+/// A folder that is asked for with a slash may be a file that is asked for without one.
+#[test]
+fn a_slash() {
+    check(
+        "location / { root /w; if (-d $request_filename) { return 403; } rewrite ^(.*)/$ $1; }",
+        "/a/",
+        &["+/w/a: 200 file /w/a", "+/w/a/: 403", "-/w/a -/w/a/: 404"],
+    );
+}
+
+/// No more than eight branches, and no more than six paths one after the other.
+#[test]
+fn too_many() {
+    let names: Vec<String> = (0..7).map(|name| format!("/{name}")).collect();
+    let text = |count: usize| format!("location / {{ root /w; try_files {} =404; }}", names[..count].join(" "));
+    assert_eq!(branches(&text(6), "/").len(), 7);
+    assert_eq!(branches(&text(7), "/").len(), 0);
+}
+
+/// Whether a file is executable stays unknown.
+#[test]
+fn executable() {
+    check(
+        "location / { root /w; if (-x /w/a) { return 403; } return 410; }",
+        "/",
+        &["+/w/a: unknown: whether /w/a is executable", "+/w/a/: 403", "-/w/a -/w/a/: 410"],
+    );
+}
+
+/// What an upstream answers to the subrequest of `auth_request` is an event. With `satisfy any`, an address may do.
+#[test]
+fn events() {
+    let auth = "location = /auth { proxy_pass http://u; }";
+    check(
+        &format!("location / {{ auth_request /auth; }} {auth}"),
+        "/f.txt",
+        &[
+            "?the subrequest to /auth ends with 2xx: 200 file /r/f.txt",
+            "!the subrequest to /auth ends with 2xx ?the subrequest to /auth ends with 401: 401",
+            "!the subrequest to /auth ends with 2xx !the subrequest to /auth ends with 401 ?the subrequest to /auth ends \
+         with 403: 403",
+            "!the subrequest to /auth ends with 2xx !the subrequest to /auth ends with 401 !the subrequest to /auth ends \
+         with 403: 500",
+        ],
+    );
+    check(&format!("location / {{ satisfy any; allow all; auth_request /auth; }} {auth}"), "/f.txt", &[]);
+}
