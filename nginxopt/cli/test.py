@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nginxopt.cli.site import AskedSite
+    from nginxopt.errors import InputError
     from nginxopt.request import Request, Url
     from nginxopt.request.batch import Batch
     from nginxopt.request.follow import Ask
     from nginxopt.request.judgement import Answer
     from nginxopt.request.real_answers import RealAnswers
+    from nginxopt.request.table import ExpectedTable
     from nginxopt.system.nginx import Binary
     from nginxopt.text import Source
 
@@ -37,8 +39,8 @@ Examples:
   nginxopt test nginx.conf urls.txt --record > table.csv    write the table of what nginx answers today
 
 \b
-Exit status: 0 every row passed, 1 a row failed or its answer is unknown, 2 usage error, 3 unreadable input or a
-broken row, 4 nginx is missing.
+Exit status: 0 every row passed, 1 a row failed, is broken or its answer is unknown, 2 usage error, 3 unreadable input,
+4 nginx or a package is missing.
 """
 
 
@@ -149,15 +151,22 @@ def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
     from nginxopt.request.table import read_table
     from nginxopt.text.withheld import hide, hide_in_json
 
-    rows = read_table(_source(call.table), _base(asked), follow=call.follows)
-    results = run(rows, batch, ask, follows=call.follows)
+    table = read_table(_source(call.table), _base(asked), follow=call.follows)
+    _note(table, quiet=call.quiet)
+    results = run(table.rows, batch, ask, follows=call.follows)
     who = "nginx" if call.by_nginx else "model of nginx"
     by = f"{who} {asked.target.version}"
-    report = TestReport(_relative(call.table), results, asked.model.site.nodes, by)
+    report = TestReport(_relative(call.table), results, asked.model.site.nodes, by, table.broken)
     color = call.output is None and stdout.colored()
     pieces = render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose)
     _write([hide_in_json("".join(pieces))] if call.format == "json" else map(hide, pieces), call.output)
-    return int(not results.passed)
+    return int(not report.passed)
+
+
+def _note(table: ExpectedTable, *, quiet: bool) -> None:
+    """Print what was taken as given about the columns of a table."""
+    for note in () if quiet else table.notes:
+        stdout.say(f"note: {note}")
 
 
 def _record(asked: AskedSite, path: str, output: str | None, ask: Ask) -> int:
@@ -166,14 +175,18 @@ def _record(asked: AskedSite, path: str, output: str | None, ask: Ask) -> int:
     from nginxopt.text.escape import printable
     from nginxopt.text.plural import count
 
-    requests = _requests(asked, path)
+    requests, broken = _requests(asked, path)
     recording = recorded(requests, ask(requests))
     _write([recording.text], output)
     for request, reason in recording.left_out[:_SHOWN]:
         stdout.say(f"left out: {printable(str(request))}: {printable(reason)}")
     if len(recording.left_out) > _SHOWN:
         stdout.say(f"{count(len(recording.left_out), 'request')} left out in all")
-    return 0
+    for error in broken[:_SHOWN]:
+        click.echo(error.render(), err=True)
+    if len(broken) > _SHOWN:
+        stdout.say(f"{count(len(broken), 'broken row')} left out in all")
+    return int(bool(broken))
 
 
 def _source(path: str) -> Source:
@@ -186,18 +199,19 @@ def _base(asked: AskedSite) -> Url | None:
     return asked.base or asked.gate.base
 
 
-def _requests(asked: AskedSite, path: str) -> list[Request]:
-    """Return the requests of a table, a list or a log."""
+def _requests(asked: AskedSite, path: str) -> tuple[list[Request], Sequence[InputError]]:
+    """Return the requests of a table, a list or a log, and what is wrong with rows of a table that are none."""
     from nginxopt.request.requests_file import RequestsFile
     from nginxopt.request.table import is_table, read_table
 
     source = _source(path)
     if is_table(source):
-        return [row.request for row in read_table(source, _base(asked), follow=True)]
+        table = read_table(source, _base(asked), follow=True)
+        return [row.request for row in table.rows], table.broken
     traffic = RequestsFile(path, asked.config, asked.gate, base=asked.base).read_from(source.data)
     for note in traffic.notes:
         stdout.say(f"note: {note}")
-    return list(traffic)
+    return list(traffic), ()
 
 
 def _relative(path: str) -> str:

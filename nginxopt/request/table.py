@@ -1,8 +1,9 @@
 """Tables of expectations: which answer each request is to get.
 
-CSV has the columns `from`, `to` and `status`; a line of JSON lines is an object with these keys and perhaps `method`
-and `headers`. `from` is a URL, or a path of the site that the table is for. `to` is the `Location`, or for `proxy` what
-the request is passed on to. `status` is a code or a kind of outcome; without one, any redirect to `to` is expected.
+CSV has the columns `from`, `to` and `status`, found as in `nginxopt.request.columns`; a line of JSON lines is an object
+with these keys and perhaps `method` and `headers`. `from` is a URL, or a path of the site that the table is for. `to`
+is the `Location`, or for `proxy` what the request is passed on to. `status` is a code or a kind of outcome; without
+one, any redirect to `to` is expected.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.request.client import Request, read_request
-from nginxopt.request.columns import DELIMITERS, columns_of, delimiter_of, is_header
+from nginxopt.request.columns import DELIMITERS, Columns, cells_of, columns_of, gone, is_header, is_too_wide, status_of
 from nginxopt.request.json_targets import is_target as is_target_of_vegeta
 from nginxopt.request.redirects import REDIRECTS
+from nginxopt.request.sheets import as_text, is_spreadsheet
 from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
-from nginxopt.text.delimited import BOM, Field, Record, records
+from nginxopt.text.delimited import BOM, Record, records
 from nginxopt.text.json import loads
+from nginxopt.text.plural import count
 
 KINDS = ("static", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "handler", "closed")
 """What a status may be besides a code: an outcome whose code nginx does not decide alone."""
@@ -53,17 +56,35 @@ def is_target(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None
 
 
-def read_table(source: Source, base: Url | None, *, follow: bool = False) -> list[ExpectedRow]:
-    """Return the rows of a table. Raises `InputError` with the place of a row that is none.
+@record(eq=True)
+class ExpectedTable:
+    """The rows of a table.
+
+    Attributes:
+        broken: What is wrong with each row that is none, with its place.
+        notes: What was taken as given about the columns, sentences without a full stop.
+    """
+
+    rows: tuple[ExpectedRow, ...]
+    broken: tuple[InputError, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_table(source: Source, base: Url | None, *, follow: bool = False) -> ExpectedTable:
+    """Return a table. Raises `InputError` if it is none, or all its rows are broken.
 
     If redirects are followed, `to` may go with any status, as it is where the last redirect leads.
     """
-    table = _Table(source, base, follow)
+    source = as_text(source)
+    table = _Table(source, base, follow, [], [])
     data = source.data.removeprefix(BOM).lstrip()
     rows = list(_json_rows(table) if data.startswith(b"{") else _csv_rows(table))
+    if not rows and table.broken:
+        raise table.broken[0]
     if not rows:
         raise InputError("the table has no rows", path=source.path, expected="from,to,status")
-    return rows
+    broken = sorted(table.broken, key=lambda error: (error.span or Span(0, 0)).start)
+    return ExpectedTable(tuple(rows), tuple(broken), tuple(table.notes))
 
 
 @record(eq=True)
@@ -71,11 +92,15 @@ class _Table:
     source: Source
     base: Url | None
     follow: bool
+    broken: list[InputError]
+    notes: list[str]
 
 
 def is_table(source: Source) -> bool:
-    """Return whether a text is a table rather than a list of requests: JSON lines, or CSV with a header."""
-    data = source.data.removeprefix(BOM).lstrip()
+    """Return whether a text is a table rather than a list of requests: a spreadsheet, JSON lines, CSV with a header."""
+    if is_spreadsheet(source):
+        return True
+    data = as_text(source).data.removeprefix(BOM).lstrip()
     first = data.partition(b"\n")[0]
     if is_target_of_vegeta(first):
         return False
@@ -84,27 +109,40 @@ def is_table(source: Source) -> bool:
 
 def _csv_rows(table: _Table) -> Iterator[ExpectedRow]:
     source = table.source
-    delimiter = delimiter_of(source)
-    columns: dict[str, int] | None = None
-    for row in records(source, delimiter):
-        if columns is None:
-            columns, is_header = columns_of(source, row)
-            if is_header:
-                continue
-        yield _csv_row(table, row, columns)
+    columns = columns_of(source)
+    table.notes.extend(columns.notes)
+    off = 0
+
+    def broken(error: InputError, line: Span) -> None:
+        is_there = error.span is not None and error.span.start <= line.end
+        table.broken.append(error if is_there else InputError(error.message, source=source, span=line))
+
+    for row in records(source, columns.delimiter, columns.start, broken=broken):
+        if not cells_of(row, columns).is_in_force:
+            off += 1
+            continue
+        try:
+            yield _csv_row(table, row, columns)
+        except InputError as error:
+            table.broken.append(error)
+    if off:
+        table.notes.append(f"not in force by their status: {count(off, 'row')}")
 
 
-def _csv_row(table: _Table, record: Record, columns: Mapping[str, int]) -> ExpectedRow:
+def _csv_row(table: _Table, record: Record, columns: Columns) -> ExpectedRow:
     whole = Span(record[0].start, record[-1].end)
-    if len(record) > 3:
-        raise InputError("more than three fields", source=table.source, span=whole, expected="from,to,status")
-    nothing = Field(b"", whole.end, whole.end)
-    fields = {
-        name: record[columns[name]] if columns.get(name, len(record)) < len(record) else nothing
-        for name in ("from", "to", "status")
-    }
+    if is_too_wide(record, columns):
+        expected = "from,to,status" if columns.width <= 3 else f"{columns.width} fields"
+        raise InputError(f"{count(len(record), 'field')}", source=table.source, span=whole, expected=expected)
+    cells = cells_of(record, columns)
+    if cells.is_pattern:
+        raise InputError("a pattern is not a request", source=table.source, span=cells.pattern.span)
+    fields = {"from": cells.origin, "to": cells.target, "status": cells.status}
     places = {name: field.span for name, field in fields.items()}
     values = {name: decode(field.value) for name, field in fields.items()}
+    without = gone(values["to"])
+    if without is not None and values["status"] in ("", str(without)):
+        values |= {"to": "", "status": str(without)}
     return _Cells(table, whole, places).row(values)
 
 
@@ -113,7 +151,10 @@ def _json_rows(table: _Table) -> Iterator[ExpectedRow]:
     start = len(BOM) if source.data.startswith(BOM) else 0
     for line in source.data[start:].split(b"\n"):
         if line.strip():
-            yield _json_row(table, line, start)
+            try:
+                yield _json_row(table, line, start)
+            except InputError as error:
+                table.broken.append(error)
         start += len(line) + 1
 
 
@@ -192,8 +233,9 @@ class _Cells:
     def _status(self, text: str) -> int | str | None:
         if not text or text in KINDS:
             return text or None
-        if text.isascii() and text.isdigit() and len(text) == 3:
-            return int(text)
+        status = status_of(text)
+        if status is not None:
+            return status
         raise self._error("status", f"the status is neither a code nor one of {', '.join(KINDS)}")
 
     def _error(self, name: str, message: str, *, hint: str | None = None, expected: str | None = None) -> InputError:
