@@ -80,3 +80,12 @@ def httpd(tables: Sequence[bytes], folder: Path) -> Iterator[int]:
     folder.chmod(0o755)
     with running([binary, "-DFOREGROUND", "-f", str(folder / "httpd.conf")], port, folder):
         yield port
+
+
+@contextmanager
+def haproxy(configuration: str, folder: Path) -> Iterator[int]:
+    """Run HAProxy with a configuration that listens at 127.0.0.1:8080, at another port; yield that."""
+    binary, port = command("haproxy"), free_port()
+    (folder / "haproxy.cfg").write_text(configuration.replace("127.0.0.1:8080", f"127.0.0.1:{port}"))
+    with running([binary, "-db", "-f", "haproxy.cfg"], port, folder):
+        yield port

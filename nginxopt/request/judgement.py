@@ -25,6 +25,7 @@ class Answer:
         unknown: Why something is unknown.
         node: The directive that answered.
         asks_file: Whether it is unknown because nobody knows if a file exists.
+        headers: Headers of the response, with their names in lower case: those that are known to be sent.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Answer:
     unknown: str | None = None
     node: int | None = None
     asks_file: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         if self.kind == "unknown":
@@ -66,6 +68,7 @@ def answer_of(outcome: OutcomeForm) -> Answer:
         None if unknown is None else unknown["reason"],
         outcome["node"],
         _asks_file(unknown),
+        tuple((header["name"].lower(), text_of(header["value"])) for header in outcome["headers"]),
     )
 
 
@@ -77,14 +80,26 @@ def _asks_file(unknown: UnknownForm | None) -> bool:
 def expected(row: ExpectedRow) -> str:
     """Return what a row expects, a phrase."""
     what = "a redirect" if row.status is None else str(row.status)
-    return f"{what} to {row.to}" if row.to else what
+    what = f"{what} to {row.to}" if row.to else what
+    sent = [f"{name}: {value}" if value else f"no {name}" for name, value in row.sends]
+    return f"{what} with {', '.join(sent)}" if sent else what
+
+
+def differing(row: ExpectedRow, answer: Answer) -> list[str]:
+    """Return the expected headers that a response has otherwise, as it has them."""
+    found = []
+    for name, value in row.sends:
+        values = [sent for of, sent in answer.headers if of == name.lower()]
+        if values != [] if not value else value not in values:
+            found.append(f"{name}: {', '.join(values)}" if values else f"no {name}")
+    return found
 
 
 def judge(row: ExpectedRow, answer: Answer) -> Verdict:
     """Return whether an answer is what a row expects; `unknown` if what decides is not known."""
     if answer.kind in ("unknown", "refused"):
         return "unknown" if answer.kind == "unknown" else "failed"
-    verdicts = {_of_status(row, answer), _of_target(row, answer)}
+    verdicts = {_of_status(row, answer), _of_target(row, answer), _passed(not differing(row, answer))}
     return "failed" if "failed" in verdicts else "unknown" if "unknown" in verdicts else "passed"
 
 

@@ -1,15 +1,16 @@
 """Tables of expectations: which answer each request is to get.
 
 CSV has the columns `from`, `to` and `status`, found as in `nginxopt.request.columns`; a line of JSON lines is an object
-with these keys and perhaps `method` and `headers`. `from` is a URL, or a path of the site that the table is for. `to`
-is the `Location`, or for `proxy` what the request is passed on to. `status` is a code or a kind of outcome; without
-one, any redirect to `to` is expected.
+with these keys and perhaps `method`, `headers`, and `sends` (headers of the response). `from` is a URL, or a path of
+the site that the table is for. `to` is the `Location`, or for `proxy` what the request is passed on to. `status` is a
+code or a kind of outcome; without one, any redirect to `to` is expected.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from nginxopt import lazy
 from nginxopt.errors import InputError
@@ -32,7 +33,7 @@ _PASSED = ("proxy", "grpc")
 """The kinds that may have a target."""
 
 _ADDRESS = lazy.pattern(r"(?:/|[A-Za-z][A-Za-z0-9+.-]*:)[^\x00-\x20\x7f]*")
-_KEYS = ("from", "to", "status", "method", "headers")
+_KEYS = ("from", "to", "status", "method", "headers", "sends")
 
 
 @record(eq=True)
@@ -43,12 +44,14 @@ class ExpectedRow:
         line: Its line in the table, from 1.
         to: The `Location`, or what it is passed on to; empty if there is none to compare.
         status: A code, or one of `KINDS`; None for any redirect.
+        sends: Headers of the response, in the case in which they are written; an empty value if it has no such header.
     """
 
     line: int
     request: Request
     to: str
     status: int | str | None
+    sends: tuple[tuple[str, str], ...] = ()
 
 
 def is_target(text: str) -> bool:
@@ -174,15 +177,20 @@ def _json_row(table: _Table, line: bytes, start: int) -> ExpectedRow:
     if unknown := [key for key in value if key not in _KEYS]:
         message = f'unknown key "{unknown[0]}"; a row has {", ".join(_KEYS)}'
         raise InputError(message, source=source, span=_place(line, start, whole, unknown[0]))
-    method, headers = value.get("method", "GET"), value.get("headers", {})
-    are_headers = isinstance(headers, dict) and all(isinstance(text, str) for text in headers.values())
+    method, headers, sends = value.get("method", "GET"), value.get("headers", {}), value.get("sends", {})
+    are_headers = _are_headers(headers) and _are_headers(sends)
     if not isinstance(method, str) or not are_headers or not isinstance(value.get("to") or "", str):
-        raise InputError("to and method are strings, headers an object of strings", source=source, span=whole)
+        raise InputError("to and method are strings, headers and sends objects of strings", source=source, span=whole)
     values = {name: str(value.get(name) or "") for name in ("from", "to", "status")}
     places = {name: _place(line, start, whole, text) for name, text in values.items()}
     lines = [f"{name}: {text}" if text else f"{name};" for name, text in headers.items()]
     values["from"] = f"{method} {values['from']}" if "method" in value else values["from"]
-    return _Cells(table, whole, places).row(values, lines)
+    return replace(_Cells(table, whole, places).row(values, lines), sends=tuple(sends.items()))
+
+
+def _are_headers(value: object) -> bool:
+    """Return whether a value of JSON is an object with strings, as headers are written."""
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def _place(line: bytes, start: int, whole: Span, text: str) -> Span:
