@@ -129,6 +129,7 @@ CALLS: Mapping[str, Sequence[str]] = {
     "fleet report": ["fleet.duckdb"],
     "fleet diff": ["--result", "fleet.duckdb"],
     "lsp": [],
+    "mcp": [],
 }
 """How each command is called; where another result of `fleet lint` is needed, it is made before."""
 
