@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nginxopt import lazy
 from nginxopt.cli import faulty, options, redirect_table, stdout
 from nginxopt.cli.call import Call, Mode
 from nginxopt.cli.compiling import run
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.tables.table import TableKind
     from nginxopt.version import Version
 
+_HTTP = lazy.pattern(rb"(?m)^[ \t]*http[ \t\r\n]*\{")
 _EXAMPLES = """\b
 Examples:
   nginxopt rewrite-to-map rules.conf                  print the maps and the remaining rules
@@ -156,10 +159,13 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOpti
     """Compile the files in order, each after the previous one is written; if one fails, name those written."""
     statuses: list[int] = []
     ended: list[str] = []
+    named: set[str] = set()
+    if calls[0].mode == "check":  # a main configuration names the lists of the files that it includes
+        calls = sorted(calls, key=lambda call: not _is_main(call.file))
     try:
         for call in calls:
             with collecting() as faults, _isolated(call, is_alone=len(calls) == 1):
-                statuses.append(_run(call, compile_options, reading))
+                statuses.append(_run(call, compile_options, reading, named))
                 ended.append(call.file)
             statuses.append(faulty.told(faults, 0))
     except NginxoptError:
@@ -170,19 +176,27 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOpti
     return max(statuses)
 
 
+def _is_main(path: str) -> bool:
+    """Return whether a file looks like a main configuration: it has an http block."""
+    try:
+        return _HTTP.search(Path(path).read_bytes()) is not None
+    except (OSError, ValueError):
+        return False
+
+
 def _isolated(call: Call, *, is_alone: bool) -> AbstractContextManager[None]:
     """Return what keeps a bug that one of several files shows from the others."""
     return nullcontext() if is_alone else isolated("the file", path=call.file)
 
 
-def _run(call: Call, compile_options: Options, reading: TableOptions) -> int:
+def _run(call: Call, compile_options: Options, reading: TableOptions, named: set[str]) -> int:
     """Run the pipeline of tables for a table, and that of rules for any other file."""
     table = redirect_table.table(call, reading)
     if table is None:
         if reading.skips_rows or reading.by_proxy:
             option = "--skip-rows" if reading.skips_rows else "--forwarded-proto"
             raise UsageError(f"{option} is for tables of redirects, and {call.file} is not one")
-        return run(call, compile_options)
+        return run(call, compile_options, named)
     return redirect_table.run(call, *table, compile_options, reading)
 
 
