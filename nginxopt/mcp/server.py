@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
+import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
@@ -129,7 +129,7 @@ class _Tools:
         """
         options = [*([f"--from={kind}"] if kind else []), *self._options(context, None)]
         named = self._named(path, text)
-        with tempfile.TemporaryDirectory() as folder:
+        async with anyio.TemporaryDirectory() as folder:
             report = Path(folder, "report.json")
             result = await commands.run(
                 self._roots, "rewrite-to-map", "--report", str(report), *options, "--", named, text=text

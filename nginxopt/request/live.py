@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ from nginxopt.request.locations import absolute
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
 from nginxopt.request.urls import Url, UrlError, read_url
+from nginxopt.system.http import any_certificate, known_certificate
 from nginxopt.text import decode
 
 if TYPE_CHECKING:
@@ -194,19 +194,12 @@ class LiveAnswers:
         client: httpx.Client | None = getattr(self._local, "client", None)
         if client is None:
             by_prior_knowledge = self.options.http2 and not self.options.site.is_tls
-            client = httpx.Client(
-                http1=not by_prior_knowledge, http2=self.options.http2, verify=self._tls(), trust_env=False
-            )
+            tls = any_certificate() if self.options.insecure else known_certificate()
+            client = httpx.Client(http1=not by_prior_knowledge, http2=self.options.http2, verify=tls, trust_env=False)
             self._local.client = client
             with self._lock:
                 self._clients.append(client)
         return client
-
-    def _tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()
-        if self.options.insecure:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return context
 
     def _answer(self, request: Request, asked: Request, response: httpx.Response) -> Answer:
         if self.options.http2 and response.http_version != "HTTP/2":

@@ -57,9 +57,9 @@ def test_a_wheel_by_its_hash(action: Path, machine: dict[str, str], package: Pat
         assert done.returncode == 0, done.stdout
         assert outputs["wheel"] == "true"
         assert [path.name for path in (temp / "nginxopt-wheel").iterdir()] == [package.name]
-        done = step("Install nginxopt", temp, {**machine, "RUNNER_TEMP": str(temp), "GITHUB_ACTION_PATH": "/nowhere"})
-        assert done.returncode == 0, done.stdout
-        assert (temp / "nginxopt/bin/nginxopt").exists()
+    done = step("Install nginxopt", temp, {**machine, "RUNNER_TEMP": str(temp), "GITHUB_ACTION_PATH": "/nowhere"})
+    assert done.returncode == 0, done.stdout
+    assert (temp / "nginxopt/bin/nginxopt").exists()
 
 
 def test_another_wheel_is_refused(action: Path, machine: dict[str, str], package: Path) -> None:
