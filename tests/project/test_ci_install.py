@@ -40,7 +40,7 @@ def took(
         "RUNNER_TEMP": str(temp),
         "GITHUB_OUTPUT": str(temp / "output"),
         "PIP_FIND_LINKS": str(package.parent),
-        "VERSION": version,
+        "RELEASE": version,
     }
     done = step("Wheel", temp, environment)
     output = temp / "output"
