@@ -242,7 +242,11 @@ def _by_names(source: Source, at: int, delimiter: bytes) -> Columns:
 def _by_content(source: Source, delimiter: bytes, start: int, header: str | None) -> Columns:
     """Return the columns of a table that does not name them, or in words that are not known."""
     rows = [row for row, _ in zip(records(source, delimiter, start, broken=_ignore), range(_SAMPLE), strict=False)]
-    first = next(row for row in rows if any(is_address(field.value) for field in row))
+    first = next((row for row in rows if any(is_address(field.value) for field in row)), None)
+    if first is None:  # the only one that looks like a row is broken
+        for _ in records(source, delimiter, start):
+            pass
+        raise InputError("the table has no rows", path=source.path, expected=_FIRST_ROW)
     origin = next(number for number, field in enumerate(first) if is_address(field.value))
     targets = (number for number in range(origin + 1, len(first)) if is_address(first[number].value))
     target = next(targets, origin + 1)
