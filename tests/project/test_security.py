@@ -303,7 +303,8 @@ def test_with_an_option(stranger: Stranger, command: str, option: str) -> None:
     if option in ("--diff-base", "--settings-from"):
         for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "a"]):
             stranger.git(*words)
-    call = [*command.split(), *INSTEAD.get((command, option), CALLS[command]), option, *VALUES.get(f"{command} {option}", VALUES.get(option, ()))]
+    value = VALUES.get(f"{command} {option}", VALUES.get(option, ()))
+    call = [*command.split(), *INSTEAD.get((command, option), CALLS[command]), option, *value]
     done = stranger.run(*call)
     check(stranger, done, row, option)
     if row.cells["write"][1].get(option, NOTHING) != NOTHING:
