@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.cli import faulty, options, overwriting, results, stdout
@@ -17,16 +18,19 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.comparison import Differential
 
 
-def run(call: Call, compile_options: Options) -> int:
-    """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
+def run(call: Call, compile_options: Options, named: set[str] | None = None) -> int:
+    """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write.
+
+    `named` are the files with lists that --check has named for the files before it, which it does not name again.
+    """
     from nginxopt.config.tree import collector_paused
 
     with collector_paused(), collecting() as faults:
-        status = _run(call, compile_options)
+        status = _run(call, compile_options, set() if named is None else named)
     return faulty.told(faults, status)
 
 
-def _run(call: Call, compile_options: Options) -> int:
+def _run(call: Call, compile_options: Options, named: set[str]) -> int:
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
     from nginxopt.rewrite.proving import proved
@@ -59,7 +63,13 @@ def _run(call: Call, compile_options: Options) -> int:
     results.report(call, planned, proof, differentials)
     _refuse_mismatches(differentials)
     notes += results.output(call, emission)
-    results.tell(call, planned, proof, differentials, notes)
+    changed = {str(Path(change.file.path).absolute()) for change in emission.changes} if call.mode == "check" else set()
+    if changed and changed <= named:
+        if not call.quiet:
+            stdout.say(f"{call.file}: part of a configuration above, which names its lists")
+    else:
+        results.tell(call, planned, proof, differentials, notes)
+    named |= changed
     if call.mode == "check" and planned.broken:
         raise DefectError(f"the plan does not come true: {'; '.join(planned.broken)}", hint="please report this")
     would_change = call.mode in ("check", "diff") and bool(emission.changes)

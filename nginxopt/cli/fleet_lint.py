@@ -246,7 +246,9 @@ def _table(path: str, base: str | None, follows: bool) -> NamedText:
     from nginxopt.request.table import read_table
 
     text = NamedText(path, contents(path, DISK))
-    read_table(text.source, base_url(base or "http://localhost"), follow=follows)
+    table = read_table(text.source, base_url(base or "http://localhost"), follow=follows)
+    if table.broken:
+        raise table.broken[0]
     return text
 
 

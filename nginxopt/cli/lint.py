@@ -51,6 +51,20 @@ is written).
 """
 
 
+def _reports(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return the formats and files of `--report`. Raises `UsageError` for other texts, and for a file named twice."""
+    pairs = tuple((name, path) for name, _, path in (value.partition("=") for value in values))
+    for name, path in pairs:
+        if name not in FORMATS or not path:
+            raise UsageError(f"--report {name}={path}: not FORMAT=FILE", hint=f"formats are {', '.join(FORMATS)}")
+    files = [path for _, path in pairs]
+    if len(set(files)) < len(files):
+        raise UsageError("--report names a file twice")
+    return pairs
+
+
 @click.command("lint", epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--fix", is_flag=True, help="Apply safe fixes: every decoded response stays as it is.")
@@ -77,6 +91,15 @@ is written).
 @options.FAIL_ON
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    callback=_reports,
+    metavar="FORMAT=FILE",
+    help="Also write the report to FILE in another format, such as sarif=nginxopt.sarif.",
+)
+@click.option("--link", metavar="URL", help="Link places in Markdown to URL/PATH#LINE, such as those of a commit.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule (text and json).")
 @click.option(
     "--diff-base", metavar="REF", help="Report only findings that the changes since a git revision introduce."

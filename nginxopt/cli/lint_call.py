@@ -29,6 +29,8 @@ class LintCall:
     fail_on: str | None
     format: str
     output: str | None
+    reports: tuple[tuple[str, str], ...]
+    link: str | None
     quiet: bool
     statistics: bool
     diff_base: str | None
@@ -49,8 +51,9 @@ def refuse_contradictions(call: LintCall, paths: Sequence[str]) -> None:
         raise UsageError("--unsafe-fixes needs --fix or --diff")
     if call.write_baseline and (call.applies_fixes or call.baseline):
         raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
-    if call.write_baseline and call.output:
-        raise UsageError("--write-baseline cannot be used with --output: it writes no report")
+    if call.write_baseline and (call.output or call.reports):
+        option = "--output" if call.output else "--report"
+        raise UsageError(f"--write-baseline cannot be used with {option}: it writes no report")
     if call.diff_base and (call.applies_fixes or call.write_baseline or call.piped):
         raise UsageError("--diff-base cannot be used with --fix, --diff, --write-baseline or standard input")
     if call.statistics and call.format not in COUNTED:
@@ -77,6 +80,8 @@ def refuse_overwriting(
     unreadable = (error.path for error in inputs.errors)
     read = [*(file.path for config in configs for file in config.files), *unreadable, settings]
     overwriting.refuse("--output", call.output, [*read, baseline])
+    for _, path in call.reports:
+        overwriting.refuse("--report", path, [*read, baseline, call.output])
     if call.output is not None and call.fix:
         refuse_unwritable(call.output)
     overwriting.refuse("--write-baseline", call.write_baseline, read)

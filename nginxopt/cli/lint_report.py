@@ -124,6 +124,7 @@ def report(
         changed=tuple(checked.drafts),
         left=left(call, checked),
         fail_on=least(call, judge.settings),
+        link=call.link,
     )
 
 
@@ -155,7 +156,10 @@ def _shown(error: InputError) -> InputError:
 
 
 def write(call: LintCall, report: LintReport) -> None:
-    """Write the report: to --output, or standard output, or standard error if standard output has the changes."""
+    """Write the report: to --output, or standard output, or standard error if standard output has the changes.
+
+    Further formats go to the files of --report.
+    """
     from nginxopt.lint.report import render
 
     aside = call.diff or (call.fix and call.piped)
@@ -164,14 +168,20 @@ def write(call: LintCall, report: LintReport) -> None:
         piece.encode()
         for piece in render(report, call.format, statistics=call.statistics, color=color, quiet=call.quiet)
     ]
+    files = {
+        path: b"".join(piece.encode() for piece in render(report, name, quiet=call.quiet))
+        for name, path in call.reports
+    }
     if call.output:
+        files[call.output] = b"".join(pieces)
+    if files:
         from nginxopt.system.files import write_all
 
         so_far = "the files are already fixed" if call.fix and report.fixed else "nothing was written"
-        write_all({call.output: b"".join(pieces)}, so_far=so_far)
-    elif aside:
+        write_all(files, so_far=so_far)
+    if aside and not call.output:
         sys.stderr.buffer.write(b"".join(pieces))
-    else:
+    elif not call.output:
         stdout.write(pieces)
     if call.format not in ("text", "json") or call.statistics:
         for path in report.changed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from nginxopt.cli import options, overwriting, results, stdout
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.records import record
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 
 @record(eq=True)
 class TableOptions:
-    """How to read tables: their kind, if it is stated, and whether rows may be skipped."""
+    """How to read tables: their kind, if it is stated, whether rows may be skipped, and a proxy states the scheme."""
 
     kind: TableKind | None
     skips_rows: bool
+    by_proxy: bool = False
 
 
 def table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
@@ -42,20 +45,34 @@ def table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
     return None if kind is None else (text, kind)
 
 
-def run(call: Call, source: Source, kind: TableKind, options: Options, *, skips_rows: bool) -> int:
+def run(call: Call, source: Source, kind: TableKind, options: Options, reading: TableOptions) -> int:
     """Run the pipeline for one table."""
-    from nginxopt.rewrite.tables import RejectedError, check, emit, oldest, prove, read
+    from nginxopt.rewrite.tables import RejectedError, check, read
+    from nginxopt.rewrite.tables.premises import behind_proxy
     from nginxopt.timelimit import limited
 
     _refuse_options(call, options)
     overwriting.refuse("--report", call.report, [call.file])
-    checked = limited(lambda: check(read(source, kind)), path=call.file)
-    if checked.rejected and not skips_rows:
-        raise RejectedError(source, checked.faulty)
+    as_asked = behind_proxy if reading.by_proxy else lambda table: table
+    checked = limited(lambda: check(as_asked(read(source, kind))), path=call.file)
+    left_out = [] if reading.skips_rows else checked.faulty
+    if left_out and not checked.rows:
+        raise RejectedError(checked.table.source, left_out)
+    _compile(call, checked, options)
+    if left_out:
+        click.echo(RejectedError(checked.table.source, left_out, wrote=True).render(), err=True)
+    return int(bool(left_out))
+
+
+def _compile(call: Call, checked: CheckedTable, options: Options) -> None:
+    """Write the text of a table, once it is proved, or only its summary."""
+    from nginxopt.rewrite.tables import emit, oldest, prove
+    from nginxopt.timelimit import limited
+
     if call.mode == "plan":
         _tell(call, checked, None, None)
         _report(call, checked, None, None)
-        return 0
+        return
     if options.target is not None and options.target < oldest(checked):
         raise UsageError(f"nginx {options.target} has no redirects with status 308", hint="use nginx 1.13.0 or later")
     emission = limited(lambda: emit(checked, options.name), path=call.file)
@@ -73,7 +90,6 @@ def run(call: Call, source: Source, kind: TableKind, options: Options, *, skips_
         raise DefectError("nginx responds differently; nothing was written", below=listed)
     notes = _output(call, emission)
     _tell(call, checked, proof, differential, notes)
-    return 0
 
 
 def _refuse_options(call: Call, options: Options) -> None:

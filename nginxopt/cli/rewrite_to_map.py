@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nginxopt import lazy
 from nginxopt.cli import faulty, options, redirect_table, stdout
 from nginxopt.cli.call import Call, Mode
 from nginxopt.cli.compiling import run
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.tables.table import TableKind
     from nginxopt.version import Version
 
+_HTTP = lazy.pattern(rb"(?m)^[ \t]*http[ \t\r\n]*\{")
 _EXAMPLES = """\b
 Examples:
   nginxopt rewrite-to-map rules.conf                  print the maps and the remaining rules
@@ -33,8 +36,9 @@ Examples:
   nginxopt rewrite-to-map rules.conf --plan-only -v   list the rules that stay, with the reasons
 
 \b
-Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable input, 4 nginx is missing,
-70 the proof does not hold (nothing is written), or with --check, what was planned cannot be proved.
+Exit status: 0 success, 1 changes (--check, --diff) or rows of a table are left out, 2 usage error, 3 unreadable input,
+4 nginx or a package is missing, 70 the proof does not hold (nothing is written), or with --check, what was planned
+cannot be proved.
 """
 
 
@@ -88,7 +92,12 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
     type=click.Choice(["csv", "netlify", "cloudflare", "apache"]),
     help="TableKind of the table of redirects in FILE, instead of detecting it from its name and content.",
 )
-@click.option("--skip-rows", is_flag=True, help="Skip rows of a table that nginx cannot answer exactly.")
+@click.option("--skip-rows", is_flag=True, help="Accept that rows of a table are left out: exit with status 0.")
+@click.option(
+    "--forwarded-proto",
+    is_flag=True,
+    help="Take X-Forwarded-Proto for the scheme of https:// rows of a table: nginx is behind a proxy that ends TLS.",
+)
 @options.QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every rule that stays or never fires.")
 def command(
@@ -110,6 +119,7 @@ def command(
     bench: bool,
     kind: TableKind | None,
     skip_rows: bool,
+    forwarded_proto: bool,
     **compilation: Any,
 ) -> int:
     """Turn rewrites, maps with regular expressions and tables of redirects into lookups, and prove the responses.
@@ -120,9 +130,9 @@ def command(
     A file of rows that a map includes needs --context map, which searches for the nginx.conf that includes FILE, or the
     head of the map, such as --context 'map $uri $new'.
 
-    FILE may also be a table of redirects: CSV (from,to[,status]), a _redirects list of Netlify or Cloudflare, or
-    Apache's Redirect and RedirectMatch. The maps then answer each row as the table says. A row that nginx cannot answer
-    exactly is an error, unless --skip-rows leaves it out.
+    FILE may also be a table of redirects: CSV or a spreadsheet (from,to[,status]), a _redirects list of Netlify or
+    Cloudflare, or Apache's Redirect and RedirectMatch. The maps then answer each row as the table says. A row that
+    nginx cannot answer exactly is left out, with its line and exit status 1, which --skip-rows accepts.
 
     --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the
     nginx.conf that includes FILE (or use -c), include the maps there once, and check the configuration as a whole.
@@ -142,17 +152,20 @@ def command(
         Call(file, checked_mode, folder, report, nginx, verify, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
-    return _run_all(calls, compile_options, TableOptions(kind, skip_rows))
+    return _run_all(calls, compile_options, TableOptions(kind, skip_rows, forwarded_proto))
 
 
 def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOptions) -> int:
     """Compile the files in order, each after the previous one is written; if one fails, name those written."""
     statuses: list[int] = []
     ended: list[str] = []
+    named: set[str] = set()
+    if calls[0].mode == "check":  # a main configuration names the lists of the files that it includes
+        calls = sorted(calls, key=lambda call: not _is_main(call.file))
     try:
         for call in calls:
             with collecting() as faults, _isolated(call, is_alone=len(calls) == 1):
-                statuses.append(_run(call, compile_options, reading))
+                statuses.append(_run(call, compile_options, reading, named))
                 ended.append(call.file)
             statuses.append(faulty.told(faults, 0))
     except NginxoptError:
@@ -163,19 +176,28 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOpti
     return max(statuses)
 
 
+def _is_main(path: str) -> bool:
+    """Return whether a file looks like a main configuration: it has an http block."""
+    try:
+        return _HTTP.search(Path(path).read_bytes()) is not None
+    except (OSError, ValueError):
+        return False
+
+
 def _isolated(call: Call, *, is_alone: bool) -> AbstractContextManager[None]:
     """Return what keeps a bug that one of several files shows from the others."""
     return nullcontext() if is_alone else isolated("the file", path=call.file)
 
 
-def _run(call: Call, compile_options: Options, reading: TableOptions) -> int:
+def _run(call: Call, compile_options: Options, reading: TableOptions, named: set[str]) -> int:
     """Run the pipeline of tables for a table, and that of rules for any other file."""
     table = redirect_table.table(call, reading)
     if table is None:
-        if reading.skips_rows:
-            raise UsageError(f"--skip-rows is for tables of redirects, and {call.file} is not one")
-        return run(call, compile_options)
-    return redirect_table.run(call, *table, compile_options, skips_rows=reading.skips_rows)
+        if reading.skips_rows or reading.by_proxy:
+            option = "--skip-rows" if reading.skips_rows else "--forwarded-proto"
+            raise UsageError(f"{option} is for tables of redirects, and {call.file} is not one")
+        return run(call, compile_options, named)
+    return redirect_table.run(call, *table, compile_options, reading)
 
 
 _MODES: dict[str, Mode] = {

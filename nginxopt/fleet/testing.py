@@ -24,5 +24,5 @@ def test(config: Config, plan: FleetOptions) -> Results:
     gate = model.gate(None)
     batch = Batch(model, gate, World())
     base = gate.base if plan.base is None else read_url(plan.base)
-    rows = read_table(plan.table.source, base, follow=plan.follows)
+    rows = read_table(plan.table.source, base, follow=plan.follows).rows
     return run(rows, batch, batch.answers, follows=plan.follows)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from nginxopt.records import record
 from nginxopt.request.batch import Batch
 from nginxopt.request.follow import MOST, Ask, RedirectSteps, follow
-from nginxopt.request.judgement import Answer, Verdict, expected, judge
+from nginxopt.request.judgement import Answer, Verdict, differing, expected, judge
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
+from nginxopt.request.urls import Url
 from nginxopt.request.usage import Usage, usage
 
 
@@ -48,25 +49,48 @@ class Results:
         return all(result.verdict == "passed" for result in self.rows)
 
 
-def run(rows: Sequence[ExpectedRow], batch: Batch, ask: Ask, *, follows: bool) -> Results:
-    """Return the results of the rows; `ask` is who answers."""
+Judge = Callable[[ExpectedRow, Answer], Verdict]
+"""Returns whether an answer is what a row expects."""
+
+
+def run(
+    rows: Sequence[ExpectedRow],
+    batch: Batch | None,
+    ask: Ask,
+    *,
+    follows: bool,
+    serves: Callable[[Url], bool] | None = None,
+    judge: Judge = judge,
+) -> Results:
+    """Return the results of the rows; `ask` is who answers.
+
+    `batch` has the configuration, which may be None; then `serves` says which URLs are of the site.
+    """
     requests = [row.request for row in rows]
     if follows:
-        chains = follow(requests, ask, batch.gate.serves)
-        results = [_of_chain(row, chain) for row, chain in zip(rows, chains, strict=True)]
+        of_site = serves or (batch.gate.serves if batch is not None else lambda _: False)
+        chains = follow(requests, ask, of_site)
+        results = [_of_chain(row, chain, judge) for row, chain in zip(rows, chains, strict=True)]
         requests = [request for chain in chains for request in chain.requests]
     else:
-        results = [_of_answer(row, answer) for row, answer in zip(rows, ask(requests), strict=True)]
-    return Results(tuple(results), usage(batch.model.site.site, batch.uses(requests)))
+        results = [_of_answer(row, answer, judge) for row, answer in zip(rows, ask(requests), strict=True)]
+    reached = Usage(()) if batch is None else usage(batch.model.site.site, batch.uses(requests))
+    return Results(tuple(results), reached)
 
 
-def _of_answer(row: ExpectedRow, answer: Answer) -> RowResult:
+def _of_answer(row: ExpectedRow, answer: Answer, judge: Judge) -> RowResult:
     verdict = judge(row, answer)
-    problem = "" if verdict == "passed" else f"expected {expected(row)}, got {answer}"
-    return RowResult(row, verdict, answer, (str(row.request),), problem)
+    return RowResult(row, verdict, answer, (str(row.request),), _problem(row, answer, verdict))
 
 
-def _of_chain(row: ExpectedRow, chain: RedirectSteps) -> RowResult:
+def _problem(row: ExpectedRow, answer: Answer, verdict: Verdict) -> str:
+    if verdict == "passed":
+        return ""
+    headers = differing(row, answer)
+    return f"expected {expected(row)}, got {answer}{' with ' if headers else ''}{', '.join(headers)}"
+
+
+def _of_chain(row: ExpectedRow, chain: RedirectSteps, judge: Judge) -> RowResult:
     """Return the result of a chain: `to` is compared with where it ends, a code with the first or last answer."""
     addresses = tuple(map(str, chain.requests))
     if chain.end in ("loop", "endless"):
@@ -74,8 +98,7 @@ def _of_chain(row: ExpectedRow, chain: RedirectSteps) -> RowResult:
         return RowResult(row, "failed", chain.answers[-1], (*addresses, chain.address), f"redirects {how}")
     answer = _compared(row, chain)
     verdict = judge(row, answer)
-    problem = "" if verdict == "passed" else f"expected {expected(row)}, got {answer}"
-    return RowResult(row, verdict, answer, addresses, problem)
+    return RowResult(row, verdict, answer, addresses, _problem(row, answer, verdict))
 
 
 def _compared(row: ExpectedRow, chain: RedirectSteps) -> Answer:

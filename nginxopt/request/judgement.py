@@ -26,6 +26,7 @@ class Answer:
         node: The directive that answered.
         asks_file: Whether it is unknown because nobody knows if a file exists.
         branches: The answer by what exists, each with a clause; empty if it does not depend on files, or on too many.
+        headers: Headers of the response, with their names in lower case: those that are known to be sent.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Answer:
     node: int | None = None
     asks_file: bool = False
     branches: tuple[tuple[str, Answer], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         if self.branches:
@@ -70,13 +72,26 @@ def answer_of(outcome: OutcomeForm) -> Answer:
         None if unknown is None else unknown["reason"],
         outcome["node"],
         asks_file(outcome),
+        headers=tuple((header["name"].lower(), text_of(header["value"])) for header in outcome["headers"]),
     )
 
 
 def expected(row: ExpectedRow) -> str:
     """Return what a row expects, a phrase."""
     what = "a redirect" if row.status is None else str(row.status)
-    return f"{what} to {row.to}" if row.to else what
+    what = f"{what} to {row.to}" if row.to else what
+    sent = [f"{name}: {value}" if value else f"no {name}" for name, value in row.sends]
+    return f"{what} with {', '.join(sent)}" if sent else what
+
+
+def differing(row: ExpectedRow, answer: Answer) -> list[str]:
+    """Return the expected headers that a response has otherwise, as it has them."""
+    found = []
+    for name, value in row.sends:
+        values = [sent for of, sent in answer.headers if of == name.lower()]
+        if values != [] if not value else value not in values:
+            found.append(f"{name}: {', '.join(values)}" if values else f"no {name}")
+    return found
 
 
 def judge(row: ExpectedRow, answer: Answer) -> Verdict:
@@ -89,7 +104,7 @@ def judge(row: ExpectedRow, answer: Answer) -> Verdict:
         return of_branches.pop() if len(of_branches) == 1 else "unknown"
     if answer.kind in ("unknown", "refused"):
         return "unknown" if answer.kind == "unknown" else "failed"
-    verdicts = {_of_status(row, answer), _of_target(row, answer)}
+    verdicts = {_of_status(row, answer), _of_target(row, answer), _passed(not differing(row, answer))}
     return "failed" if "failed" in verdicts else "unknown" if "unknown" in verdicts else "passed"
 
 

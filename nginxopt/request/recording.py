@@ -24,9 +24,13 @@ class Recording:
     left_out: tuple[tuple[Request, str], ...]
 
 
-def recorded(requests: Sequence[Request], answers: Sequence[Answer]) -> Recording:
-    """Return the table of some answers: CSV, or JSON lines if a request has a method or headers of its own."""
+def recorded(requests: Sequence[Request], answers: Sequence[Answer], names: Sequence[str] = ()) -> Recording:
+    """Return the table of some answers: CSV, or JSON lines if a request has a method or headers of its own.
+
+    `names` are headers of the response to write, in JSON lines.
+    """
     rows: list[tuple[Request, _Cells]] = []
+    sends: list[dict[str, str]] = []
     left_out: list[tuple[Request, str]] = []
     for request, answer in zip(requests, answers, strict=True):
         cells = _cells(request, answer)
@@ -34,8 +38,11 @@ def recorded(requests: Sequence[Request], answers: Sequence[Answer]) -> Recordin
             left_out.append((request, _reason(answer)))
         else:
             rows.append((request, cells))
+            sent = dict(answer.headers)
+            sends.append({name: sent.get(name.lower(), "") for name in names})
     is_plain = all(request == from_curl(request.url) or _is_bare(request) for request, _ in rows)
-    return Recording(_csv(rows) if is_plain else _json(rows), tuple(left_out))
+    text = _csv(rows) if is_plain and not names else _json(rows, sends)
+    return Recording(text, tuple(left_out))
 
 
 def _cells(request: Request, answer: Answer) -> _Cells | None:
@@ -70,8 +77,12 @@ def _csv(rows: Sequence[tuple[Request, _Cells]]) -> str:
     return text.getvalue()
 
 
-def _json(rows: Sequence[tuple[Request, _Cells]]) -> str:
-    return "".join(f"{json.dumps(_object(request, cells), ensure_ascii=False)}\n" for request, cells in rows)
+def _json(rows: Sequence[tuple[Request, _Cells]], sends: Sequence[dict[str, str]]) -> str:
+    objects = (
+        _object(request, cells) | ({"sends": sent} if sent else {})
+        for (request, cells), sent in zip(rows, sends, strict=True)
+    )
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in objects)
 
 
 def _object(request: Request, cells: _Cells) -> dict[str, object]:

@@ -1,26 +1,30 @@
 """Tables of expectations: which answer each request is to get.
 
-CSV has the columns `from`, `to` and `status`; a line of JSON lines is an object with these keys and perhaps `method`
-and `headers`. `from` is a URL, or a path of the site that the table is for. `to` is the `Location`, or for `proxy` what
-the request is passed on to. `status` is a code or a kind of outcome; without one, any redirect to `to` is expected.
+CSV has the columns `from`, `to` and `status`, found as in `nginxopt.request.columns`; a line of JSON lines is an object
+with these keys and perhaps `method`, `headers`, and `sends` (headers of the response). `from` is a URL, or a path of
+the site that the table is for. `to` is the `Location`, or for `proxy` what the request is passed on to. `status` is a
+code or a kind of outcome; without one, any redirect to `to` is expected.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.request.client import Request, read_request
-from nginxopt.request.columns import DELIMITERS, columns_of, delimiter_of, is_header
+from nginxopt.request.columns import DELIMITERS, Columns, cells_of, columns_of, gone, is_header, is_too_wide, status_of
 from nginxopt.request.json_targets import is_target as is_target_of_vegeta
 from nginxopt.request.redirects import REDIRECTS
+from nginxopt.request.sheets import as_text, is_spreadsheet
 from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
-from nginxopt.text.delimited import BOM, Field, Record, records
+from nginxopt.text.delimited import BOM, Record, records
 from nginxopt.text.json import loads
+from nginxopt.text.plural import count
 
 KINDS = ("static", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "handler", "closed")
 """What a status may be besides a code: an outcome whose code nginx does not decide alone."""
@@ -29,7 +33,7 @@ _PASSED = ("proxy", "grpc")
 """The kinds that may have a target."""
 
 _ADDRESS = lazy.pattern(r"(?:/|[A-Za-z][A-Za-z0-9+.-]*:)[^\x00-\x20\x7f]*")
-_KEYS = ("from", "to", "status", "method", "headers")
+_KEYS = ("from", "to", "status", "method", "headers", "sends")
 
 
 @record(eq=True)
@@ -40,12 +44,14 @@ class ExpectedRow:
         line: Its line in the table, from 1.
         to: The `Location`, or what it is passed on to; empty if there is none to compare.
         status: A code, or one of `KINDS`; None for any redirect.
+        sends: Headers of the response, in the case in which they are written; an empty value if it has no such header.
     """
 
     line: int
     request: Request
     to: str
     status: int | str | None
+    sends: tuple[tuple[str, str], ...] = ()
 
 
 def is_target(text: str) -> bool:
@@ -53,17 +59,35 @@ def is_target(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None
 
 
-def read_table(source: Source, base: Url | None, *, follow: bool = False) -> list[ExpectedRow]:
-    """Return the rows of a table. Raises `InputError` with the place of a row that is none.
+@record(eq=True)
+class ExpectedTable:
+    """The rows of a table.
+
+    Attributes:
+        broken: What is wrong with each row that is none, with its place.
+        notes: What was taken as given about the columns, sentences without a full stop.
+    """
+
+    rows: tuple[ExpectedRow, ...]
+    broken: tuple[InputError, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_table(source: Source, base: Url | None, *, follow: bool = False) -> ExpectedTable:
+    """Return a table. Raises `InputError` if it is none, or all its rows are broken.
 
     If redirects are followed, `to` may go with any status, as it is where the last redirect leads.
     """
-    table = _Table(source, base, follow)
+    source = as_text(source)
+    table = _Table(source, base, follow, [], [])
     data = source.data.removeprefix(BOM).lstrip()
     rows = list(_json_rows(table) if data.startswith(b"{") else _csv_rows(table))
+    if not rows and table.broken:
+        raise table.broken[0]
     if not rows:
         raise InputError("the table has no rows", path=source.path, expected="from,to,status")
-    return rows
+    broken = sorted(table.broken, key=lambda error: (error.span or Span(0, 0)).start)
+    return ExpectedTable(tuple(rows), tuple(broken), tuple(table.notes))
 
 
 @record(eq=True)
@@ -71,11 +95,15 @@ class _Table:
     source: Source
     base: Url | None
     follow: bool
+    broken: list[InputError]
+    notes: list[str]
 
 
 def is_table(source: Source) -> bool:
-    """Return whether a text is a table rather than a list of requests: JSON lines, or CSV with a header."""
-    data = source.data.removeprefix(BOM).lstrip()
+    """Return whether a text is a table rather than a list of requests: a spreadsheet, JSON lines, CSV with a header."""
+    if is_spreadsheet(source):
+        return True
+    data = as_text(source).data.removeprefix(BOM).lstrip()
     first = data.partition(b"\n")[0]
     if is_target_of_vegeta(first):
         return False
@@ -84,27 +112,40 @@ def is_table(source: Source) -> bool:
 
 def _csv_rows(table: _Table) -> Iterator[ExpectedRow]:
     source = table.source
-    delimiter = delimiter_of(source)
-    columns: dict[str, int] | None = None
-    for row in records(source, delimiter):
-        if columns is None:
-            columns, is_header = columns_of(source, row)
-            if is_header:
-                continue
-        yield _csv_row(table, row, columns)
+    columns = columns_of(source)
+    table.notes.extend(columns.notes)
+    off = 0
+
+    def broken(error: InputError, line: Span) -> None:
+        is_there = error.span is not None and error.span.start <= line.end
+        table.broken.append(error if is_there else InputError(error.message, source=source, span=line))
+
+    for row in records(source, columns.delimiter, columns.start, broken=broken):
+        if not cells_of(row, columns).is_in_force:
+            off += 1
+            continue
+        try:
+            yield _csv_row(table, row, columns)
+        except InputError as error:
+            table.broken.append(error)
+    if off:
+        table.notes.append(f"not in force by their status: {count(off, 'row')}")
 
 
-def _csv_row(table: _Table, record: Record, columns: Mapping[str, int]) -> ExpectedRow:
+def _csv_row(table: _Table, record: Record, columns: Columns) -> ExpectedRow:
     whole = Span(record[0].start, record[-1].end)
-    if len(record) > 3:
-        raise InputError("more than three fields", source=table.source, span=whole, expected="from,to,status")
-    nothing = Field(b"", whole.end, whole.end)
-    fields = {
-        name: record[columns[name]] if columns.get(name, len(record)) < len(record) else nothing
-        for name in ("from", "to", "status")
-    }
+    if is_too_wide(record, columns):
+        expected = "from,to,status" if columns.width <= 3 else f"{columns.width} fields"
+        raise InputError(f"{count(len(record), 'field')}", source=table.source, span=whole, expected=expected)
+    cells = cells_of(record, columns)
+    if cells.is_pattern:
+        raise InputError("a pattern is not a request", source=table.source, span=cells.pattern.span)
+    fields = {"from": cells.origin, "to": cells.target, "status": cells.status}
     places = {name: field.span for name, field in fields.items()}
     values = {name: decode(field.value) for name, field in fields.items()}
+    without = gone(values["to"])
+    if without is not None and values["status"] in ("", str(without)):
+        values |= {"to": "", "status": str(without)}
     return _Cells(table, whole, places).row(values)
 
 
@@ -113,7 +154,10 @@ def _json_rows(table: _Table) -> Iterator[ExpectedRow]:
     start = len(BOM) if source.data.startswith(BOM) else 0
     for line in source.data[start:].split(b"\n"):
         if line.strip():
-            yield _json_row(table, line, start)
+            try:
+                yield _json_row(table, line, start)
+            except InputError as error:
+                table.broken.append(error)
         start += len(line) + 1
 
 
@@ -133,15 +177,20 @@ def _json_row(table: _Table, line: bytes, start: int) -> ExpectedRow:
     if unknown := [key for key in value if key not in _KEYS]:
         message = f'unknown key "{unknown[0]}"; a row has {", ".join(_KEYS)}'
         raise InputError(message, source=source, span=_place(line, start, whole, unknown[0]))
-    method, headers = value.get("method", "GET"), value.get("headers", {})
-    are_headers = isinstance(headers, dict) and all(isinstance(text, str) for text in headers.values())
+    method, headers, sends = value.get("method", "GET"), value.get("headers", {}), value.get("sends", {})
+    are_headers = _are_headers(headers) and _are_headers(sends)
     if not isinstance(method, str) or not are_headers or not isinstance(value.get("to") or "", str):
-        raise InputError("to and method are strings, headers an object of strings", source=source, span=whole)
+        raise InputError("to and method are strings, headers and sends objects of strings", source=source, span=whole)
     values = {name: str(value.get(name) or "") for name in ("from", "to", "status")}
     places = {name: _place(line, start, whole, text) for name, text in values.items()}
     lines = [f"{name}: {text}" if text else f"{name};" for name, text in headers.items()]
     values["from"] = f"{method} {values['from']}" if "method" in value else values["from"]
-    return _Cells(table, whole, places).row(values, lines)
+    return replace(_Cells(table, whole, places).row(values, lines), sends=tuple(sends.items()))
+
+
+def _are_headers(value: object) -> bool:
+    """Return whether a value of JSON is an object with strings, as headers are written."""
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def _place(line: bytes, start: int, whole: Span, text: str) -> Span:
@@ -192,8 +241,9 @@ class _Cells:
     def _status(self, text: str) -> int | str | None:
         if not text or text in KINDS:
             return text or None
-        if text.isascii() and text.isdigit() and len(text) == 3:
-            return int(text)
+        status = status_of(text)
+        if status is not None:
+            return status
         raise self._error("status", f"the status is neither a code nor one of {', '.join(KINDS)}")
 
     def _error(self, name: str, message: str, *, hint: str | None = None, expected: str | None = None) -> InputError:

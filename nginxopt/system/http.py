@@ -162,6 +162,11 @@ def any_certificate() -> ssl.SSLContext:
     return context
 
 
+def known_certificate() -> ssl.SSLContext:
+    """Return a client's TLS that takes the certificates that this machine trusts."""
+    return ssl.create_default_context()
+
+
 def batches(requests: Sequence[RequestBytes]) -> Iterator[list[RequestBytes]]:
     """Yield the requests in order, in batches for `Client.send`: either all are `alone`, or all can be pipelined."""
     batch: list[RequestBytes] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from nginxopt import lazy
@@ -31,17 +31,36 @@ class Field(NamedTuple):
 Record = list[Field]
 
 
-def records(source: Source, delimiter: bytes) -> Iterator[Record]:
-    """Yield the records of a source that have a value. Raises `InputError` for a quote that is not closed."""
+def is_comment(line: bytes) -> bool:
+    """Return whether a line is a comment: it begins with `#`, which no address does."""
+    return line.lstrip(_BLANKS).startswith(b"#")
+
+
+def records(
+    source: Source, delimiter: bytes, start: int = 0, *, broken: Callable[[InputError, Span], object] | None = None
+) -> Iterator[Record]:
+    """Yield the records of a source from an offset on that have a value and are no comments.
+
+    A quote that is not closed, and text behind one that is, raise `InputError`; or `broken` is called with the error
+    and the place of the line, and the next line begins a record.
+    """
     data = source.data
-    at = len(BOM) if data.startswith(BOM) else 0
+    at = start or (len(BOM) if data.startswith(BOM) else 0)
     while at < len(data):
         end = data.find(b"\n", at)
         end = len(data) if end < 0 else end
-        if data.find(b'"', at, end) < 0:
-            record, following = _plain(data, at, end, delimiter), end + 1
-        else:
-            record, following = _quoted(source, at, delimiter)
+        record: Record = []
+        following = end + 1
+        if not is_comment(data[at:end]):
+            if data.find(b'"', at, end) < 0:
+                record = _plain(data, at, end, delimiter)
+            else:
+                try:
+                    record, following = _quoted(source, at, delimiter)
+                except InputError as error:
+                    if broken is None:
+                        raise
+                    broken(error, Span(at, at + len(data[at:end].removesuffix(b"\r"))))
         if any(field.value for field in record):
             yield record
         at = following

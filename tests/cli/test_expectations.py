@@ -212,11 +212,22 @@ def test_much_that_no_row_reaches(run: Any, folder: Path) -> None:
     ],
 )
 def test_a_broken_row(run: Any, folder: Path, table: str, start: str) -> None:
-    """Status 3: a row that is none is an error with its line."""
+    """Status 1: a row that is none is an error with its line, and the others are compared. Status 3 without others."""
     (folder / "t.csv").write_text(table)
     ran = run("test", "nginx.conf", "t.csv")
+    if table:
+        assert ran.status == 1
+        assert ran.out.decode().startswith(start)
+        assert "t.csv: 2 rows: 1 passed, 1 broken" in ran.out.decode()
+        for format_ in FORMATS:
+            assert run("test", "nginx.conf", "t.csv", "--format", format_).status == 1
+        (folder / "named.csv").write_text(f"from,to,status\n{table}")
+        recorded = run("test", "nginx.conf", "named.csv", "--record")
+        assert (recorded.status, recorded.out.count(b"\n")) == (1, 2)
+    (folder / "t.csv").write_text(table.partition("\n")[2])
+    ran = run("test", "nginx.conf", "t.csv")
     assert (ran.status, ran.out) == (3, b"")
-    assert ran.err.startswith(start)
+    assert ran.err.startswith(start.replace(":2:", ":1:"))
 
 
 def test_what_cannot_be_read(run: Any, folder: Path) -> None:

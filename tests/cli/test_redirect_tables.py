@@ -83,10 +83,9 @@ def test_the_input_is_not_overwritten(run: Any, tmp_path: Path) -> None:
 
 
 def test_rejected_rows_are_an_error(run: Any, bad: Path, tmp_path: Path) -> None:
-    """Rows that cannot be answered exactly are shown with their places; nothing is written."""
-    before = snapshot(tmp_path)
-    ran = run("rewrite-to-map", bad.name, "-o", "out", "--report", "report.json")
-    assert (ran.status, ran.out) == (3, b"")
+    """Rows that cannot be answered exactly are shown with their places, with status 1; the others are written."""
+    ran = run("rewrite-to-map", bad.name, "-o", "out", "--report", "report.json", "-q")
+    assert (ran.status, ran.out) == (1, b"")
     assert ran.err == (
         "bad.csv:3:1: * is not a wildcard in a CSV table\n"
         "    /x/*,/y\n"
@@ -96,9 +95,31 @@ def test_rejected_rows_are_an_error(run: Any, bad: Path, tmp_path: Path) -> None
         "    /z,//evil.example/\n"
         "       ^^^^^^^^^^^^^^^\n"
         "  hint: write the scheme: https://...\n"
-        "nothing was written; --skip-rows leaves such rows out, each with its reason\n"
+        "these rows are left out, and those that would answer for them; --skip-rows accepts that\n"
     )
+    assert b'"/old" "/new"' in (tmp_path / "out" / "http.conf").read_bytes()
+    assert len(json.loads((tmp_path / "report.json").read_bytes())["skipped"]) == 2
+
+
+def test_no_row_is_left(run: Any, bad: Path, tmp_path: Path) -> None:
+    """A table without a row that can be answered writes nothing."""
+    bad.write_bytes(b"/x/*,/y\n")
+    before = snapshot(tmp_path)
+    ran = run("rewrite-to-map", bad.name, "-o", "out")
+    assert (ran.status, ran.out) == (3, b"")
+    assert ran.err.endswith("nothing was written: no row is left\n")
     assert snapshot(tmp_path) == before
+
+
+@pytest.mark.nginx
+def test_behind_a_proxy(run: Any, table: Path) -> None:
+    """With --forwarded-proto, rows of https are answered by X-Forwarded-Proto, which a real nginx is asked."""
+    table.write_bytes(b"https://h.example/a,/b\nhttp://h.example/a,/c\n/a,/d\n")
+    ran = run("rewrite-to-map", table.name, "--forwarded-proto", "--nginx")
+    assert (ran.status, b"map $http_x_forwarded_proto $" in ran.out) == (0, True)
+    assert "premise  forwarded-proto" in ran.err
+    assert "client-scheme" not in ran.err
+    assert "no difference" in ran.err
 
 
 @pytest.mark.nginx
@@ -116,8 +137,8 @@ def test_many_rejected_rows(run: Any, bad: Path) -> None:
     """Of many rejected rows the first ten are shown, and the number of the others."""
     bad.write_bytes(b"/a,/b\n" + b"x,/y\n" * 25)
     ran = run("rewrite-to-map", bad.name)
-    assert ran.status == 3
-    assert ran.err.count("is not a path") == 10
+    assert ran.status == 1
+    assert ran.err.count("is not a path\n") == 10
     assert "... and 15 more rows that cannot be answered exactly" in ran.err
 
 

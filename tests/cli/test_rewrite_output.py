@@ -283,3 +283,16 @@ def test_files_outside_of_the_folder(tmp_path: Path, run: Any, include: str, row
     from nginxopt.config import load
 
     assert outside in [Path(file.path) for file in load("out/nginx.conf").files]
+
+
+def test_check_names_a_list_once(run: Any, tmp_path: Path) -> None:
+    """Of a configuration and the file of rules that it includes, in either order, only one names the list."""
+    (tmp_path / "rules.conf").write_text("".join(f"rewrite ^/{n}$ /to/{n} permanent;\n" for n in range(30)))
+    (tmp_path / "nginx.conf").write_text("events { }\nhttp {\n    server {\n        include rules.conf;\n    }\n}\n")
+    for files in (["nginx.conf", "rules.conf"], ["rules.conf", "nginx.conf"]):
+        ran = run("rewrite-to-map", "--check", *files)
+        assert ran.status == 1
+        told = (ran.out.decode() + ran.err).splitlines()
+        assert len([line for line in told if line.lstrip().startswith("moved")]) == 1, told
+        assert "rules.conf: part of a configuration above, which names its lists" in told
+    assert "part of" not in run("rewrite-to-map", "--check", "rules.conf").err

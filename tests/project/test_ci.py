@@ -68,6 +68,8 @@ def act(machine: dict[str, str], tmp_path: Path) -> Any:
             {name: str(input_["default"]) for name, input_ in ACTION["inputs"].items()} | {"options": OPTIONS} | given
         )
         environment = {**machine, "GITHUB_OUTPUT": str(tmp_path / "output"), "REVISION": ""}
+        environment |= {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "GITHUB_SHA": "c0ffee"}
+        environment |= {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r"}
         lint = STEPS["Lint"]
         names = {name: expanded(value, inputs, {}) for name, value in lint["env"].items() if name != "REVISION"}
         linted = step("Lint", tmp_path, {**environment, **names})
@@ -101,6 +103,14 @@ def test_the_action_reports_and_fails(act: Any) -> None:
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "nginx.conf"
 
 
+def test_the_summary_of_the_job(act: Any, tmp_path: Path) -> None:
+    """The page of the job has the findings, the worst first, with links to their lines."""
+    act(SLOW)
+    summary = (tmp_path / "summary.md").read_text()
+    assert summary.startswith("### nginxopt: 1 warning\n")
+    assert "(https://github.com/o/r/blob/c0ffee/nginx.conf#L3)" in summary
+
+
 def test_the_action_passes(act: Any) -> None:
     """Nothing is found in a clean configuration; that is uploaded, so that old alerts are closed."""
     ran = act(CLEAN)
@@ -120,8 +130,11 @@ def test_the_action_uploads_no_half_report(act: Any) -> None:
 def test_the_inputs_of_the_action_are_used(act: Any, tmp_path: Path) -> None:
     """Each input of the action has its effect, and patterns among the paths reach nginxopt."""
     assert act(SLOW, **{"fail-on": "error"}).status == 0
-    assert act(SLOW, upload="false").uploads is False
+    assert act(SLOW, sarif="false").uploads is False
     assert act(SLOW, options=OPTIONS.replace("1.22.1", "1.30.0")).status == 0
+    assert (
+        act(SLOW, options=OPTIONS.replace(" --target-version 1.22.1", ""), **{"target-version": "1.30.0"}).status == 0
+    )
     nested(tmp_path)
     assert act(SLOW, paths="a/site.conf").status == 0
     assert act(SLOW, paths="a/site.conf **/site.conf").status == 1
@@ -240,15 +253,15 @@ def test_actionlint_finds_nothing_in_the_release() -> None:
 
 
 def test_the_gate_is_five_lines() -> None:
-    """Each example of docs/guide/ci.md is five lines at most."""
-    examples = [*blocks("yaml"), *blocks("sh")]
+    """Each gate of docs/guide/ci.md is five lines at most; the workflow that proposes fixes is a whole one."""
+    examples = [text for text in (*blocks("yaml"), *blocks("sh")) if not text.startswith("name: ")]
     assert len(examples) == 4
     assert [text for text in examples if len(text.splitlines()) > 5] == []
 
 
 def test_the_examples_are_of_what_there_is() -> None:
     """The examples name the project, and inputs, variables and hooks that exist; permissions and options, too."""
-    github, include, pre_commit = map(yaml.safe_load, blocks("yaml"))
+    github, _, include, pre_commit = map(yaml.safe_load, blocks("yaml"))
     assert github[0]["uses"].startswith(f"{PROJECT}@")
     assert set(github[0]["with"]) <= set(ACTION["inputs"])
     (remote,) = include["include"]
@@ -259,6 +272,57 @@ def test_the_examples_are_of_what_there_is() -> None:
     (repo,) = pre_commit["repos"]
     assert repo["repo"] == f"https://github.com/{PROJECT}"
     assert {hook["id"] for hook in repo["hooks"]} <= {hook["id"] for hook in HOOKS}
+
+
+def test_a_pull_request_that_fixes(tmp_path: Path) -> None:
+    """The script of the workflow fixes, proves and proposes, with both in the body; without a fix it does nothing."""
+    (workflow,) = (text for text in blocks("yaml") if text.startswith("name: "))
+    script = yaml.safe_load(workflow)["jobs"]["fix"]["steps"][-1]["run"]
+    folder, temp = tmp_path / "project", tmp_path / "temp"
+    (folder / "nginx").mkdir(parents=True)
+    (temp / "venv").mkdir(parents=True)
+    (temp / "venv" / "bin").symlink_to(Path(sys.executable).parent)
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    (commands / "gh").write_text('#!/bin/sh\necho "$@" >>"$RUNNER_TEMP/asked"\n')
+    (commands / "gh").chmod(0o755)
+    git = ["git", "-c", "user.name=nobody", "-c", "user.email=nobody@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "server")], check=True, timeout=PATIENCE)
+    config = folder / "nginx" / "nginx.conf"
+    config.write_text(
+        "events {}\nhttp {\n    gzip on;\n    gzip_types text/css;\n    gzip_comp_level 9;\n    server { }\n}\n"
+    )
+    for words in (
+        ["init", "--quiet"],
+        ["add", "."],
+        ["commit", "--quiet", "-m", "a"],
+        ["remote", "add", "origin", "../server"],
+    ):
+        subprocess.run([*git, *words], cwd=folder, check=True, timeout=PATIENCE)
+    environment = {
+        **os.environ,
+        "RUNNER_TEMP": str(temp),
+        "GITHUB_RUN_ID": "1",
+        "PATH": f"{commands}:{os.environ['PATH']}",
+    }
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-e", "-c", script], cwd=folder, env=environment, timeout=PATIENCE, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
+    done = run()
+    assert done.returncode == 0, done.stdout
+    body = (temp / "body.md").read_text()
+    assert "gzip-level" in body
+    assert "equivalent" in body.partition("### Proof")[2]
+    assert "gzip_comp_level 6" in config.read_text()
+    assert "pr create" in (temp / "asked").read_text()
+    (temp / "asked").unlink()
+    shutil.rmtree(temp / "old")
+    assert run().returncode == 0
+    assert not (temp / "asked").exists()
 
 
 def test_everything_is_told() -> None:

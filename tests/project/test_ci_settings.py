@@ -26,7 +26,15 @@ GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "gitlab-ci.yml").read_t
 CLEAN = "events {}\nhttp {\n}\n"
 SLOW = "events {}\nhttp {\n    gzip on;\n    gzip_types text/css;\n    gzip_comp_level 9;\n}\n"
 SETTINGS = 'target-version = "1.22.1"\nselect = ["gzip-level"]\nfail-on = "info"\n'
-INPUTS = {"paths": "nginx.conf", "fail-on": "info", "options": "", "upload": "false", "settings-from": ""}
+INPUTS = {
+    "paths": "nginx.conf",
+    "fail-on": "info",
+    "options": "",
+    "sarif": "false",
+    "settings-from": "",
+    "target-version": "",
+    "diff-base": "",
+}
 
 # Python imports these from the working directory if it is asked to run a module (`python -m`).
 MODULES = ("venv", "ensurepip", "pip", "logging", "json", "subprocess", "shutil", "click", "nginxopt")
@@ -207,6 +215,15 @@ def test_the_base_may_lack_settings(project: Project, act: Act) -> None:
     project.base = project.commit({"nginxopt.toml": None})
     clone = project.pull_request({"nginxopt.toml": 'ignore = ["all"]\n'})
     assert act(clone, "pull_request", project.base)[0] == 1
+
+
+def test_only_what_the_pull_request_introduces(project: Project, act: Act) -> None:
+    """With diff-base, the findings of the base are neither shown nor do they fail."""
+    clone = project.pull_request({})
+    assert act(clone, "pull_request", project.base, diff_base="base")[0] == 1
+    git(project.server, "merge", "--quiet", "change")
+    status, log = act(clone, "pull_request", git(project.server, "rev-parse", "main"), diff_base="base")
+    assert (status, "title=gzip-level" in log) == (0, False)
 
 
 @pytest.mark.parametrize(

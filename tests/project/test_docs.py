@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from nginxopt.rewrite.kinds.rules.planning import reasons
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.premises import PREMISES
 from nginxopt.rewrite.tables import premises
-from tests import origins
+from tests import origins, servers
 from tests.support import PATIENCE, the_nginx
 
 ROOT = Path(__file__).parents[2]
@@ -73,9 +74,23 @@ def _of_any_figure(part: str) -> str:
 _PROBED = "http://127.0.0.1:8080/"
 
 
+_LIVE = "--live http://127.0.0.1:8080"
+_HAPROXY = re.compile(r"^```haproxy\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
 @contextlib.contextmanager
 def with_its_server(command: str) -> Iterator[str]:
-    """Yield a command with the address of a server where it probes one, which compresses for HTTP/1.1 only."""
+    """Yield a command with the address of a server where it asks one: the one that is shown, or for `probe` an origin.
+
+    The origin compresses for HTTP/1.1 only.
+    """
+    if _LIVE in command:
+        shown = _HAPROXY.findall((GUIDE / "tutorial-moving.md").read_text())[0]
+        with tempfile.TemporaryDirectory() as folder, servers.haproxy(shown, Path(folder)) as port:
+            yield f"({command.replace(_LIVE, f'--live http://127.0.0.1:{port}')}) " + (
+                f"| sed s/127.0.0.1:{port}/127.0.0.1:8080/"
+            )
+        return
     if _PROBED not in command:
         yield command
         return

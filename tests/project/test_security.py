@@ -129,6 +129,7 @@ CALLS: Mapping[str, Sequence[str]] = {
     "fleet report": ["fleet.duckdb"],
     "fleet diff": ["--result", "fleet.duckdb"],
     "lsp": [],
+    "mcp": [],
 }
 """How each command is called; where another result of `fleet lint` is needed, it is made before."""
 
@@ -140,6 +141,8 @@ VALUES: Mapping[str, Sequence[str]] = {
     "--diff-base": ["HEAD"],
     "--settings-from": ["HEAD"],
     "--target-version": ["1.22.1"],
+    "lint --report": ["sarif=out.json"],
+    "--live": ["http://127.0.0.1:9"],
 }
 INSTEAD: Mapping[tuple[str, str], Sequence[str]] = {
     ("lint", "--fix"): ["plain.conf"],
@@ -300,7 +303,8 @@ def test_with_an_option(stranger: Stranger, command: str, option: str) -> None:
     if option in ("--diff-base", "--settings-from"):
         for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "a"]):
             stranger.git(*words)
-    call = [*command.split(), *INSTEAD.get((command, option), CALLS[command]), option, *VALUES.get(option, ())]
+    value = VALUES.get(f"{command} {option}", VALUES.get(option, ()))
+    call = [*command.split(), *INSTEAD.get((command, option), CALLS[command]), option, *value]
     done = stranger.run(*call)
     check(stranger, done, row, option)
     if row.cells["write"][1].get(option, NOTHING) != NOTHING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from urllib.parse import quote
 
 from nginxopt import lazy
 from nginxopt.lint.diagnostic import Diagnostic
@@ -69,10 +70,15 @@ def _note(note: Note, report: LintReport) -> str:
 
 
 def _place(placed: Locatable, path: str, report: LintReport) -> str:
-    """Return `file:line` as code."""
+    """Return `file:line` as code, with a link if there is something to link to."""
     positions = ends(placed)
     line = "" if positions is None else f":{positions[0].line}"
-    return f"`` {printable(relative(path, report.base)).replace('`', chr(39))}{line} ``"
+    file = relative(path, report.base)
+    text = f"`` {printable(file).replace('`', chr(39))}{line} ``"
+    if report.link is None or file.startswith(("/", "../")):
+        return text
+    address = quote(f"{report.link.rstrip('/')}/{file}".encode("utf-8", "surrogateescape"), safe="/:")
+    return f"[{text}]({address}{line.replace(':', '#L')})"
 
 
 def _text(text: str) -> str:

@@ -53,6 +53,7 @@ class LintReport:
         changed: The files that fixes changed, or would change if they are only shown.
         left: The files outside of the named paths that fixes would change.
         fail_on: The lowest severity that makes the exit status 1.
+        link: The URL below which Markdown links the files, such as those of a commit; None for no links.
         shown: Whether the fixes were only shown: then `diagnostics` are the findings that would remain.
     """
 
@@ -68,6 +69,7 @@ class LintReport:
     changed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     fail_on: Severity = Severity.INFO
+    link: str | None = None
 
     def places(self) -> int:
         """Return the number of places of all findings."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from nginxopt import __version__
 from nginxopt.request.expectations import RowResult
-from nginxopt.request.report.model import COVERED, TestReport
+from nginxopt.request.report.model import COVERED, TestReport, line_of
 from nginxopt.semantics.site import DirectivePlace
 from nginxopt.text.escape import unicode
 
@@ -28,10 +28,11 @@ def _document(report: TestReport) -> dict[str, Any]:
         "nginxopt": __version__,
         "table": unicode(report.path),
         "answered_by": report.by,
-        "rows": len(results.rows),
+        "rows": len(results.rows) + len(report.broken),
         "passed": len(results.of("passed")),
         "failed": len(results.of("failed")),
         "unknown": len(results.of("unknown")),
+        "broken": [{"line": line_of(error), "message": unicode(error.message)} for error in report.broken],
         "problems": [_problem(report, result) for result in results.rows if result.verdict != "passed"],
         "coverage": {f"{part}s": _coverage(report, part) for part in COVERED},
     }

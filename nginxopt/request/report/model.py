@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.request.expectations import Results, RowResult
 from nginxopt.request.usage import Part
@@ -24,23 +25,37 @@ class TestReport:
     Attributes:
         path: The table, as reports name it.
         nodes: The directives of the configuration by number.
+            None if the table was put to a server without one.
         by: Who answered, for people: `the model of nginx 1.22.1`, `nginx 1.22.1`.
+        broken: What is wrong with each row that was not compared, as it is none.
     """
 
     __test__ = False  # to pytest this is no test
 
     path: str
     results: Results
-    nodes: Nodes
+    nodes: Nodes | None
     by: str
+    broken: tuple[InputError, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether all rows were compared and passed."""
+        return self.results.passed and not self.broken
 
     def place(self, result: RowResult) -> DirectivePlace | None:
         """Return the directive that answered a row; None if it is not known."""
-        return None if result.answer.node is None else self.nodes.place(result.answer.node)
+        return None if self.nodes is None or result.answer.node is None else self.nodes.place(result.answer.node)
 
     def unreached(self, part: Part) -> Iterator[DirectivePlace]:
         """Yield the rules or locations that no row reaches, in the order of reading."""
-        return (self.nodes.place(use.node) for use in self.results.reached.unused(part))
+        nodes = self.nodes
+        return iter(()) if nodes is None else (nodes.place(use.node) for use in self.results.reached.unused(part))
+
+
+def line_of(error: InputError) -> int:
+    """Return the line of a broken row."""
+    return 1 if error.source is None or error.span is None else error.source.position(error.span.start).line
 
 
 def place_of(place: DirectivePlace) -> str:

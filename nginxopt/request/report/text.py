@@ -28,10 +28,12 @@ def render(report: TestReport, *, color: bool, quiet: bool, verbose: bool) -> It
             verdict = styled(result.verdict, _COLORS[result.verdict])
             yield f"{styled(place, _BOLD)}: {verdict} {printable(str(result.row.request))}\n"
             yield from (f"    {printable(line)}\n" for line in details(report, result))
+    for error in report.broken:
+        yield from (f"{printable(line)}\n" for line in error.render().splitlines())
     if quiet:
         return
     yield from _coverage(report, verbose=verbose)
-    yield styled(summary(report), _GREEN if report.results.passed else _RED) + "\n"
+    yield styled(summary(report), _GREEN if report.passed else _RED) + "\n"
 
 
 def details(report: TestReport, result: RowResult) -> Iterator[str]:
@@ -48,8 +50,10 @@ def summary(report: TestReport) -> str:
     """Return the counts, one line."""
     rows = report.results
     counts = [f"{len(found):,} {verdict}" for verdict in ("failed", "unknown") if (found := rows.of(verdict))]
+    counts += [f"{len(report.broken):,} broken"] if report.broken else []
     passed = f"{len(rows.of('passed')):,} passed"
-    return f"{unicode(report.path)}: {count(len(rows.rows), 'row')}: {', '.join([passed, *counts])} ({report.by})"
+    total = len(rows.rows) + len(report.broken)
+    return f"{unicode(report.path)}: {count(total, 'row')}: {', '.join([passed, *counts])} ({report.by})"
 
 
 def _coverage(report: TestReport, *, verbose: bool) -> Iterator[str]:

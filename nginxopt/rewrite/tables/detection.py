@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from nginxopt import lazy
-from nginxopt.request import columns
+from nginxopt.request import columns, sheets
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.tables.table import Table, TableKind
@@ -26,13 +26,13 @@ def kind_of(source: Source) -> TableKind | None:
     Raises `InputError` for a `_redirects` file that does not show its platform.
     """
     name = os.path.basename(source.path)  # noqa: PTH119 - a name of any file
-    if name.lower().endswith((".csv", ".tsv")):
+    if name.lower().endswith((".csv", ".tsv", *sheets.SPREADSHEETS)):
         return "csv"
     if name == "_redirects":
         return _platform_of(source)
     if name == ".htaccess":
         return "apache"
-    line = _first_line(source.data)
+    line = _first_line(source.data if sheets.is_spreadsheet(source) else sheets.as_text(source).data)
     if _APACHE.match(line):
         return "apache"
     if _is_nginx(line):

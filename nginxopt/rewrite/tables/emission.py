@@ -37,10 +37,13 @@ class Subject(NamedTuple):
     has_site: bool
     has_query: bool
 
-    @property
-    def text(self) -> bytes:
-        """The string with variables that the map looks up. A newline separates arguments, which never contain one."""
-        return (b"$scheme://$host$uri" if self.has_site else b"$uri") + (b"\n$args" if self.has_query else b"")
+    def text(self, scheme: bytes) -> bytes:
+        """Return the string with variables that the map looks up; `scheme` names that of the scheme.
+
+        A newline separates arguments, which never contain one.
+        """
+        path = b"$%s://$host$uri" % scheme if self.has_site else b"$uri"
+        return path + (b"\n$args" if self.has_query else b"")
 
 
 class Answering(NamedTuple):
@@ -85,7 +88,7 @@ def emit(checked: CheckedTable, name: str | None = None) -> TableEmission:
     """Write the rows of a table that answer requests. Linear in the size of the text."""
     table = checked.table
     stem = name or f"nxo_{zlib.crc32(table.source.data, zlib.crc32(table.kind.encode())) & 0xFFFFFF:06x}"
-    writer = _Writer(stem.encode(), _classes(checked.rows))
+    writer = _Writer(stem.encode(), _classes(checked.rows), is_forwarded=premises.is_forwarded(table))
     patterns = [row for _, row in checked.rows if row.pattern is not None]
     maps = b"".join(writer.maps())
     server = b"".join([*writer.statements(), *writer.patterns(patterns)])
@@ -136,10 +139,14 @@ def _adds_arguments(row: Row) -> bool:
 
 
 class _Writer:
-    """Writes the maps and statements, and records which helper variables (`_dollar`, `_more`, `_first`) they use."""
+    """Writes the maps and statements, and records which helper variables (such as `_dollar`) they use."""
 
-    def __init__(self, stem: bytes, classes: Mapping[Answering, Sequence[Mapping[bytes, Row]]]) -> None:
+    def __init__(
+        self, stem: bytes, classes: Mapping[Answering, Sequence[Mapping[bytes, Row]]], *, is_forwarded: bool
+    ) -> None:
         self._stem = stem
+        self._proto = stem + b"_proto"
+        self._scheme = self._proto if is_forwarded else b"scheme"
         self._dollar = stem + b"_dollar"
         self._more = stem + b"_more"
         self._first = stem + b"_first"
@@ -160,7 +167,7 @@ class _Writer:
     def maps(self) -> Iterator[bytes]:
         """Yield the maps of keys and of targets."""
         for answering, name, rows in self.tiers:
-            subject = quoted(answering.subject.text) if answering.subject != (False, False) else b"$uri"
+            subject = self._subject(answering.subject)
             yield b'map %s $%s_key {\n    default "%s";\n' % (subject, name, NONE)
             for key in rows:
                 yield b"    %s %s;\n" % (quoted(key), quoted(self._constant(key)))
@@ -174,7 +181,7 @@ class _Writer:
     def statements(self) -> Iterator[bytes]:
         """Yield the statements that use the maps."""
         for answering, name, _ in self.tiers:
-            subject = quoted(answering.subject.text) if answering.subject != (False, False) else b"$uri"
+            subject = self._subject(answering.subject)
             to = b"$%s_to" % name + (b"$is_args$args" if answering.adds else b"")
             if answering.status == 200:
                 answer = b"rewrite ^ $%s_to last;" % name
@@ -183,6 +190,11 @@ class _Writer:
             else:
                 answer = b"return %d;" % answering.status
             yield b"if ($%s_key = %s) {\n    %s\n}\n" % (name, subject, answer)
+
+    def _subject(self, subject: Subject) -> bytes:
+        if subject.has_site and self._scheme == self._proto:
+            self._used.add(self._proto)
+        return quoted(subject.text(self._scheme)) if subject != (False, False) else b"$uri"
 
     def patterns(self, rows: Sequence[Row]) -> Iterator[bytes]:
         """Yield the statements for patterns, in order. Consecutive rewrites share an `if`."""
@@ -207,6 +219,8 @@ class _Writer:
         written = {
             self._dollar: b'geo $%s {\n    default "$";\n}\n\n' % self._dollar,
             self._more: b'map $args $%s {\n    default "&";\n    "" "";\n}\n\n' % self._more,
+            self._proto: b"map $http_x_forwarded_proto $%s {\n    default $scheme;\n" % self._proto
+            + b'    "http" "http";\n    "https" "https";\n}\n\n',
             self._first: b"map $uri $%s {\n    default $uri;\n}\n\n" % self._first,
         }
         return b"".join(text for name, text in written.items() if name in self._used)

@@ -25,6 +25,7 @@ from nginxopt.rewrite.tables.meaning import Meaning, RowAnswer, RowRequest, with
 from nginxopt.rewrite.tables.simulation import (
     STATUS_OF_FLAG,
     If,
+    Pieces,
     Return,
     Rewrite,
     Server,
@@ -226,16 +227,28 @@ def _check_answers(emission: TableEmission, server: Server) -> int:
     Maps must not answer requests that an earlier pattern answers. Nothing may answer requests of a skipped row.
     """
     table = emission.checked.table
+    ways = (False, True) if premises.is_forwarded(table) else (False,)
+    if len(ways) > 1:
+        _check_scheme(server)
     meaning = Meaning(enumerate(table.rows), in_order=table.in_order)
     maps = Server(server.maps, [condition for condition in server.script if _is_guard(condition, server)])
     requests = 0
     for asked in _requests(emission.checked):
-        requests += 1
         due, is_skipped = _due(meaning, asked, emission.checked)
-        response = (server if is_skipped else maps).answer(*asked)
-        if not _is_same(due, response):
-            raise _Refuted(f"a request for {asked.path.decode(errors='replace')!r} is answered otherwise")
+        for is_forwarded in ways:
+            requests += 1
+            response = (server if is_skipped else maps).answer(*asked, is_forwarded=is_forwarded)
+            if not _is_same(due, response):
+                raise _Refuted(f"a request for {asked.path.decode(errors='replace')!r} is answered otherwise")
     return requests
+
+
+def _check_scheme(server: Server) -> None:
+    """Check that what a proxy states is the scheme if it is one, and that of the connection otherwise."""
+    tables = [table for table in server.maps.maps.values() if table.subject == ((b"http_x_forwarded_proto",),)]
+    stated: dict[bytes, Pieces] = {b"http": (b"http",), b"https": (b"https",)}
+    if any(table.values != stated or table.default != ((b"scheme",),) for table in tables):
+        raise _Refuted("X-Forwarded-Proto gives another scheme")
 
 
 def _due(meaning: Meaning, asked: RowRequest, checked: CheckedTable) -> tuple[RowAnswer | None, bool]:

@@ -9,6 +9,7 @@ from nginxopt.records import record
 from nginxopt.rewrite.requests import spell_most
 from nginxopt.rewrite.tables.emission import TableEmission
 from nginxopt.rewrite.tables.meaning import Meaning, RowRequest
+from nginxopt.rewrite.tables.premises import is_forwarded
 from nginxopt.rewrite.uris import percent_encode, receivable
 from nginxopt.system.http import Client, RequestBytes, batches
 from nginxopt.system.nginx import Binary, Instance
@@ -123,7 +124,9 @@ def _shown(response: bytes) -> bytes:
 
 def _requests(emission: TableEmission) -> Iterator[_Asking]:
     """Yield a request for each path and pattern of the table, then requests for close variants and other spellings."""
-    rows = [row for row in emission.checked.table.rows if not row.site.startswith(b"https:")]
+    table = emission.checked.table
+    is_asked = is_forwarded(table)  # of https, by a header; there is no TLS
+    rows = [row for row in table.rows if is_asked or not row.site.startswith(b"https:")]
     known = [(row.site, path, row.query) for row in rows for path in (*row.paths, *_samples(row.pattern))]
     for site, path, query in known:
         yield from _asking(site, path, query or b"")
@@ -145,6 +148,8 @@ def _asking(site: bytes, path: bytes, args: bytes, *, spelled: bytes | None = No
     if not receivable(path):
         return
     target = (spelled or percent_encode(path)) + (b"?" + args if args else b"")
-    host = site.partition(b"://")[2] or HOST
+    scheme, _, host = site.partition(b"://")
+    stated = b"X-Forwarded-Proto: HTTPS\r\n" if scheme == b"https" else b""
+    host = host or HOST
     asked = RowRequest(site or b"http://" + HOST, path, args)
-    yield asked, RequestBytes(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (target, host))
+    yield asked, RequestBytes(b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target, host, stated))

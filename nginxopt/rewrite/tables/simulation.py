@@ -216,10 +216,16 @@ class Server:
         known = [part if isinstance(part, bytes) else self.maps.constants.get(part[0]) for part in text]
         return None if None in known else b"".join(part for part in known if part is not None)
 
-    def answer(self, site: bytes, path: bytes, args: bytes) -> SimulatedResponse | None:
-        """Return the response to a request for a decoded path; None if no statement answers it."""
+    def answer(self, site: bytes, path: bytes, args: bytes, *, is_forwarded: bool = False) -> SimulatedResponse | None:
+        """Return the response to a request for a decoded path; None if no statement answers it.
+
+        `is_forwarded`: a proxy states the scheme, and asks by http itself.
+        """
         scheme, _, host = site.partition(b"://")
+        stated = scheme if is_forwarded else b""
+        scheme = b"http" if is_forwarded else scheme
         request = {b"uri": path, b"args": args, b"is_args": b"?" if args else b"", b"scheme": scheme, b"host": host}
+        request[b"http_x_forwarded_proto"] = stated
         for condition in self.script:
             subject = self._value(condition.variable, request)
             if condition.operator == "=":

@@ -32,6 +32,7 @@ def lines(checked: CheckedTable, proof: TableProof | None, *, verbose: bool = Fa
     """Yield the summary; with `verbose`, every row that is skipped or reported has a line of its own."""
     table = checked.table
     yield f"{table.source.path}: {count(table.size, 'row')}, read as {table.kind}"
+    yield from (f"  {note}" for note in table.notes)
     keys = sum(len(row.paths) for _, row in checked.rows)
     patterns = sum(row.pattern is not None for _, row in checked.rows)
     parts = [count(keys, "key")] * bool(keys) + [count(patterns, "pattern")] * bool(patterns)

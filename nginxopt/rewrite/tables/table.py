@@ -109,6 +109,7 @@ class Table:
         rejected: The rejected rows.
         in_order: Whether the first row that matches a request answers it; otherwise the order has no meaning.
         premises: Names of premises in `nginxopt.rewrite.tables.premises`.
+        notes: What was taken as given about the columns, sentences without a full stop.
     """
 
     source: Source
@@ -117,6 +118,7 @@ class Table:
     rejected: tuple[Rejected, ...]
     in_order: bool
     premises: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -184,12 +186,16 @@ def require_utf8(source: Source) -> None:
 
 
 class RejectedError(InputError):
-    """The error for a table with rejected rows, of which it shows the first ones with their places."""
+    """The error for rejected rows of a table, of which it shows the first ones with their places.
 
-    def __init__(self, source: Source, rejected: Sequence[Rejected]) -> None:
+    `wrote`: the other rows were written.
+    """
+
+    def __init__(self, source: Source, rejected: Sequence[Rejected], *, wrote: bool = False) -> None:
         first = rejected[0]
         super().__init__(first.message, source=source, span=first.span, hint=first.hint)
         self.rejected = tuple(rejected)
+        self.wrote = wrote
 
     def render(self) -> str:
         """Return the errors as they are shown, one below the other."""
@@ -200,5 +206,8 @@ class RejectedError(InputError):
         more = len(self.rejected) - SHOWN_ROWS
         if more > 0:
             shown.append(f"... and {more:,} more rows that cannot be answered exactly")
-        shown.append("nothing was written; --skip-rows leaves such rows out, each with its reason")
+        if self.wrote:
+            shown.append("these rows are left out, and those that would answer for them; --skip-rows accepts that")
+        else:
+            shown.append("nothing was written: no row is left")
         return "\n".join(shown)

@@ -1,0 +1,91 @@
+"""Runs commands of nginxopt for paths below named directories."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from nginxopt import budget
+from nginxopt.errors import InputError, UsageError
+from nginxopt.records import record
+from nginxopt.text.json import loads
+
+MOST_TEXT = 1 << 20
+"""The bytes of a text that a call brings."""
+MOST_RESULT = 1 << 20
+"""The bytes of a result; a longer one would fill what an assistant can read."""
+
+
+@record(eq=True)
+class CommandResult:
+    """What a command says: its exit status, its standard output, and the messages beside it."""
+
+    status: int
+    out: str
+    messages: str
+
+    def json(self) -> Any:
+        """Return its output as JSON; an object with the messages if it has printed none."""
+        return loads(self.out.encode()) if self.out.strip() else {"messages": self.messages}
+
+
+@record(eq=True)
+class Roots:
+    """The directories that calls may name files in, resolved."""
+
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, paths: Sequence[str]) -> Roots:
+        """Return the roots of some directories. Raises `UsageError` for what is none."""
+        for path in paths:
+            if not Path(path).is_dir():
+                raise UsageError(f"{path} is not a directory")
+        return cls(tuple(Path(path).resolve() for path in paths))
+
+    def path(self, text: str) -> str:
+        """Return a path that a call names, relative to the first root or absolute, resolved.
+
+        Raises `InputError` if it is not below a root, links followed.
+        """
+        if "\0" in text or not text:
+            raise InputError("not a path", path=text.replace("\0", ""))
+        path = (self.folders[0] / text).resolve()
+        if not any(path.is_relative_to(folder) for folder in self.folders):
+            raise InputError(f"is outside of {', '.join(map(str, self.folders))}", path=text)
+        if not path.exists():  # a pattern could match a link that leads out
+            raise InputError("there is no such file", path=text)
+        return str(path)
+
+
+async def run(roots: Roots, *arguments: str, text: str | None = None) -> CommandResult:
+    """Run a command in the first root, with a text as standard input; a status of 2 or more but 5 raises `InputError`.
+
+    It ends with the time of the budget `seconds`.
+    """
+    if text is not None and len(text.encode("utf-8", "surrogatepass")) > MOST_TEXT:
+        raise InputError(f"the text is longer than {MOST_TEXT:,} bytes")
+    seconds = budget.limit("seconds")
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONSAFEPATH": "1"}
+    try:
+        with anyio.fail_after(seconds):
+            done = await anyio.run_process(
+                [sys.executable, "-m", "nginxopt", *arguments],
+                input=(text or "").encode("utf-8", "replace"),
+                check=False,
+                cwd=roots.folders[0],
+                env=environment,
+            )
+    except TimeoutError:
+        raise InputError(f"the call took longer than {seconds} s") from None
+    if len(done.stdout) > MOST_RESULT:
+        raise InputError(f"the result is longer than {MOST_RESULT:,} bytes: name fewer files, or fewer rules")
+    out, messages = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
+    if done.returncode not in (0, 1, 5) and not (done.returncode == 3 and out.strip()):
+        raise InputError(messages.strip() or f"exit status {done.returncode}")
+    return CommandResult(done.returncode, out, messages.strip())

@@ -1,0 +1,239 @@
+"""Asks a running server, of whatever make, what a table expects."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from nginxopt.errors import UsageError
+from nginxopt.records import record
+from nginxopt.request.client import Request
+from nginxopt.request.follow import Ask
+from nginxopt.request.judgement import Answer, Verdict, judge
+from nginxopt.request.locations import absolute
+from nginxopt.request.redirects import REDIRECTS
+from nginxopt.request.table import ExpectedRow
+from nginxopt.request.urls import Url, UrlError, read_url
+from nginxopt.system.http import any_certificate, known_certificate
+from nginxopt.text import decode
+
+if TYPE_CHECKING:
+    import httpx
+
+_AT_ONCE = 8
+"""The requests that are under way at once."""
+_MOST_OF_BODY = 1 << 20
+"""The bytes of a body that are read, so that the connection can be used again."""
+_NOT_REACHED = (502, 503, 504)
+"""What a server answers if what it passes requests on to does not answer."""
+
+Address = tuple[str, int]
+
+
+@record(eq=True)
+class LiveOptions:
+    """How to ask.
+
+    Attributes:
+        site: What stands for the sites of the table.
+        resolved: The addresses of hosts that are asked under their own names, by `host:port`; `*:port` is any host.
+        rate: Requests a second at most.
+        timeout: Seconds without an answer.
+        http2: Whether to ask by HTTP/2, without TLS by prior knowledge.
+        insecure: Whether to take any certificate.
+    """
+
+    site: Url
+    resolved: Mapping[str, Address]
+    rate: float = 50.0
+    timeout: float = 10.0
+    http2: bool = False
+    insecure: bool = False
+
+
+def read_resolved(texts: Sequence[str]) -> dict[str, Address]:
+    """Return the addresses of `HOST:PORT:ADDRESS[:PORT]`; an IPv6 address is in brackets. Raises `UsageError`."""
+    resolved = {}
+    for text in texts:
+        host, port, address = ([*text.split(":", 2), "", ""])[:3]
+        to, _, behind = address.removeprefix("[").partition("]:" if address.startswith("[") else ":")
+        to, other = to.removesuffix("]"), behind or port
+        if not (host and to and _is_port(port) and _is_port(other)):
+            raise UsageError(
+                f"--resolve {text}: not HOST:PORT:ADDRESS", hint="for example www.example.com:443:10.0.0.5"
+            )
+        resolved[f"{host.lower()}:{int(port)}"] = (to, int(other))
+    return resolved
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text) < 65_536
+
+
+def judge_live(row: ExpectedRow, answer: Answer) -> Verdict:
+    """Return whether the answer of a server is what a row expects.
+
+    A kind says which part of the old server answers, and no code: any answer of what is behind the new one will do.
+    """
+    if not isinstance(row.status, str) or answer.kind in ("unknown", "refused"):
+        return judge(row, answer)
+    if row.status == "closed" or answer.kind == "closed":
+        return "passed" if row.status == answer.kind else "failed"
+    is_reached = answer.status is not None and answer.status not in _NOT_REACHED
+    is_file = row.status != "static" or (answer.status is not None and 200 <= answer.status < 300)
+    return "passed" if is_reached and is_file else "failed"
+
+
+@dataclass
+class LiveAnswers:
+    """Asks a server; a context manager.
+
+    Attributes:
+        model: The answers of a configuration, which name the directives that would have answered; None without one.
+    """
+
+    options: LiveOptions
+    model: Ask | None = None
+    _clients: list[httpx.Client] = field(default_factory=list)
+    _local: threading.local = field(default_factory=threading.local)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _next: float = 0.0
+
+    def __enter__(self) -> LiveAnswers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients:
+            client.close()
+
+    def __call__(self, requests: Sequence[Request], after_each: Callable[[], object] = lambda: None) -> list[Answer]:
+        """Return the answer to each request, at most `rate` of them a second."""
+
+        def one(request: Request) -> Answer:
+            self._wait()
+            answer = self._ask(request)
+            with self._lock:
+                after_each()
+            return answer
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            answers = list(pool.map(one, requests))
+        if self.model is None:
+            return answers
+        of_model = self.model(requests)
+        return [replace(live, node=modelled.node) for live, modelled in zip(answers, of_model, strict=True)]
+
+    def _wait(self) -> None:
+        """Wait until the next request is due."""
+        with self._lock:
+            now = time.monotonic()
+            due = max(self._next, now)
+            self._next = due + 1 / self.options.rate
+        time.sleep(max(0.0, due - now))
+
+    def _ask(self, request: Request) -> Answer:
+        import httpx
+
+        asked, address = self._asked(request)
+        try:
+            return self._answer(request, asked, self._sent(asked, address))
+        except httpx.TimeoutException:
+            return Answer("unknown", None, unknown=f"no answer within {self.options.timeout:g} s")
+        except httpx.ConnectError as error:
+            return Answer("refused", None, unknown=f"{asked.url.site}: {error}")
+        except (httpx.RemoteProtocolError, httpx.ReadError):
+            return Answer("closed", None)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            return Answer("unknown", None, unknown=str(error) or type(error).__name__)
+
+    def _asked(self, request: Request) -> tuple[Request, Address | None]:
+        """Return a request as it is sent, and to which address, if its host is asked under its own name."""
+        url, site = request.url, self.options.site
+        resolved = self.options.resolved
+        own = resolved.get(f"{url.host.lower()}:{url.port}", resolved.get(f"*:{url.port}"))
+        if own is not None:
+            return request, own
+        moved = replace(url, scheme=site.scheme, host=site.host, port=site.port)
+        headers = [(name, value) for name, value in request.headers if name.lower() != b"host"]
+        asked = replace(request, url=moved, headers=((b"Host", moved.authority.encode()), *headers))
+        return asked, resolved.get(f"{site.host.lower()}:{site.port}")
+
+    def _sent(self, asked: Request, address: Address | None) -> httpx.Response:
+        """Send a request and return the response, whose body is read."""
+        import httpx
+
+        url = asked.url
+        host, port = address or (url.host.strip("[]"), url.port)
+        name = f"[{host}]" if ":" in host else host
+        extensions: dict[str, Any] = {
+            "target": url.target,
+            "timeout": dict.fromkeys(("connect", "read", "write", "pool"), self.options.timeout),
+        }
+        if url.is_tls and address is not None:
+            extensions["sni_hostname"] = url.host
+        sent = httpx.Request(
+            decode(asked.method), f"{url.scheme}://{name}:{port}/", headers=list(asked.headers), extensions=extensions
+        )
+        response = self._client().send(sent, stream=True)
+        size = 0
+        for chunk in response.iter_raw():
+            size += len(chunk)
+            if size > _MOST_OF_BODY:
+                break
+        response.close()
+        return response
+
+    def _client(self) -> httpx.Client:
+        """Return the client of this thread, which keeps its connections."""
+        import httpx
+
+        client: httpx.Client | None = getattr(self._local, "client", None)
+        if client is None:
+            by_prior_knowledge = self.options.http2 and not self.options.site.is_tls
+            tls = any_certificate() if self.options.insecure else known_certificate()
+            client = httpx.Client(http1=not by_prior_knowledge, http2=self.options.http2, verify=tls, trust_env=False)
+            self._local.client = client
+            with self._lock:
+                self._clients.append(client)
+        return client
+
+    def _answer(self, request: Request, asked: Request, response: httpx.Response) -> Answer:
+        if self.options.http2 and response.http_version != "HTTP/2":
+            return Answer("unknown", None, unknown=f"the server answers by {response.http_version}")
+        raw = [(decode(name).lower(), decode(value)) for name, value in response.headers.raw]
+        location = next((value for name, value in raw if name == "location"), None)
+        if response.status_code not in REDIRECTS:
+            location = None
+        if location is not None:
+            location = _as_of_the_table(location, asked.url, request.url)
+        return Answer("response", response.status_code, location, headers=tuple(raw))
+
+
+def _as_of_the_table(location: str, asked: Url, row: Url) -> str:
+    """Return a `Location` with the site of the table in place of the one that stands for it."""
+    try:
+        url = read_url(absolute(location, asked))
+    except UrlError:
+        return location
+    if url.host.lower() != asked.host.lower() or asked.site == row.site:
+        return location
+    fragment = location.partition("#")[1:]
+    is_same = (url.scheme, url.port) == (asked.scheme, asked.port)
+    scheme, port = (row.scheme, row.port) if is_same else (url.scheme, url.port)
+    moved = replace(url, scheme=scheme, host=row.host, port=port)
+    return f"{moved}{''.join(fragment)}"
+
+
+def live_site(text: str) -> Url:
+    """Return the site of `--live`. Raises `UsageError` for a text that is no URL, or has a path."""
+    try:
+        url = read_url(text)
+    except UrlError as error:
+        raise UsageError(f"--live {text}: {error.message}") from None
+    if url.target != b"/":
+        raise UsageError(f"--live {text}: a site has no path", hint=f"use {url.site}")
+    return url

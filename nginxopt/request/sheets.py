@@ -1,0 +1,107 @@
+"""The text of a table as people save it: a spreadsheet, UTF-16, the line ends of an old Mac."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import Any
+
+from nginxopt import budget
+from nginxopt.errors import InputError, MissingError
+from nginxopt.text import Source
+
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+"""The ends of the names of spreadsheets."""
+
+_ZIP = b"PK\x03\x04"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_UTF16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_LOOKED_AT = 200
+
+
+def is_spreadsheet(source: Source) -> bool:
+    """Return whether a file is a spreadsheet by its content."""
+    return source.data.startswith((_ZIP, _OLE))
+
+
+def as_text(source: Source) -> Source:
+    """Return a table as text in UTF-8 with one line a row; the lines of a spreadsheet are the rows of its first sheet.
+
+    Raises `InputError` if it cannot be read, `MissingError` if it is a spreadsheet, and what reads these is not there.
+    """
+    if is_spreadsheet(source):
+        return _with(source, _first_sheet(source))
+    data = source.data
+    encoding = _encoding(data)
+    if encoding is not None:
+        try:
+            data = data.decode(encoding).removeprefix("\ufeff").encode()
+        except UnicodeError as error:
+            message = f"not {encoding.upper()}: {error.args[-1]}"
+            raise InputError(message, path=source.path, hint="save the table as UTF-8") from None
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    return source if data is source.data else _with(source, data)
+
+
+def _with(source: Source, data: bytes) -> Source:
+    return Source(source.path, data, outside=source.outside)
+
+
+def _encoding(data: bytes) -> str | None:
+    """Return the encoding of a text in UTF-16, with its mark or without; None for another text."""
+    head = data[:_LOOKED_AT]
+    if head[:2] in _UTF16:
+        return _UTF16[head[:2]]
+    if len(head) > 3 and len(data) % 2 == 0:
+        even, odd = head[::2].count(0), head[1::2].count(0)
+        if even + odd > len(head) // 3 and not (even and odd):
+            return "utf-16-le" if odd else "utf-16-be"
+    return None
+
+
+def _first_sheet(source: Source) -> bytes:
+    """Return the first sheet with rows as CSV."""
+    if find_spec("python_calamine") is None:
+        raise MissingError("python-calamine is not installed", hint="install it with pip install 'nginxopt[tables]'")
+    from python_calamine import CalamineError, CalamineWorkbook
+
+    _check_size(source)
+    try:
+        workbook: Any = CalamineWorkbook.from_filelike(io.BytesIO(source.data))
+        for name in workbook.sheet_names:
+            rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
+            if any(cell not in ("", None) for row in rows for cell in row):
+                return _csv(rows)
+    except (CalamineError, zipfile.BadZipFile, OSError, ValueError) as error:
+        raise InputError(f"not a spreadsheet that can be read: {error}", path=source.path) from None
+    raise InputError("the table is empty", path=source.path)
+
+
+def _check_size(source: Source) -> None:
+    """Raise `InputError` for a spreadsheet that unpacks to more than the files of a configuration may have."""
+    if not source.data.startswith(_ZIP):
+        return
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile as error:
+        raise InputError(f"not a spreadsheet that can be read: {error}", path=source.path) from None
+    budget.check("bytes", size, path=source.path)
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> bytes:
+    """Return rows as CSV; a line end in a cell is a space, so that each row is a line."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow([" ".join(_cell(cell).split()) for cell in row])
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _cell(value: object) -> str:
+    """Return a cell as it is shown; spreadsheets keep 301 as 301.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else "" if value is None else str(value)

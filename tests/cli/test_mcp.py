@@ -1,0 +1,157 @@
+"""`nginxopt mcp`: what an assistant gets, asked with the client of the SDK over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+
+from nginxopt.errors import InputError, UsageError
+from nginxopt.mcp import commands
+from nginxopt.mcp.commands import Roots
+
+OLD = """\
+events { }
+http {
+    server {
+        server_name shop.example;
+        rewrite ^/a$ /b permanent;
+        rewrite ^/c$ /d permanent;
+        location / { return 200 ok; }
+    }
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A root with two configurations, and a secret beside it."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "old.conf").write_text(OLD)
+    (root / "new.conf").write_text(OLD.replace("/d permanent", "/e permanent"))
+    (root / "rules.conf").write_text("".join(f"rewrite ^/{n}$ /to/{n} permanent;\n" for n in range(30)))
+    (tmp_path / "secret.conf").write_text("# a secret\n")
+    (root / "link.conf").symlink_to(tmp_path / "secret.conf")
+    return root
+
+
+def ask(folder: Path, talk: Callable[[Any], Awaitable[None]]) -> None:
+    """Talk to the server of a root."""
+
+    async def main() -> None:
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-m", "nginxopt", "mcp", str(folder)], cwd=str(folder)
+        )
+        async with Client(stdio_client(parameters)) as client:
+            await talk(client)
+
+    anyio.run(main)
+
+
+def value(result: Any) -> Any:
+    """What a tool returned; its text if that is an error."""
+    if result.is_error:
+        return result.content[0].text
+    return json.loads(result.content[0].text)
+
+
+@pytest.mark.filterwarnings("default")
+def test_tools(folder: Path) -> None:
+    """Each tool reads, and answers as its command does; no tool changes a file."""
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+
+    async def talk(client: Any) -> None:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == ["lint", "check", "explain", "trace", "verify", "compile"]
+        assert all(tool.annotations.read_only_hint for tool in tools)
+        found = value(await client.call_tool("lint", {"path": "old.conf", "target_version": "1.28.0"}))
+        assert "diagnostics" in found or "findings" in found
+        text = value(
+            await client.call_tool("check", {"text": "server { listen 80; rewrite ( /x; }", "context": "http"})
+        )
+        assert text["accepted"] is False
+        assert "missing closing parenthesis" in text["report"]
+        assert value(await client.call_tool("check", {"path": "old.conf"}))["accepted"] is True
+        traced = value(await client.call_tool("trace", {"path": "old.conf", "url": "http://shop.example/a"}))
+        assert traced["outcome"]["status"] == 301
+        verdict = value(await client.call_tool("verify", {"old": "old.conf", "new": "new.conf"}))
+        assert verdict["verdict"] == "different"
+        assert "/c" in json.dumps(verdict)
+        assert (
+            value(await client.call_tool("verify", {"old": "old.conf", "new": "old.conf"}))["verdict"] == "equivalent"
+        )
+        compiled = value(await client.call_tool("compile", {"path": "rules.conf", "context": "server"}))
+        assert "map $uri" in compiled["text"]
+        assert compiled["report"]["proof"]["status"] == "proved"
+        table = value(await client.call_tool("compile", {"text": "/a,/b\n/x/*,/y\n", "kind": "csv"}))
+        assert '"/a" "/b";' in table["text"]
+        assert table["report"]["skipped"][0]["reason"] == "wildcard"
+        page = (await client.call_tool("explain", {"rule": "if-chain"})).content[0].text
+        assert page.startswith("#") or "if-chain" in page
+
+    ask(folder, talk)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.filterwarnings("default")
+def test_roots(folder: Path) -> None:
+    """What is outside of the root is not read, by whichever path; neither is an option taken for a path."""
+
+    async def talk(client: Any) -> None:
+        for path in ("../secret.conf", "link.conf", "/etc/passwd", str(folder.parent / "secret.conf"), "*.conf"):
+            message = value(await client.call_tool("lint", {"path": path}))
+            assert "is outside of" in message or "no such file" in message
+            assert "a secret" not in message
+        for arguments in ({}, {"path": "old.conf", "text": "x"}):
+            assert "name a path, or bring a text" in value(await client.call_tool("check", arguments))
+        assert "no such" in value(await client.call_tool("trace", {"path": "--root=/", "url": "http://h/"}))
+        assert "unknown rule" in value(await client.call_tool("explain", {"rule": "--config=/etc/passwd"}))
+
+    ask(folder, talk)
+
+
+@pytest.mark.filterwarnings("default")
+def test_resources(folder: Path) -> None:
+    """Rules and premises have pages."""
+
+    async def talk(client: Any) -> None:
+        listed = json.loads((await client.read_resource("nginxopt://rules")).contents[0].text)
+        assert {"name", "severity", "title"} == set(listed[0])
+        page = (await client.read_resource(f"nginxopt://rules/{listed[0]['name']}")).contents[0].text
+        assert listed[0]["title"] in page
+        assert "idle" in (await client.read_resource("nginxopt://rules/idle-connections")).contents[0].text
+
+    ask(folder, talk)
+
+
+def test_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that takes longer than the budget, and a text or a result that is too long, are errors."""
+    roots = Roots.of([str(folder)])
+
+    def message(*arguments: str, text: str | None = None) -> str:
+        async def main() -> None:
+            await commands.run(roots, *arguments, text=text)
+
+        with pytest.raises(InputError) as caught:
+            anyio.run(main)
+        return caught.value.message
+
+    monkeypatch.setattr(commands, "MOST_RESULT", 10)
+    assert "the result is longer than 10 bytes" in message("rules")
+    monkeypatch.setattr(commands, "MOST_TEXT", 10)
+    assert message("lint", "-", text="x" * 11) == "the text is longer than 10 bytes"
+    monkeypatch.setattr("nginxopt.budget.limit", lambda _: 0.01)
+    assert message("rules") == "the call took longer than 0.01 s"
+
+
+def test_no_root() -> None:
+    """A root is a directory."""
+    with pytest.raises(UsageError, match="is not a directory"):
+        Roots.of(["/nowhere"])
