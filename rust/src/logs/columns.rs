@@ -117,9 +117,8 @@ impl Columns {
         self.client.map(|at| &line[values[at].clone()])
     }
 
-    /// Returns the name by which a robot calls itself in the User-Agent.
-    pub fn robot<'a>(&self, line: &'a [u8], values: &[Range<usize>]) -> Option<&'a [u8]> {
-        robot(&line[values[self.agent?].clone()])
+    pub fn agent<'a>(&self, line: &'a [u8], values: &[Range<usize>]) -> Option<&'a [u8]> {
+        self.agent.map(|at| &line[values[at].clone()])
     }
 }
 
@@ -142,7 +141,8 @@ fn request_line(text: &[u8]) -> Option<RequestLine<'_>> {
 /// What the names of robots have in them.
 const ROBOTS: [&[u8]; 5] = [b"bot", b"crawl", b"spider", b"slurp", b"fetcher"];
 
-fn robot(agent: &[u8]) -> Option<&[u8]> {
+/// Returns the name by which a robot calls itself in its User-Agent.
+pub fn robot(agent: &[u8]) -> Option<&[u8]> {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let mut words = agent.split(|byte| !is_of_name(byte)).filter(|word| word.len() > 2);
     let has = |word: &[u8], part: &[u8]| word.windows(part.len()).any(|each| each.eq_ignore_ascii_case(part));

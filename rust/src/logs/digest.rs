@@ -6,7 +6,7 @@ use std::ops::Range;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::logs::cells::{Cell, Class, Line, Minutes, Named};
-use crate::logs::columns::Columns;
+use crate::logs::columns::{Columns, robot};
 use crate::logs::format::Format;
 use crate::logs::wrapping::unwrapped;
 use crate::parallel;
@@ -22,6 +22,9 @@ const MOST_REMEMBERED: usize = 64 << 20;
 /// A cache is taken to keep what was asked for this long, in seconds; so many requests are remembered.
 const CACHED: i64 = 10;
 const MOST_RECENT: usize = 1 << 20;
+
+/// So many texts of User-Agent are remembered.
+const MOST_AGENTS: usize = 1 << 14;
 
 /// The first broken lines that are named.
 const MOST_BROKEN: usize = 10;
@@ -94,6 +97,8 @@ pub struct Digest {
     node_ids: HashMap<Vec<Node>, usize>,
     node_lists: Vec<Vec<Node>>,
     class_ids: HashMap<Class, ClassId>,
+    /// The names of robots by their User-Agent, as it takes a while to find them.
+    agents: HashMap<Box<[u8]>, Option<Box<[u8]>>>,
     /// When requests came last, by their hash.
     recent: HashMap<u64, i64>,
     pub lines: Lines,
@@ -120,6 +125,7 @@ impl Digest {
             node_ids: HashMap::new(),
             node_lists: Vec::new(),
             class_ids: HashMap::new(),
+            agents: HashMap::new(),
             recent: HashMap::new(),
             lines: Lines::default(),
             classes: Vec::new(),
@@ -179,11 +185,29 @@ impl Digest {
         if let Some(client) = self.columns.client(line, values) {
             self.clients.add(client, &told);
         }
-        if let Some(robot) = self.columns.robot(line, values) {
-            self.robots.add(robot, &told);
+        if let Some(agent) = self.columns.agent(line, values) {
+            self.add_agent(agent, &told);
         }
         let key = self.piece.key(hash, group, logged, target);
         self.piece.lines.push((key, told));
+    }
+
+    /// Adds a line to the sum of the robot that its User-Agent names, if it names one.
+    fn add_agent(&mut self, agent: &[u8], line: &Line) {
+        if let Some(name) = self.agents.get(agent) {
+            if let Some(name) = name {
+                self.robots.add(name, line);
+            }
+            return;
+        }
+        if self.agents.len() >= MOST_AGENTS {
+            self.agents.clear();
+        }
+        let name = robot(agent).map(Box::from);
+        if let Some(name) = &name {
+            self.robots.add(name, line);
+        }
+        self.agents.insert(agent.into(), name);
     }
 
     /// Whether a request came shortly before; remembers it.
