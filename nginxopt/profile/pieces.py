@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
@@ -59,17 +59,10 @@ def _zstd(raw: io.BufferedReader, path: str) -> Any:
     return module.ZstdFile(raw)
 
 
-def pieces(file: BinaryIO, cut: Callable[[str], object]) -> Iterator[bytes]:
+def pieces(file: io.BufferedReader, cut: Callable[[str], object]) -> Iterator[bytes]:
     """Yield the content in pieces of whole lines; `cut` is told why the end cannot be read."""
     rest = b""
-    while True:
-        try:
-            read = file.read(_PIECE)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            cut(str(error) or type(error).__name__)
-            read = b""
-        if not read:
-            break
+    for read in _read(file, cut):
         end = read.rfind(b"\n") + 1
         if end:
             yield rest + read[:end]
@@ -77,11 +70,28 @@ def pieces(file: BinaryIO, cut: Callable[[str], object]) -> Iterator[bytes]:
         else:
             rest += read
         if len(rest) > _LONGEST:
-            yield b"\n"  # the line counts, but its content does not
             rest = _LONG
     if rest:
         yield rest
 
 
 _LONG = b"\x00"
-"""The beginning of the rest of a line that is too long: with it, the rest has no format."""
+"""The beginning of a line that is too long: with it, the line has no format, and its content is not kept."""
+
+
+def _read(file: io.BufferedReader, cut: Callable[[str], object]) -> Iterator[bytes]:
+    """Yield the content in parts of some size, up to where it cannot be read."""
+    while True:
+        parts: list[bytes] = []
+        size = 0
+        try:
+            while size < _PIECE and (part := file.read1(_PIECE)):
+                parts.append(part)
+                size += len(part)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            cut(str(error) or type(error).__name__)
+            yield b"".join(parts)
+            return
+        if not parts:
+            return
+        yield b"".join(parts)

@@ -316,10 +316,10 @@ def load(path: str) -> Profile:
         if (form["kind"], form["version"]) != (_KIND, VERSION):
             raise InputError(f"not a profile of version {VERSION}", path=path)
         return _read(form)
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        raise InputError("not a saved profile", path=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
-    except (EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError):
-        raise InputError("not a saved profile", path=path) from None
 
 
 def _form(profile: Profile) -> dict[str, Any]:
