@@ -51,7 +51,7 @@ def command(
     """Show what a configuration costs under its own traffic, from access logs.
 
     Shows which locations and directives answer the requests and how long they take, responses that are not what the
-    configuration gives, rules that no request uses, and what the logs do not tell. The logs may be compressed with gzip,
+    configuration gives, rules that no request uses, and what the logs do not tell. Logs may be compressed with gzip,
     and - is standard input. Saved profiles add up.
     """
     from nginxopt.profile import figures, json, sums, text

@@ -124,7 +124,11 @@ class Figures:
         has_time = bool(self.total.request.count)
 
         def order(group: Group) -> tuple[int, int, str]:
-            return -(group.cell.request.sum if has_time else group.cell.requests), -group.cell.requests, str(group.place)
+            return (
+                -(group.cell.request.sum if has_time else group.cell.requests),
+                -group.cell.requests,
+                str(group.place),
+            )
 
         return sorted((group for group in groups.values() if group.place), key=order)
 
@@ -201,7 +205,7 @@ class Figures:
         if not total.upstream.count:
             return f"Requests took {hours} in all; what upstreams took of it is not in the log."
         share = min(1.0, total.upstream.sum / max(total.request.sum, 1))
-        if share >= 0.5:  # noqa: PLR2004 - most of it
+        if share >= 0.5:
             return f"Upstreams took {share:.0%} of the {hours} of all requests: look there, not at nginx, for time."
         return f"Upstreams took {share:.0%} of the {hours} of all requests; the rest is nginx and slow clients."
 

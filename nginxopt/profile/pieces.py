@@ -6,8 +6,9 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -19,34 +20,84 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PIECE = 1 << 24
 """Bytes that are read at once."""
 _LONGEST = 1 << 20
-"""Bytes of a line at most; what is longer is no line of nginx, and is left out."""
+"""Bytes of a line at most: what is longer is no line of nginx."""
+_LONG = b"\x00"
+"""The beginning of a line that is too long: with it, the line has no format, and its content is not kept."""
 _BUFFER = 1 << 20
 
 
-@contextmanager
-def opened(path: str) -> Iterator[tuple[io.BufferedReader, Callable[[], int]]]:
-    """Open a log, and yield its content with a function that returns how many bytes of the file have been read.
+class _UpToTheCut(io.RawIOBase):
+    """The content of a compressed file, up to where it cannot be decompressed; `reason` is then why."""
 
-    Raises `InputError` for a file that cannot be read, and for one that this Python cannot decompress.
-    """
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.reason: str | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._stream.read1(len(buffer))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.reason = str(error)
+            return 0
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@dataclass(frozen=True)
+class OpenLog:
+    """A log that is open: `raw` is the file itself, `content` what is in it."""
+
+    raw: io.BufferedReader
+    content: io.BufferedReader
+    decompressed: _UpToTheCut | None = None
+
+    @property
+    def cut(self) -> str | None:
+        """Why the end cannot be read; None if all was read so far."""
+        return None if self.decompressed is None else self.decompressed.reason
+
+    def done(self) -> int:
+        """Return how many bytes of the file have been read; 0 for a stream."""
+        return self.raw.tell() if self.raw.seekable() else 0
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content in pieces of whole lines."""
+        rest = b""
+        while read := self.content.read(_PIECE):
+            end = read.rfind(b"\n") + 1
+            if end:
+                yield rest + read[:end]
+                rest = read[end:]
+            else:
+                rest += read
+            if len(rest) > _LONGEST:
+                rest = _LONG
+        if rest:
+            yield rest
+
+
+@contextmanager
+def opened(path: str) -> Iterator[OpenLog]:
+    """Open a log. Raises `InputError` for one that cannot be read, or that this Python cannot decompress."""
     try:
         if path == STDIN:
-            raw = cast(io.BufferedReader, sys.stdin.buffer)
-            yield _decompressed(raw, path), lambda: 0
+            yield _open(cast(io.BufferedReader, sys.stdin.buffer), path)
             return
         with Path(path).open("rb", _BUFFER) as file:
-            yield _decompressed(file, path), file.tell
+            yield _open(cast(io.BufferedReader, file), path)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
 
 
-def _decompressed(raw: io.BufferedReader, path: str) -> io.BufferedReader:
+def _open(raw: io.BufferedReader, path: str) -> OpenLog:
     head = raw.peek(4)[:4]
-    if head.startswith(_GZIP):
-        return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), _BUFFER)
-    if head == _ZSTD:
-        return io.BufferedReader(_zstd(raw, path), _BUFFER)
-    return raw
+    if not head.startswith(_GZIP) and head != _ZSTD:
+        return OpenLog(raw, raw)
+    stream = _UpToTheCut(_zstd(raw, path) if head == _ZSTD else gzip.GzipFile(fileobj=raw))
+    return OpenLog(raw, io.BufferedReader(stream, _BUFFER), stream)
 
 
 def _zstd(raw: io.BufferedReader, path: str) -> Any:
@@ -57,41 +108,3 @@ def _zstd(raw: io.BufferedReader, path: str) -> Any:
         hint = f"run zstd -dc {path} | nginxopt profile CONFIG -"
         raise InputError("this Python cannot read zstd (3.14 can)", path=path, hint=hint) from None
     return module.ZstdFile(raw)
-
-
-def pieces(file: io.BufferedReader, cut: Callable[[str], object]) -> Iterator[bytes]:
-    """Yield the content in pieces of whole lines; `cut` is told why the end cannot be read."""
-    rest = b""
-    for read in _read(file, cut):
-        end = read.rfind(b"\n") + 1
-        if end:
-            yield rest + read[:end]
-            rest = read[end:]
-        else:
-            rest += read
-        if len(rest) > _LONGEST:
-            rest = _LONG
-    if rest:
-        yield rest
-
-
-_LONG = b"\x00"
-"""The beginning of a line that is too long: with it, the line has no format, and its content is not kept."""
-
-
-def _read(file: io.BufferedReader, cut: Callable[[str], object]) -> Iterator[bytes]:
-    """Yield the content in parts of some size, up to where it cannot be read."""
-    while True:
-        parts: list[bytes] = []
-        size = 0
-        try:
-            while size < _PIECE and (part := file.read1(_PIECE)):
-                parts.append(part)
-                size += len(part)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            cut(str(error) or type(error).__name__)
-            yield b"".join(parts)
-            return
-        if not parts:
-            return
-        yield b"".join(parts)

@@ -13,7 +13,7 @@ from nginxopt._native import LogDigest
 from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.log_places import LogPlaces
-from nginxopt.profile.pieces import opened, pieces
+from nginxopt.profile.pieces import opened
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Use
 from nginxopt.request.access_logs import HOSTS, AccessLog
 from nginxopt.request.connection import ClientGate, NobodyListensError, is_named
@@ -32,6 +32,8 @@ _HEAD = 1 << 20
 _MOST_SITES = 32
 """Sites at most that a request without a host is asked about."""
 _LIMITS = ("worker_processes", "worker_connections", "worker_rlimit_nofile")
+_NO_HOST = ("", "~", "*", ".", "_", "$")
+"""How the names of servers begin that are no hosts."""
 _WRAPPED = (b'{"log":', b'"MESSAGE":')
 
 
@@ -115,20 +117,21 @@ class _LogReading:
     requests: dict[Node, int]
 
     def read(self, progress: Progress | None) -> None:
-        with opened(self.path) as (file, done):
+        with opened(self.path) as file:
             size = 0 if progress is None or self.path == "-" else os.path.getsize(self.path)  # noqa: PTH202
-            head = file.peek(_HEAD)
+            head = file.content.peek(_HEAD)
             is_wrapped = any(mark in head[:4096] for mark in _WRAPPED)
             log = self._log(_unwrapped(head) if is_wrapped else head)
             digest = _digest(log, is_wrapped=is_wrapped)
             about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
             world = json.dumps(self.logs.world.form())
-            for piece in pieces(file, lambda reason: setattr(about, "cut", reason)):
+            for piece in file.pieces():
                 new = digest.read(piece)
                 digest.place([self._placed(log, fields) for fields in new])
                 digest.settle(self.logs.model.native, world)
                 if progress is not None:
-                    progress(self.path, done(), size)
+                    progress(self.path, file.done(), size)
+            about.cut = file.cut
         about.lines, about.broken, about.malformed = digest.lines
         about.broken_lines = digest.broken_lines
         if about.lines == about.broken:
@@ -183,8 +186,9 @@ class _LogReading:
     def _sites_of(self, host: str | None) -> list[Url]:
         """Return the sites with a host, or all, that write to the log: a URL for each socket and server."""
         if host not in self._known:
-            sockets = [one for one in self.logs.model.site.site["sockets"] if one["family"] != "unix" and not one["quic"]]
-            urls = (url for socket in sockets for url in self._at(socket, host))
+            sockets = self.logs.model.site.site["sockets"]
+            tcp = (socket for socket in sockets if socket["family"] != "unix" and not socket["quic"])
+            urls = (url for socket in tcp for url in self._at(socket, host))
             self._known[host] = list(dict.fromkeys(urls))
         return self._known[host]
 
@@ -204,7 +208,7 @@ class _LogReading:
                 yield Url(scheme, host, socket["port"], b"/")
             return
         for number in socket["servers"]:
-            plain = [name for name in names[number] if name[:1] not in ("", "~", "*", ".", "_", "$") and "*" not in name]
+            plain = [name for name in names[number] if name[:1] not in _NO_HOST and not name.endswith(".*")]
             if number in writing and (plain or number == socket["default"]):
                 yield Url(scheme, plain[0] if plain else "localhost", socket["port"], b"/")
 

@@ -367,7 +367,7 @@ def _read(form: Mapping[str, Any]) -> Profile:
 
 
 def _class(form: list[Any]) -> Class:
-    return Class(*(Place(*part) if isinstance(part, list) else part for part in form))
+    return Class._make(Place(*part) if isinstance(part, list) else part for part in form)
 
 
 def _sums(form: Iterable[Any]) -> Iterator[tuple[Any, Sum]]:

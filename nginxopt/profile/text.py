@@ -221,7 +221,7 @@ def _quantiles(durations: Durations) -> list[str]:
 def _duration(milliseconds: float | None) -> str:
     if milliseconds is None:
         return "-"
-    return f"{milliseconds:.0f} ms" if milliseconds < 999.5 else f"{milliseconds / 1000:.1f} s"  # noqa: PLR2004
+    return f"{milliseconds:.0f} ms" if milliseconds < 999.5 else f"{milliseconds / 1000:.1f} s"
 
 
 def _time(second: int | None) -> str:

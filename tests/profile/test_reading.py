@@ -72,7 +72,7 @@ def test_the_status_settles_files(tmp_path: Path, request_line: str, status: int
 
 
 WITH_UPSTREAM = FILES.replace(
-    "http {", 'http { log_format up \'$host "$request" $status $request_time $upstream_response_time\';', 1
+    "http {", "http { log_format up '$host \"$request\" $status $request_time $upstream_response_time';", 1
 )
 
 
@@ -141,7 +141,7 @@ def test_json_formats(tmp_path: Path, escape: str) -> None:
     """A format of JSON is read, with its escapes and without."""
     conf = FILES.replace(
         "http {",
-        f"http {{ log_format js {escape}'{{\"host\":\"$host\",\"r\":\"$request\",\"s\":$status,"
+        f'http {{ log_format js {escape}\'{{"host":"$host","r":"$request","s":$status,'
         '"t":$request_time,"ua":"$http_user_agent"}\';',
         1,
     )
