@@ -18,6 +18,7 @@ Examples:
   nginxopt profile /etc/nginx/nginx.conf /var/log/nginx/access.log /var/log/nginx/access.log.1.gz
   nginxopt profile nginx.conf access.log --root /                  look for files on this machine
   nginxopt profile nginx.conf access.log --save monday.profile     keep the sums, in a few kB
+  nginxopt profile nginx.conf access.log --html profile.html       also as a page
   nginxopt profile monday.profile tuesday.profile                  add up
   nginxopt profile nginx.conf shop.log api.log --host-of shop.log=shop.example
   nginxopt profile --print-log-format
@@ -35,6 +36,7 @@ Exit status: 0 success, 2 usage error, 3 unreadable input.
 )
 @site.of_site
 @click.option("--save", type=options.FILE, metavar="FILE", help="Also write the sums to FILE, which can be added up.")
+@click.option("--html", type=options.FILE, metavar="FILE", help="Also write the report as a page to FILE.")
 @click.option("--print-log-format", is_flag=True, help="Print a log_format that has all that is read, and exit.")
 @options.format_of(["text", "json"], "text")
 @click.option("-v", "--verbose", is_flag=True, help="List all, not only the first of each kind.")
@@ -43,6 +45,7 @@ def command(
     input_format: str | None,
     host_of: tuple[str, ...],
     save: str | None,
+    html: str | None,
     print_log_format: bool,
     format_: str,
     verbose: bool,
@@ -62,13 +65,20 @@ def command(
         return 0
     if not files:
         raise UsageError("expected a configuration and logs, or saved profiles")
-    overwriting.refuse("--save", save, files)
+    for option, path in (("--save", save), ("--html", html)):
+        overwriting.refuse(option, path, files)
+    if save is not None:
+        overwriting.refuse_shared("--save", save, "--html", [html] if html is not None else [])
     if sums.is_saved(files[0]):
         if any(of_site.values()) or input_format or host_of:
             raise UsageError("options for logs do not apply to saved profiles")
         profile = _loaded(files)
     else:
         profile = _read(files, input_format, host_of, of_site)
+    if html is not None:
+        from nginxopt.profile import html as pages
+
+        write_all({html: pages.render(profile).encode(errors="backslashreplace")})
     if save is not None:
         write_all({save: sums.save(profile)})
     if format_ == "json":

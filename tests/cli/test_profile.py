@@ -45,6 +45,21 @@ def test_json_and_saved_sums(run: Any) -> None:
     assert twice["uses"]["rules"][0]["requests"] == 2 * of_log["uses"]["rules"][0]["requests"]
 
 
+@pytest.mark.usefixtures("folder")
+def test_the_page(run: Any, folder: Path) -> None:
+    """One file with the verdict, the figures and the tables; text of logs is escaped."""
+    line = (folder / "shop.log").read_text().splitlines()[0]
+    odd = line.replace("Mozilla", "<b>bot").replace("GET ", "GET /gone/<script>")
+    (folder / "shop.log").write_text((folder / "shop.log").read_text() + odd + "\n")
+    assert run("profile", "nginx.conf", "shop.log", "--html", "page.html").status == 0
+    page = (folder / "page.html").read_text()
+    assert "<h1>Upstreams took 100% of the " in page
+    for text in ("nginx.conf:19: rewrite ^/dead/(.*)$ /new/$1 permanent", "Greedybot", "Connections at once", "of 128"):
+        assert text in page
+    assert "<script" not in page
+    assert "http://" not in page.replace("http://app", "")
+
+
 def test_a_format_for_all_figures(run: Any) -> None:
     """It is printed without a configuration."""
     ran = run("profile", "--print-log-format")
