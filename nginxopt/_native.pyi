@@ -504,6 +504,43 @@ class RequestModel:
         Each target comes with the number of its requests.
         """
 
+class LogDigest:
+    """What the requests of a log took, added up by how they end.
+
+    `first` is the text in front of the first variable of the format, `texts` are those behind each; `group` are the
+    variables that may decide besides the request, and `wrapped` is for lines inside of JSON.
+    """
+
+    def __init__(
+        self,
+        first: bytes,
+        variables: Sequence[str],
+        texts: Sequence[bytes],
+        escape: str,
+        group: Sequence[str],
+        *,
+        wrapped: bool = False,
+    ) -> None: ...
+    def read(self, piece: bytes) -> list[list[bytes]]:
+        """Read whole lines. Return the fields of the new groups: method and version of `$request`, the variables."""
+
+    def place(self, places: Sequence[tuple[Sequence[str], str]]) -> None:
+        """Be told the requests of the new groups, in their order, or why there are none."""
+
+    def settle(self, model: RequestModel, world: str) -> None:
+        """Ask a model about the requests that were read, and add them up. Each group must have a place."""
+
+    @property
+    def broken_lines(self) -> list[int]:
+        """The first lines of another format."""
+
+    @property
+    def lines(self) -> tuple[int, int, int]:
+        """The numbers of lines that are not empty, of those of another format, and of those without a request."""
+
+    def sums(self) -> str:
+        """Return the sums as JSON: `classes`, `uses`, `clients`, `robots`, `minutes`, and the rest of the clients."""
+
 class RequestTally:
     """What became of requests.
 

@@ -33,6 +33,7 @@ _COMMANDS = {
     "rules": "nginxopt.cli.rules",
     "format": "nginxopt.cli.format",
     "trace": "nginxopt.cli.trace",
+    "profile": "nginxopt.cli.profile",
     "test": "nginxopt.cli.test",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
     "verify": "nginxopt.cli.verify",

@@ -25,9 +25,9 @@ from nginxopt.request.log_formats import LogFormat
 from nginxopt.request.traffic import TargetGroup, Traffic, chunks
 from nginxopt.request.urls import PORTS, Url
 
-_HOSTS = ("http_host", "host", "server_name")
+HOSTS = ("http_host", "host", "server_name")
 """The variables that tell the host, the most exact first."""
-_OF_SITE = (*_HOSTS, "scheme", "https", "server_port")
+_OF_SITE = (*HOSTS, "scheme", "https", "server_port")
 _OF_CLIENT = (b"remote_addr", b"allow", b"deny", b"geo", b"real_ip")
 """What a configuration has that depends on the address of the client."""
 _OF_HEADERS = {
@@ -136,7 +136,7 @@ class AccessLog:
             group = groups.get(key)
             if group is None:
                 values = {name: self.format.unescape(fields[at]) for name, at in places.items()}
-                group = groups[key] = TargetGroup(self._request(values))
+                group = groups[key] = TargetGroup(self.request(values))
             if b"\\" in uri:
                 uri = self.format.unescape(uri)
             if self._has_decoded:
@@ -149,7 +149,7 @@ class AccessLog:
         """Whether the lines tell `$uri` instead of what the client sent."""
         return "request" not in self.captured and "request_uri" not in self.captured
 
-    def _request(self, fields: Mapping[str, bytes]) -> Request:
+    def request(self, fields: Mapping[str, bytes]) -> Request:
         """Return a request with the values of a line, but for its target."""
         known = {name: value for name, value in fields.items() if value not in (b"", _NOT_KNOWN)}
         url = self._url(known)
@@ -166,7 +166,7 @@ class AccessLog:
 
     def _url(self, known: Mapping[str, bytes]) -> Url:
         """Return the URL of a line without its target."""
-        host = next((known[name].decode("latin-1") for name in _HOSTS if name in known), None)
+        host = next((known[name].decode("latin-1") for name in HOSTS if name in known), None)
         if host is None:
             return self._base
         name, port = _split(host)
@@ -192,7 +192,7 @@ class AccessLog:
 
     def _notes(self) -> Iterator[str]:
         names = self.captured
-        if self.base is None and not set(names).intersection(_HOSTS):
+        if self.base is None and not set(names).intersection(HOSTS):
             yield f"the log has no host: its requests are taken as those to {self._base.site} (--base)"
         elif self.base is None and not {"scheme", "https", "server_port"}.intersection(names):
             yield "the log has no scheme: https is assumed for hosts that are served over TLS (--base)"

@@ -72,15 +72,19 @@ class LogFormat:
         """The names of its variables, without `$`."""
         return tuple(match[1] or match[2] for match in _VARIABLE.finditer(self.text))
 
+    @cached_property
+    def texts(self) -> list[bytes]:
+        """The texts between its variables: the one in front of the first, then those behind each."""
+        return [encode(text) for text in _VARIABLE.split(self.text)[::3]]
+
     def pattern(self, captured: Iterable[str]) -> bytes:
         """Return a pattern of a line, with a group of its name for each of some variables.
 
         `request` has the groups of `REQUEST` instead; a request line that is none has empty ones.
         """
         wanted = set(captured)
-        literals = [encode(literal) for literal in _VARIABLE.split(self.text)[::3]]
-        pieces = [re.escape(literals[0])]
-        for name, literal in zip(self.variables, literals[1:], strict=True):
+        pieces = [re.escape(self.texts[0])]
+        for name, literal in zip(self.variables, self.texts[1:], strict=True):
             pieces += [_value(name, literal, self.escape, captured=name in wanted), re.escape(literal)]
             wanted.discard(name)
         return b"".join(pieces)

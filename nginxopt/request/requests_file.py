@@ -37,7 +37,7 @@ LISTS = ("urls", "vegeta")
 _GZIP = b"\x1f\x8b"
 _SAMPLED_LINES = 100
 _BUFFER = 1 << 20
-_ROTATED = lazy.pattern(r"(?:[.-][0-9_-]+)?(?:\.gz)?\Z")
+_ROTATED = lazy.pattern(r"(?:[.-][0-9_-]+)?(?:\.(?:gz|zst))?\Z")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class RequestsFile:
         size, file = _size(raw) if progress else 0, raw
         if raw.peek(2)[:2] == _GZIP:
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), _BUFFER)
-        log = self._log(roots.source(self.path, file.peek(_BUFFER)))
+        log = self.access_log(roots.source(self.path, file.peek(_BUFFER)))
         if log is None:
             return self._targets(roots.source(self.path, file.read()))
         with collector_paused():
@@ -95,7 +95,7 @@ class RequestsFile:
             return json_targets.read(source, base)
         return target_lists.read(source, base)
 
-    def _log(self, head: Source) -> AccessLog | None:
+    def access_log(self, head: Source) -> AccessLog | None:
         """Return how to read an access log, by how it begins; None if the file is a list."""
         if self.stated in LISTS:
             return None

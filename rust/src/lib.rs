@@ -10,6 +10,7 @@
 //! - [`prove`] and [`prove_map`] prove that the original and the compiled text do the same. They read nothing else.
 //! - [`work`] counts what all of these do, and ends it where it takes too long.
 //! - [`request`] is a model of how nginx answers a request.
+//! - [`logs`] adds up what the requests of an access log took, by what the model says of them.
 //! - [`facts`] has lists of directives, which `build.rs` takes from the tables of the Python package.
 
 mod bytes;
@@ -20,6 +21,7 @@ pub mod first_match;
 pub mod hash;
 pub mod language;
 pub mod lexer;
+pub mod logs;
 pub mod map_block;
 pub mod map_machine;
 pub mod maps;

@@ -19,6 +19,7 @@ from benchmarks import (
     memory,
     mixes,
     refactorings,
+    profile,
     regex_map,
     regex_rows,
     speed,
@@ -374,6 +375,16 @@ def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert re.findall(r"(?m)^(\w+) +300 +40 ", capsys.readouterr().out) == ["repeated", "different"]
     assert trace.main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["different"]["wall"] > 0
+
+
+def test_profile(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both read the same log, of which the model knows each line."""
+    assert [line.count('"') for line in profile.log(20)] == [10] * 20
+    arguments = ["--lines", "300", "--rules", "5", "--rounds", "1"]
+    assert profile.main(arguments) == 0
+    assert re.findall(r"(?m)^(\w+) +300 ", capsys.readouterr().out) == ["profile", "duckdb"]
+    assert profile.main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ratio"] > 0
 
 
 def test_editing_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,6 +143,7 @@ def test_every_command_is_shown() -> None:
         "check",
         "rewrite-to-map",
         "trace",
+        "profile",
         "test",
         "verify",
         "bench",

@@ -37,6 +37,7 @@ NATIVE = {
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
     "semantics.subjects": {"captures", "common_subject", "gives_up", "pattern_facts"},
+    "profile.reading": {"LogDigest"},
     "request.batch": {"RequestTally"},
     "request.connection": {"Patterns"},
     "verify.hosts": {"common_subject"},
@@ -112,10 +113,11 @@ CRATE_USES: dict[str, set[str]] = {
         *("pattern_text", "collisions", "compile_error", "work"),
     },
     "request": {"facts", "lexer", "syntax", "pcre", "parallel", "variables", "first_match", "work"},
+    "logs": {"parallel", "request"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language", "work"},
     "border": {
         *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match", "language"),
-        *("phase", "rewrite", "maps", "prove", "prove_map", "request", "compile_error", "work"),
+        *("phase", "rewrite", "maps", "prove", "prove_map", "request", "compile_error", "work", "logs"),
     },
     "lib": {"border"},
 }

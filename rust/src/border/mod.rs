@@ -5,6 +5,7 @@
 mod enums;
 mod hash;
 mod lexer;
+mod logs;
 mod map_block;
 mod maps;
 mod memory;
@@ -42,6 +43,8 @@ mod _native {
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]
     use super::lexer::{Events, LexError, statement_spans};
+    #[pymodule_export]
+    use super::logs::LogDigest;
     #[pymodule_export]
     use super::map_block::{map_blocks, map_evaluations, map_spans};
     #[pymodule_export]

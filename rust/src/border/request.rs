@@ -157,6 +157,11 @@ impl RequestModel {
 }
 
 impl RequestModel {
+    /// The model itself.
+    pub fn model(&self) -> &Model {
+        &self.0
+    }
+
     fn py_answer(&self, outcome: Outcome) -> PyAnswer {
         let Outcome { server, level, node, status, location, .. } = outcome;
         let of_level = level.map(|level| self.0.settings[level].node);
@@ -169,7 +174,8 @@ fn py_end(end: End, ends: &Ends) -> PyEnd {
     (kind.name().to_owned(), status, server, level, node, reason, ends.count, ends.example)
 }
 
-fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> PyResult<T> {
+/// Reads JSON. Raises `ValueError` for another.
+pub fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> PyResult<T> {
     serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

@@ -48,6 +48,7 @@ pub mod run;
 pub mod script;
 pub mod servers;
 pub mod setting;
+pub mod settle;
 pub mod site;
 pub mod starts;
 pub mod state;

@@ -102,7 +102,7 @@ impl Tally {
 }
 
 impl End {
-    fn of(outcome: Outcome) -> End {
+    pub fn of(outcome: Outcome) -> End {
         let Outcome { kind, status, server, level, node, unknown, .. } = outcome;
         let reason = unknown.filter(|_| kind == OutcomeKind::Unknown).map(|unknown| unknown.reason);
         End { kind, status, server, level, node, reason }

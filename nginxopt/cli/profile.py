@@ -1,0 +1,131 @@
+"""`nginxopt profile`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nginxopt.cli import options, overwriting, site, stdout
+from nginxopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.profile.sums import Profile
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt profile /etc/nginx/nginx.conf /var/log/nginx/access.log /var/log/nginx/access.log.1.gz
+  nginxopt profile nginx.conf access.log --root /                  look for files on this machine
+  nginxopt profile nginx.conf access.log --save monday.profile     keep the sums, in a few kB
+  nginxopt profile nginx.conf access.log --html profile.html       also as a page
+  nginxopt profile monday.profile tuesday.profile                  add up
+  nginxopt profile nginx.conf shop.log api.log --host-of shop.log=shop.example
+  nginxopt profile --print-log-format
+
+\b
+Exit status: 0 success, 2 usage error, 3 unreadable input.
+"""
+
+
+@click.command("profile", epilog=_EXAMPLES)
+@click.argument("files", nargs=-1, metavar="CONFIG LOG... | PROFILE...")
+@click.option("--input-format", metavar="NAME", help="Format of the logs: combined, or the name of a log_format.")
+@click.option(
+    "--host-of", multiple=True, metavar="LOG=HOST", help="Host of the requests in LOG, if its lines do not tell it."
+)
+@site.of_site
+@click.option("--save", type=options.FILE, metavar="FILE", help="Also write the sums to FILE, which can be added up.")
+@click.option("--html", type=options.FILE, metavar="FILE", help="Also write the report as a page to FILE.")
+@click.option("--print-log-format", is_flag=True, help="Print a log_format that has all that is read, and exit.")
+@options.format_of(["text", "json"], "text")
+@click.option("-v", "--verbose", is_flag=True, help="List all, not only the first of each kind.")
+def command(
+    files: tuple[str, ...],
+    input_format: str | None,
+    host_of: tuple[str, ...],
+    save: str | None,
+    html: str | None,
+    print_log_format: bool,
+    format_: str,
+    verbose: bool,
+    **of_site: Any,
+) -> int:
+    """Show what a configuration costs under its own traffic, from access logs.
+
+    Shows which locations and directives answer the requests and how long they take, responses that are not what the
+    configuration gives, rules that no request uses, and what the logs do not tell. Logs may be compressed with gzip,
+    and - is standard input. Saved profiles add up.
+    """
+    from nginxopt.profile import figures, json, sums, text
+    from nginxopt.system.files import write_all
+
+    if print_log_format:
+        stdout.write_lines(figures.PRINTED_FORMAT.splitlines(keepends=True))
+        return 0
+    if not files:
+        raise UsageError("expected a configuration and logs, or saved profiles")
+    for option, path in (("--save", save), ("--html", html)):
+        overwriting.refuse(option, path, files)
+    if save is not None:
+        overwriting.refuse_shared("--save", save, "--html", [html] if html is not None else [])
+    if sums.is_saved(files[0]):
+        if any(of_site.values()) or input_format or host_of:
+            raise UsageError("options for logs do not apply to saved profiles")
+        profile = _loaded(files)
+    else:
+        profile = _read(files, input_format, host_of, of_site)
+    if html is not None:
+        from nginxopt.profile import html as pages
+
+        write_all({html: pages.render(profile).encode(errors="backslashreplace")})
+    if save is not None:
+        write_all({save: sums.save(profile)})
+    if format_ == "json":
+        stdout.write_document(json.document(profile))
+    else:
+        stdout.write_lines(text.lines(profile, verbose=verbose))
+    return 0
+
+
+def _loaded(files: tuple[str, ...]) -> Profile:
+    """Return the sum of saved profiles."""
+    from nginxopt.profile import sums
+
+    first, *others = (sums.load(path) for path in files)
+    for other in others:
+        first.add(other)
+    return first
+
+
+def _read(files: tuple[str, ...], stated: str | None, host_of: tuple[str, ...], of_site: dict[str, Any]) -> Profile:
+    """Return the profile of logs, with a progress bar on a terminal."""
+    from nginxopt.profile.reading import SiteLogs
+
+    config, *paths = files
+    if not paths:
+        raise UsageError("expected logs behind the configuration")
+    if config == "-" and "-" in paths:
+        raise UsageError("standard input is either the configuration or a log")
+    asked = site.load(config, **of_site)
+    hosts = dict(_host_of(text, paths) for text in host_of)
+    logs = SiteLogs(asked.model, asked.gate, asked.world, tuple(paths), stated, asked.base, hosts)
+    if not sys.stderr.isatty():
+        profile = logs.profile()
+    else:
+        with stdout.progress(1, "reading") as bar:
+
+            def progress(path: str, done: int, size: int) -> None:
+                bar.label, bar.length = f"reading {path}", size or 1
+                bar.update(done - bar.pos)
+
+            profile = logs.profile(progress)
+    profile.notes = [*asked.notes, *profile.notes]
+    return profile
+
+
+def _host_of(text: str, paths: list[str]) -> tuple[str, str]:
+    path, equals, host = text.rpartition("=")
+    if not equals or not host or path not in paths:
+        raise UsageError(f"--host-of {text}: expected LOG=HOST, with one of the logs")
+    return path, host

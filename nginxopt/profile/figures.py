@@ -1,0 +1,222 @@
+"""The figures of a profile that reports show, and the variables that others lack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nginxopt.profile.sums import Cell, Class, Place, Profile, Sum, Use
+
+LACKING = {
+    "status": "whether files existed, and whether the log agrees with the configuration",
+    "request_time": "how long requests take, and how many are under way at once",
+    "upstream_response_time": "what upstreams take, and whether one was asked",
+    "upstream_connect_time": "what connecting to upstreams takes",
+    "host": "which server a request came to",
+    "scheme": "whether a request came over TLS",
+    "time": "when, how many at once, and what a cache would answer",
+    "bytes": "the size of responses",
+    "http_user_agent": "the work of robots",
+    "remote_addr": "the work of clients",
+    "gzip_ratio": "the size of responses before compression",
+    "connection_requests": "connections and handshakes",
+}
+"""The figures that need each variable."""
+_ANY_OF = {
+    "host": ("host", "http_host", "server_name"),
+    "scheme": ("scheme", "https", "server_port"),
+    "time": ("msec", "time_iso8601", "time_local"),
+    "bytes": ("bytes_sent", "body_bytes_sent"),
+    "remote_addr": ("remote_addr", "realip_remote_addr"),
+}
+
+PRINTED_FORMAT = """\
+log_format profile '$remote_addr $host $scheme $server_port [$time_local] "$request" $status $bytes_sent '
+                   '$request_length $request_time "$upstream_response_time" "$upstream_connect_time" '
+                   '"$upstream_cache_status" "$gzip_ratio" $connection_requests "$ssl_session_reused" $msec '
+                   '"$http_referer" "$http_user_agent"';
+access_log /var/log/nginx/access.log profile buffer=64k flush=5s;
+"""
+"""A format that has all that profiles read."""
+
+_OF_UPSTREAM = 2
+"""Connections of a request that an upstream answers: to the client and to the upstream."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Requests that one directive answers.
+
+    Attributes:
+        statuses: The number of requests by status, in classes of hundreds.
+    """
+
+    place: Place | None
+    cell: Cell = field(default_factory=Cell)
+    statuses: dict[int, int] = field(default_factory=dict)
+
+    def add(self, key: Class, cell: Cell) -> None:
+        """Add the requests of a class."""
+        self.cell.add(cell)
+        hundred = (key.status or 0) // 100
+        self.statuses[hundred] = self.statuses.get(hundred, 0) + cell.requests
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The minute with the most requests under way, on average.
+
+    Attributes:
+        minute: Since 1970.
+        requests: The requests under way, the mean of the minute.
+        connections: Those and the connections to upstreams that they had.
+    """
+
+    minute: int
+    requests: float
+    connections: float
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a profile."""
+
+    profile: Profile
+
+    @cached_property
+    def requests(self) -> int:
+        """The number of requests."""
+        return self.profile.requests
+
+    @cached_property
+    def total(self) -> Cell:
+        """What all requests took."""
+        total = Cell()
+        for cell in self.profile.classes.values():
+            total.add(cell)
+        return total
+
+    def of_verdict(self, verdict: str) -> list[tuple[Class, Cell]]:
+        """Return the classes of a verdict, those with the most requests first."""
+        chosen = [item for item in self.profile.classes.items() if item[0].verdict == verdict]
+        return sorted(chosen, key=lambda item: (-item[1].requests, str(item[0])))
+
+    def number(self, verdict: str) -> int:
+        """Return the number of requests of a verdict."""
+        return sum(cell.requests for _, cell in self.of_verdict(verdict))
+
+    @cached_property
+    def locations(self) -> list[Group]:
+        """The requests by the level that answers: what takes the most time first, or what has the most requests."""
+        return self._grouped(lambda key: None if key.verdict == "ambiguous" else key.level or key.server)
+
+    @cached_property
+    def directives(self) -> list[Group]:
+        """The requests by the directive that decides, in the same order."""
+        return self._grouped(lambda key: None if key.verdict in ("ambiguous", "unknown") else key.node or key.level)
+
+    def _grouped(self, place: Callable[[Class], Place | None]) -> list[Group]:
+        groups: dict[Place | None, Group] = {}
+        for key, cell in self.profile.classes.items():
+            at = place(key)
+            groups.setdefault(at, Group(at)).add(key, cell)
+        has_time = bool(self.total.request.count)
+
+        def order(group: Group) -> tuple[int, int, str]:
+            return (
+                -(group.cell.request.sum if has_time else group.cell.requests),
+                -group.cell.requests,
+                str(group.place),
+            )
+
+        return sorted((group for group in groups.values() if group.place), key=order)
+
+    @cached_property
+    def differing(self) -> list[tuple[Class, Cell]]:
+        """Requests that the configuration answers otherwise, by directive and status: the most first."""
+        merged: dict[tuple[Place | None, str, int | None, int | None], tuple[Class, Cell]] = {}
+        for key, cell in self.of_verdict("differs"):
+            at = (key.node or key.level, key.kind, key.expected, key.status)
+            merged.setdefault(at, (key, Cell()))[1].add(cell)
+        return sorted(merged.values(), key=lambda item: (-item[1].requests, str(item[0])))
+
+    def uses(self, part: str) -> list[tuple[Place, Use]]:
+        """Return the servers, locations or rules in the order of files and lines."""
+        return sorted(item for item in self.profile.uses.items() if item[1].part == part)
+
+    def unseen(self, part: str) -> list[Place]:
+        """Return those that no request used, though requests that they take part in are logged."""
+        return [place for place, use in self.uses(part) if not use.requests and use.logs_here]
+
+    def unlogged(self, part: str) -> list[Place]:
+        """Return those whose requests are not in the logs, so that nothing is known of their use."""
+        return [place for place, use in self.uses(part) if not use.requests and not use.logs_here]
+
+    @cached_property
+    def peak(self) -> Peak | None:
+        """The minute with the most requests under way; None if the log does not tell."""
+        if not self.total.request.count or not self.profile.minutes:
+            return None
+
+        def connections(item: tuple[int, Sum]) -> tuple[int, int]:
+            return item[1].busy + item[1].upstream * (_OF_UPSTREAM - 1), -item[0]
+
+        minute, most = max(self.profile.minutes.items(), key=connections)
+        return Peak(minute, most.busy / 60_000, (most.busy + most.upstream) / 60_000)
+
+    @cached_property
+    def capacity(self) -> int | None:
+        """The connections of all workers; None if the configuration does not state them."""
+        limits = self.profile.limits
+        connections, processes = limits.get("worker_connections"), limits.get("worker_processes", 1)
+        if connections is None:
+            return None
+        return processes * min(connections, limits.get("worker_rlimit_nofile", connections))
+
+    @cached_property
+    def clients(self) -> list[tuple[str, Sum]]:
+        """The clients: those with the most time at upstreams, or the most requests, first."""
+        return _by_work(self.profile.clients.items())
+
+    @cached_property
+    def robots(self) -> list[tuple[str, Sum]]:
+        """The robots, in the same order."""
+        return _by_work(self.profile.robots.items())
+
+    @cached_property
+    def lacking(self) -> list[tuple[str, str]]:
+        """The variables that the logs lack, with the figures that need them."""
+        has = self.profile.variables
+        return [(name, what) for name, what in LACKING.items() if not has.intersection(_ANY_OF.get(name, (name,)))]
+
+    @cached_property
+    def broken(self) -> int:
+        """The number of lines of another format."""
+        return sum(file.broken for file in self.profile.files)
+
+    @cached_property
+    def verdict(self) -> str:
+        """The sentence that says whether nginx is the problem, as far as the logs tell."""
+        total = self.total
+        if not total.request.count:
+            return "How long requests take is not in the log ($request_time)."
+        hours = _hours(total.request.sum)
+        if not total.upstream.count:
+            return f"Requests took {hours} in all; what upstreams took of it is not in the log."
+        share = min(1.0, total.upstream.sum / max(total.request.sum, 1))
+        if share >= 0.5:
+            return f"Upstreams took {share:.0%} of the {hours} of all requests: look there, not at nginx, for time."
+        return f"Upstreams took {share:.0%} of the {hours} of all requests; the rest is nginx and slow clients."
+
+
+def _by_work(items: Iterable[tuple[str, Sum]]) -> list[tuple[str, Sum]]:
+    return sorted(items, key=lambda item: (-item[1].upstream, -item[1].requests, item[0]))
+
+
+def _hours(milliseconds: int) -> str:
+    seconds = milliseconds / 1000
+    for unit, name in ((3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:,.0f} {name}"
+    return f"{seconds:.1f} s"

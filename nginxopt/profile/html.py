@@ -1,0 +1,147 @@
+"""A profile as one page: the verdict, locations with their latency, what is not as configured, rules by state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from nginxopt.profile.figures import Figures, Group
+from nginxopt.profile.sums import Durations, Place, Profile
+from nginxopt.records import record
+from nginxopt.request.usage import PARTS
+from nginxopt.text import page
+from nginxopt.text.escape import printable
+
+_SHOWN = 50
+"""Rows of a table at most."""
+_LEAST, _MOST = 1.0, 100_000.0
+"""The milliseconds at both ends of the scale of durations."""
+_WIDTH = 160
+"""The width of that scale, in pixels."""
+
+
+@record(eq=True)
+class _Strip:
+    """Where durations are on the scale, from p50 to p99, in pixels; `text` has them in words."""
+
+    start: float
+    width: float
+    text: str
+
+
+@record(eq=True)
+class _Row:
+    """What a location or directive answers."""
+
+    place: str
+    requests: int
+    share: str
+    time: str
+    errors: str
+    all: _Strip | None
+    upstream: _Strip | None
+
+
+@record(eq=True)
+class _Hour:
+    """An hour, and the connections in its busiest minute, also as a share of the limit or of the busiest hour."""
+
+    when: str
+    connections: str
+    share: float
+
+
+def render(profile: Profile) -> str:
+    """Return the page."""
+    figures = Figures(profile)
+    peak = figures.peak
+    return page.render(
+        "nginxopt.profile",
+        verdict=figures.verdict,
+        profile=profile,
+        requests=figures.requests,
+        differs=figures.number("differs"),
+        unsettled=_percent(figures.number("ambiguous") + figures.number("unknown"), figures.requests),
+        broken=figures.broken,
+        at_once=None if peak is None else f"{peak.requests:,.1f}",
+        capacity=figures.capacity,
+        locations=[_row(group, figures) for group in figures.locations[:_SHOWN]],
+        directives=[_row(group, figures) for group in figures.directives[:_SHOWN]],
+        differing=list(_differing(figures)),
+        hours=list(_hours(figures)),
+        uses=list(_uses(figures)),
+        workers=[
+            (name, [(printable(key), one.requests, _percent(one.upstream, figures.total.upstream.sum))
+                    for key, one in found[:_SHOWN]])
+            for name, found in (("Robots", figures.robots), ("Clients", figures.clients)) if found
+        ],
+        lacking=figures.lacking,
+    )  # fmt: skip
+
+
+def _row(group: Group, figures: Figures) -> _Row:
+    cell = group.cell
+    errors = group.statuses.get(4, 0) + group.statuses.get(5, 0)
+    return _Row(
+        _where(group.place),
+        cell.requests,
+        _percent(cell.requests, figures.requests),
+        _percent(cell.request.sum, figures.total.request.sum) if figures.total.request.sum else "",
+        _percent(errors, cell.requests),
+        _strip(cell.request),
+        _strip(cell.upstream),
+    )
+
+
+def _strip(durations: Durations) -> _Strip | None:
+    """Return the strip of some durations; None without any."""
+    found = [durations.quantile(share) for share in (0.5, 0.95, 0.99)]
+    at = [value for value in found if value is not None]
+    if len(at) < len(found):
+        return None
+    start, end = _x(at[0]), _x(at[-1])
+    text = " / ".join(f"{value:,.0f}" for value in at)
+    return _Strip(start, max(end - start, 2.0), f"{text} ms")
+
+
+def _x(milliseconds: float) -> float:
+    """Return the place of a duration on a logarithmic scale."""
+    within = min(max(milliseconds, _LEAST), _MOST)
+    return round(_WIDTH * math.log(within / _LEAST) / math.log(_MOST / _LEAST), 1)
+
+
+def _differing(figures: Figures) -> Iterator[tuple[int, str, str, str, str, str]]:
+    for key, cell in figures.differing[:_SHOWN]:
+        given = key.kind if key.expected is None else str(key.expected)
+        since = "" if cell.first is None else _time(cell.first)
+        yield cell.requests, _where(key.node or key.level), given, str(key.status), since, printable(cell.example)
+
+
+def _hours(figures: Figures) -> Iterator[_Hour]:
+    if figures.peak is None:
+        return
+    hours: dict[int, float] = {}
+    for minute, one in figures.profile.minutes.items():
+        hours[minute // 60] = max(hours.get(minute // 60, 0.0), (one.busy + one.upstream) / 60_000)
+    limit = figures.capacity or max(hours.values()) or 1.0
+    for hour, connections in sorted(hours.items())[-_SHOWN:]:
+        yield _Hour(_time(hour * 3600), f"{connections:,.1f}", min(100.0, 100 * connections / limit))
+
+
+def _uses(figures: Figures) -> Iterator[tuple[str, int, list[str], list[str]]]:
+    for part in PARTS:
+        unseen, unlogged = figures.unseen(part), figures.unlogged(part)
+        yield part, len(figures.uses(part)), [*map(_where, unseen)], [*map(_where, unlogged)]
+
+
+def _where(place: Place | None) -> str:
+    return "nginx" if place is None else printable(str(place))
+
+
+def _percent(number: int, total: int) -> str:
+    return f"{number / max(total, 1):.1%}"
+
+
+def _time(second: int) -> str:
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M}"

@@ -1,0 +1,273 @@
+"""Reads logs into a profile."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from nginxopt._native import LogDigest
+from nginxopt.config import roots
+from nginxopt.errors import InputError, UsageError
+from nginxopt.profile.log_places import LogPlaces
+from nginxopt.profile.pieces import opened
+from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Use
+from nginxopt.request.access_logs import HOSTS, AccessLog
+from nginxopt.request.connection import ClientGate, NobodyListensError, is_named
+from nginxopt.request.log_formats import LogFormat
+from nginxopt.request.model import SiteModel
+from nginxopt.request.requests_file import RequestsFile
+from nginxopt.request.urls import Url
+from nginxopt.request.usage import usage
+from nginxopt.request.world import World
+from nginxopt.semantics.site.form import Node, SocketForm
+
+Progress = Callable[[str, int, int], None]
+"""Is told the log, the bytes of it that have been read, and its size, 0 if it has none."""
+
+_HEAD = 1 << 20
+_MOST_SITES = 32
+"""Sites at most that a request without a host is asked about."""
+_LIMITS = ("worker_processes", "worker_connections", "worker_rlimit_nofile")
+_NO_HOST = ("", "~", "*", ".", "_", "$")
+"""How the names of servers begin that are no hosts."""
+_WRAPPED = (b'{"log":', b'"MESSAGE":')
+
+
+@dataclass(frozen=True)
+class SiteLogs:
+    """The logs of a site.
+
+    Attributes:
+        paths: The files; `-` is standard input.
+        stated: The name of their `log_format`; None to tell it by their content.
+        base: Where requests without a host go, and the scheme of all; None if that is not known.
+        hosts: The hosts of logs without one, by path.
+    """
+
+    model: SiteModel
+    gate: ClientGate
+    world: World
+    paths: tuple[str, ...]
+    stated: str | None = None
+    base: Url | None = None
+    hosts: Mapping[str, str] = field(default_factory=dict)
+
+    def profile(self, progress: Progress | None = None) -> Profile:
+        """Read all logs. Raises `InputError` and `UsageError` as `RequestsFile.read` does."""
+        profile = Profile(self.model.config.main.path, f"nginx {self.model.version}", limits=dict(self._limits()))
+        requests: dict[Node, int] = {}
+        for path in self.paths:
+            _LogReading(self, path, profile, requests).read(progress)
+        site = self.model.site
+        for use in usage(site.site, requests).uses:
+            logs = self._logs_here(use.node)
+            profile.uses.count(self.place(use.node), Use(use.part, use.requests, logs), lambda use=use: Use(use.part))  # type: ignore[misc]
+        return profile
+
+    def place(self, node: Node) -> Place:
+        """Return the place of a directive."""
+        place = self.model.site.nodes.place(node)
+        names = self._names.get(node)
+        return Place(place.path, place.line, f"{place.text} {names}" if names else place.text)
+
+    @cached_property
+    def places(self) -> LogPlaces:
+        """The levels that write to the logs."""
+        return LogPlaces(self.model.site, self.paths)
+
+    @cached_property
+    def _names(self) -> dict[Node, str]:
+        servers = self.model.site.site["servers"]
+        return {server["node"]: " ".join(name["text"] for name in server["names"]) for server in servers}
+
+    def _logs_here(self, node: Node) -> bool:
+        """Return whether a directive may take part in requests that the logs have; a row of a table may always."""
+        level = self._level_of.get(node)
+        return level is None or self.places.logs(level)
+
+    @cached_property
+    def _level_of(self) -> dict[Node, int]:
+        """The level of each server, location and statement."""
+        found: dict[Node, int] = {}
+        for number, level in enumerate(self.model.site.site["levels"]):
+            for statement in level["script"]:
+                last = statement["count"] if statement["kind"] == "rewrites" else 1
+                found |= dict.fromkeys(range(statement["node"], statement["node"] + last), number)
+            if level["kind"] in ("server", "location"):
+                found[level["node"]] = number
+        return found
+
+    def _limits(self) -> Iterator[tuple[str, int]]:
+        for directive, _ in self.model.config.walk():
+            if directive.name in _LIMITS and directive.args and str(directive.args[0]).isdecimal():
+                yield str(directive.name), int(str(directive.args[0]))
+
+
+@dataclass(frozen=True)
+class _LogReading:
+    """Reads one log into a profile. `requests` are the numbers of requests by the directives that took part."""
+
+    logs: SiteLogs
+    path: str
+    profile: Profile
+    requests: dict[Node, int]
+
+    def read(self, progress: Progress | None) -> None:
+        with opened(self.path) as file:
+            size = 0 if progress is None or self.path == "-" else os.path.getsize(self.path)  # noqa: PTH202
+            head = file.content.peek(_HEAD)
+            is_wrapped = any(mark in head[:4096] for mark in _WRAPPED)
+            log = self._log(_unwrapped(head) if is_wrapped else head)
+            digest = _digest(log, is_wrapped=is_wrapped)
+            about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
+            world = json.dumps(self.logs.world.form())
+            for piece in file.pieces():
+                new = digest.read(piece)
+                digest.place([self._placed(log, fields) for fields in new])
+                digest.settle(self.logs.model.native, world)
+                if progress is not None:
+                    progress(self.path, file.done(), size)
+            about.cut = file.cut
+        about.lines, about.broken, about.malformed = digest.lines
+        about.broken_lines = digest.broken_lines
+        if about.lines == about.broken:
+            raise InputError(f"no line has the format {log.format.name}", path=self.path, expected=log.format.text)
+        self.profile.files.append(about)
+        self._add(json.loads(digest.sums()))
+
+    def _log(self, head: bytes) -> AccessLog:
+        """Return how to read the log. Raises `InputError` for a list of requests."""
+        log = self._file.access_log(roots.source(self.path, head))
+        if log is None:
+            raise InputError("not an access log", path=self.path, hint="nginxopt trace --requests reads lists")
+        host = self.logs.hosts.get(self.path)
+        return log if host is None else replace(log, base=self.logs.gate.likely(host))
+
+    @property
+    def _file(self) -> RequestsFile:
+        return RequestsFile(self.path, self.logs.model.config, self.logs.gate, self.logs.stated, self.logs.base)
+
+    def _placed(self, log: AccessLog, fields: Sequence[bytes]) -> tuple[list[str], str]:
+        """Return the requests that lines with these fields may be of, but for their target; or why there are none."""
+        names = _group_names(log)
+        raw = dict(zip(names, fields, strict=False))
+        values = {name: log.format.unescape(value) for name, value in raw.items()}
+        reason = "no address that it may have come to"
+        forms: list[str] = []
+        for base in self._sites(log, values):
+            one = replace(log, base=base) if base is not None else log
+            try:
+                forms.append(json.dumps(self.logs.gate.form(one.request(values))))
+            except NobodyListensError as error:
+                reason = error.message
+            except ValueError:
+                reason = "a scheme, port or version that is none"
+        return list(dict.fromkeys(forms)), reason
+
+    def _sites(self, log: AccessLog, values: Mapping[str, bytes]) -> list[Url | None]:
+        """Return the sites that a request may have come to; None stands for what the line itself tells."""
+        if log.base is not None:
+            return [log.base]
+        host = next((values[name] for name in HOSTS if values.get(name) not in (None, b"", b"-")), None)
+        if any(values.get(name) for name in ("scheme", "server_port")) and host is not None:
+            return [None]
+        found = self._sites_of(None if host is None else _without_port(host.decode("latin-1")))
+        if len(found) > _MOST_SITES and host is None:
+            raise UsageError(
+                f"the format {log.format.name} has no host, and {len(found)} sites write to {self.path}",
+                hint=f"name the site with --base URL or --host-of {self.path}=HOST, or log $host",
+            )
+        return [*found] or [None if host is not None else log.gate.base or log.gate.likely("localhost")]
+
+    def _sites_of(self, host: str | None) -> list[Url]:
+        """Return the sites with a host, or all, that write to the log: a URL for each socket and server."""
+        if host not in self._known:
+            sockets = self.logs.model.site.site["sockets"]
+            tcp = (socket for socket in sockets if socket["family"] != "unix" and not socket["quic"])
+            urls = (url for socket in tcp for url in self._at(socket, host))
+            self._known[host] = list(dict.fromkeys(urls))
+        return self._known[host]
+
+    @cached_property
+    def _known(self) -> dict[str | None, list[Url]]:
+        return {}
+
+    def _at(self, socket: SocketForm, host: str | None) -> Iterator[Url]:
+        """Yield the sites at a socket."""
+        servers = self.logs.model.site.site["servers"]
+        writing = self.logs.places.servers
+        names = {number: [name["text"].lower() for name in servers[number]["names"]] for number in socket["servers"]}
+        scheme = "https" if socket["tls"] else "http"
+        if host is not None:
+            of_host = [one for one, each in names.items() if any(is_named(name, host.lower()) for name in each)]
+            if any(number in writing for number in of_host or [socket["default"]]):
+                yield Url(scheme, host, socket["port"], b"/")
+            return
+        for number in socket["servers"]:
+            plain = [name for name in names[number] if name[:1] not in _NO_HOST and not name.endswith(".*")]
+            if number in writing and (plain or number == socket["default"]):
+                yield Url(scheme, plain[0] if plain else "localhost", socket["port"], b"/")
+
+    def _add(self, sums: Mapping[str, Any]) -> None:
+        """Add the sums of the native core to the profile."""
+        for form in sums["classes"]:
+            self.profile.classes.count(self._class(form), Cell.read(form["cell"]), Cell)
+        for node, number in sums["uses"]:
+            self.requests[node] = self.requests.get(node, 0) + number
+        for target, name in (
+            (self.profile.clients, "clients"), (self.profile.robots, "robots"), (self.profile.minutes, "minutes"),
+        ):  # fmt: skip
+            for key, one in sums[name]:
+                target.count(key, Sum(**one), Sum)
+        self.profile.other_clients.add(Sum(**sums["other_clients"]))
+        self.profile.other_robots.add(Sum(**sums["other_robots"]))
+
+    def _class(self, form: Mapping[str, Any]) -> Class:
+        site = self.logs.model.site.site
+        server = None if form["server"] is None else site["servers"][form["server"]]["node"]
+        level = None if form["level"] is None else site["levels"][form["level"]]["node"]
+        server, level, node = (None if at is None else self.logs.place(at) for at in (server, level, form["node"]))
+        about = (form["verdict"], form["kind"], form["expected"], form["status"])
+        return Class(*about, server, level, node, form["reason"])
+
+
+def _group_names(log: AccessLog) -> list[str]:
+    """Return the names of the fields of a group, as the native core gives them."""
+    own = ["method", "version"] if "request" in log.captured else []
+    return [*own, *_deciding(log)]
+
+
+def _deciding(log: AccessLog) -> Iterable[str]:
+    """Return the variables besides the request that may decide what becomes of it."""
+    of_request = ("request",) if "request" in log.captured else log.format.of_target
+    return [name for name in log.captured if name not in of_request]
+
+
+def _digest(log: AccessLog, *, is_wrapped: bool) -> LogDigest:
+    format_: LogFormat = log.format
+    first, *texts = format_.texts
+    names = list(format_.variables)
+    return LogDigest(first, names, texts, format_.escape, list(_deciding(log)), wrapped=is_wrapped)
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
+
+
+def _unwrapped(head: bytes) -> bytes:
+    """Return the lines inside of the JSON objects of a head."""
+    found: list[bytes] = []
+    for line in head.split(b"\n")[:200]:
+        try:
+            form = json.loads(line)
+            text = form.get("log") or form.get("MESSAGE")
+        except (ValueError, AttributeError):
+            continue
+        if isinstance(text, str):
+            found.append(text.rstrip("\n").encode("utf-8", "surrogatepass"))
+    return b"\n".join(found) + b"\n"

@@ -1,0 +1,374 @@
+"""A profile: what became of the requests of a log, and what they took, in sums that add up.
+
+Directives are known by their place and text, so that profiles of the same configuration add up wherever they come from.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from nginxopt.errors import InputError
+
+VERSION = 1
+"""Grows when a reader of saved profiles would have to change."""
+
+_KIND = "nginxopt profile"
+_GZIP = b"\x1f\x8b"
+_BITS = 4
+"""The bits of a duration that a bucket keeps behind the first, as in `rust/src/logs/histogram.rs`."""
+
+
+class Place(NamedTuple):
+    """A directive: its file, its line from 1, its text; of a server with its names."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+class Class(NamedTuple):
+    """How requests ended.
+
+    Attributes:
+        verdict: `agrees` if the log fits the configuration, `differs` if it gives another response, `ambiguous` if
+            several responses of it fit, `unknown`.
+        kind: As that of an outcome of `trace`; of those that differ, what the configuration gives.
+        expected: The status that the configuration gives; None if an upstream decides.
+        status: The status in the log; None if it has none.
+        server: The server; None if the requests got to none.
+        level: The location or server that answers.
+        node: The directive that decides.
+        reason: Why it is not known.
+    """
+
+    verdict: str
+    kind: str
+    expected: int | None
+    status: int | None
+    server: Place | None
+    level: Place | None
+    node: Place | None
+    reason: str | None
+
+
+class _Adds(Protocol):
+    def add(self, other: Any) -> None: ...
+
+
+_Sum = TypeVar("_Sum", bound=_Adds)
+
+
+@dataclass(slots=True)
+class Durations:
+    """A number of durations, their sum in milliseconds, and a log-linear histogram of them."""
+
+    count: int = 0
+    sum: int = 0
+    buckets: list[int] = field(default_factory=list)
+
+    def add(self, other: Durations) -> None:
+        """Add other durations."""
+        self.count += other.count
+        self.sum += other.sum
+        self.buckets = added(self.buckets, other.buckets)
+
+    def quantile(self, share: float) -> float | None:
+        """Return the milliseconds that a share of the durations does not exceed, to 3 %; None without durations."""
+        rank = share * self.count
+        seen = 0
+        for bucket, number in enumerate(self.buckets):
+            seen += number
+            if number and seen >= rank:
+                return _middle(bucket)
+        return None
+
+
+def _middle(bucket: int) -> float:
+    """Return the middle of a bucket."""
+    shift = max(0, (bucket >> _BITS) - 1)
+    start = (bucket - (shift << _BITS)) << shift
+    return start + ((1 << shift) - 1) / 2
+
+
+def added(one: Iterable[int], other: Iterable[int]) -> list[int]:
+    """Return the sums of two lists, of which one may be shorter."""
+    return [first + second for first, second in zip_longest(one, other, fillvalue=0)]
+
+
+@dataclass(slots=True)
+class Cell:
+    """What requests took.
+
+    Attributes:
+        request: The durations of `$request_time`.
+        upstream: Those of `$upstream_response_time`, of all upstreams that a request was passed to.
+        connect: Those of `$upstream_connect_time`.
+        sizes: The number of responses by the bits of their size in bytes.
+        repeated: The number of those that were asked for at most 10 seconds before, too.
+        first: The second since 1970 in which the first ended; None if the log has no time.
+        example: What the first asked for, as bytes in Latin-1.
+    """
+
+    requests: int = 0
+    bytes: int = 0
+    request: Durations = field(default_factory=Durations)
+    upstream: Durations = field(default_factory=Durations)
+    connect: Durations = field(default_factory=Durations)
+    sizes: list[int] = field(default_factory=list)
+    repeated: int = 0
+    first: int | None = None
+    last: int | None = None
+    example: str = ""
+
+    def add(self, other: Cell) -> None:
+        """Add what other requests took."""
+        if not self.requests or (other.requests and _order(other) < _order(self)):
+            self.first, self.example = other.first, other.example
+        self.last = max((at for at in (self.last, other.last) if at is not None), default=None)
+        self.requests += other.requests
+        self.bytes += other.bytes
+        self.request.add(other.request)
+        self.upstream.add(other.upstream)
+        self.connect.add(other.connect)
+        self.sizes = added(self.sizes, other.sizes)
+        self.repeated += other.repeated
+
+    @classmethod
+    def read(cls, form: Mapping[str, Any]) -> Self:
+        """Return the cell of a JSON object."""
+        durations = {name: Durations(**form[name]) for name in ("request", "upstream", "connect")}
+        return cls(**{**form, **durations})
+
+
+def _order(cell: Cell) -> tuple[bool, int, str]:
+    """Return the place in time; one without a time comes first, as in the native core."""
+    return cell.first is not None, cell.first or 0, cell.example
+
+
+@dataclass(slots=True)
+class Sum:
+    """Requests, bytes, and milliseconds in which they were under way, in all and at upstreams."""
+
+    requests: int = 0
+    bytes: int = 0
+    busy: int = 0
+    upstream: int = 0
+
+    def add(self, other: Sum) -> None:
+        """Add another sum."""
+        self.requests += other.requests
+        self.bytes += other.bytes
+        self.busy += other.busy
+        self.upstream += other.upstream
+
+
+@dataclass(slots=True)
+class Use:
+    """The use of a server, location or rule.
+
+    Attributes:
+        part: `server`, `location` or `rule`.
+        requests: The number of requests that it certainly took part in.
+        logs_here: Whether requests that it takes part in are written to the logs that were read.
+    """
+
+    part: str
+    requests: int = 0
+    logs_here: bool = False
+
+    def add(self, other: Use) -> None:
+        """Add the use in other requests."""
+        self.requests += other.requests
+        self.logs_here |= other.logs_here
+
+
+@dataclass(slots=True)
+class LogFile:
+    """A log that was read.
+
+    Attributes:
+        format: The name of its `log_format`.
+        variables: Those that the format has.
+        lines: The number of its lines that are not empty.
+        broken: The number of lines of another format.
+        broken_lines: The first of these, from 1.
+        malformed: The number of lines without an HTTP request, which nginx answers with 400.
+        cut: Why the end could not be read; None if it was.
+    """
+
+    path: str
+    format: str
+    variables: list[str]
+    lines: int = 0
+    broken: int = 0
+    broken_lines: list[int] = field(default_factory=list)
+    malformed: int = 0
+    cut: str | None = None
+
+
+class Sums(dict[Any, _Sum], Generic[_Sum]):
+    """Sums by what they are of, which add up."""
+
+    def count(self, key: Any, one: _Sum, empty: Callable[[], _Sum]) -> None:
+        """Add to the sum of a key."""
+        if key not in self:
+            self[key] = empty()
+        self[key].add(one)
+
+
+@dataclass(slots=True)
+class Profile:
+    """What became of the requests of logs, and what they took.
+
+    Attributes:
+        config: The configuration.
+        nginx: The nginx that is taken as given.
+        files: The logs.
+        classes: The requests by how they ended.
+        uses: Servers, locations and rules by their place.
+        clients: The work of clients by their address, and of those that are too many to tell apart as one.
+        robots: The work of robots by the name that they give.
+        minutes: The requests under way by the minute since 1970.
+        limits: What `worker_processes`, `worker_connections` and `worker_rlimit_nofile` say, if they are numbers.
+        notes: What was taken as given.
+    """
+
+    config: str
+    nginx: str
+    files: list[LogFile] = field(default_factory=list)
+    classes: Sums[Cell] = field(default_factory=Sums)
+    uses: Sums[Use] = field(default_factory=Sums)
+    clients: Sums[Sum] = field(default_factory=Sums)
+    other_clients: Sum = field(default_factory=Sum)
+    robots: Sums[Sum] = field(default_factory=Sums)
+    other_robots: Sum = field(default_factory=Sum)
+    minutes: Sums[Sum] = field(default_factory=Sums)
+    limits: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def requests(self) -> int:
+        """The number of requests."""
+        return sum(cell.requests for cell in self.classes.values())
+
+    @property
+    def variables(self) -> set[str]:
+        """The variables that all logs have."""
+        return set.intersection(*(set(file.variables) for file in self.files)) if self.files else set()
+
+    def add(self, other: Profile) -> None:
+        """Add another profile of the same configuration, or of a like one."""
+        self.files += other.files
+        self.limits |= other.limits
+        self.notes += [note for note in other.notes if note not in self.notes]
+        for key, cell in other.classes.items():
+            self.classes.count(key, cell, Cell)
+        for key, use in other.uses.items():
+            self.uses.count(key, use, lambda use=use: Use(use.part))  # type: ignore[misc]
+        for mine, theirs in (
+            (self.clients, other.clients), (self.robots, other.robots), (self.minutes, other.minutes),
+        ):  # fmt: skip
+            for key, one in theirs.items():
+                mine.count(key, one, Sum)
+        self.other_clients.add(other.other_clients)
+        self.other_robots.add(other.other_robots)
+
+    def document(self) -> str:
+        """Return it as JSON; equal profiles have the same."""
+        return json.dumps(_form(self), separators=(",", ":"))
+
+
+def save(profile: Profile) -> bytes:
+    """Return a profile as it is saved: JSON, compressed. Equal profiles give the same bytes."""
+    return gzip.compress(profile.document().encode(), mtime=0)
+
+
+def is_saved(path: str) -> bool:
+    """Return whether a file is a saved profile."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(512)
+    except OSError:
+        return False
+    if not head.startswith(_GZIP):
+        return False
+    try:
+        begin = zlib.decompressobj(wbits=31).decompress(head, 4096)
+    except zlib.error:
+        return False
+    return begin.startswith(f'{{"kind":"{_KIND}"'.encode())
+
+
+def load(path: str) -> Profile:
+    """Return a saved profile. Raises `InputError` for what is none."""
+    try:
+        form = json.loads(gzip.decompress(Path(path).read_bytes()))
+        if (form["kind"], form["version"]) != (_KIND, VERSION):
+            raise InputError(f"not a profile of version {VERSION}", path=path)
+        return _read(form)
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        raise InputError("not a saved profile", path=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+
+
+def _form(profile: Profile) -> dict[str, Any]:
+    return {
+        "kind": _KIND,
+        "version": VERSION,
+        "config": profile.config,
+        "nginx": profile.nginx,
+        "files": [_slots(file) for file in profile.files],
+        "classes": [[list(key), _cell(cell)] for key, cell in sorted(profile.classes.items(), key=_text)],
+        "uses": [[list(key), _slots(use)] for key, use in sorted(profile.uses.items())],
+        "clients": [[key, _slots(one)] for key, one in sorted(profile.clients.items())],
+        "other_clients": _slots(profile.other_clients),
+        "robots": [[key, _slots(one)] for key, one in sorted(profile.robots.items())],
+        "other_robots": _slots(profile.other_robots),
+        "minutes": [[key, _slots(one)] for key, one in sorted(profile.minutes.items())],
+        "limits": dict(sorted(profile.limits.items())),
+        "notes": profile.notes,
+    }
+
+
+def _text(item: tuple[Class, Cell]) -> str:
+    """Return what classes are sorted by, as None has no order."""
+    return json.dumps(item[0])
+
+
+def _slots(one: Any) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__slots__}
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {name: _slots(value) if isinstance(value, Durations) else value for name, value in _slots(cell).items()}
+
+
+def _read(form: Mapping[str, Any]) -> Profile:
+    profile = Profile(form["config"], form["nginx"], [LogFile(**file) for file in form["files"]])
+    profile.classes.update((_class(key), Cell.read(cell)) for key, cell in form["classes"])
+    profile.uses.update((Place(*key), Use(**use)) for key, use in form["uses"])
+    profile.clients.update(_sums(form["clients"]))
+    profile.robots.update(_sums(form["robots"]))
+    profile.minutes.update(_sums(form["minutes"]))
+    profile.other_clients, profile.other_robots = Sum(**form["other_clients"]), Sum(**form["other_robots"])
+    profile.limits, profile.notes = dict(form["limits"]), list(form["notes"])
+    return profile
+
+
+def _class(form: list[Any]) -> Class:
+    return Class._make(Place(*part) if isinstance(part, list) else part for part in form)
+
+
+def _sums(form: Iterable[Any]) -> Iterator[tuple[Any, Sum]]:
+    return ((key, Sum(**one)) for key, one in form)

@@ -1,0 +1,228 @@
+"""A profile as text: one screen, the verdict first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from nginxopt.profile.figures import Figures, Group
+from nginxopt.profile.sums import Cell, Class, Durations, Place, Profile, Sum
+from nginxopt.text import shorten
+from nginxopt.text.escape import printable
+from nginxopt.text.plural import be, count
+
+_SHOWN, _FEW = 8, 4
+_WIDTH = 60
+"""The longest text of a directive that is shown, in characters."""
+_SMALL = 0.0005
+"""A share below which none is shown."""
+_NEAR = 0.5
+"""The share of the connections from which on they are said to be almost used up."""
+
+_Item = TypeVar("_Item")
+
+
+def lines(profile: Profile, *, verbose: bool) -> Iterator[str]:
+    """Yield the lines for a terminal, with their ends."""
+    return (f"{printable(line)}\n" for line in _lines(Figures(profile), verbose=verbose))
+
+
+def _lines(figures: Figures, *, verbose: bool) -> Iterator[str]:
+    shown, few = (None, None) if verbose else (_SHOWN, _FEW)
+    yield from _head(figures)
+    yield ""
+    yield from _locations(figures, shown)
+    yield from _directives(figures, shown)
+    yield from _differing(figures, few)
+    yield from _not_known(figures, few)
+    yield from _uses(figures, few)
+    yield from _clients(figures, few)
+    yield from _repeated(figures, few)
+    yield from _lacking(figures)
+
+
+def _head(figures: Figures) -> Iterator[str]:
+    profile = figures.profile
+    files = profile.files
+    name = files[0].path + (f" (+{len(files) - 1})" if len(files) > 1 else "")
+    when = f", {_time(figures.total.first)} to {_time(figures.total.last)} UTC" if figures.total.first else ""
+    shares = [
+        f"{_percent(number, figures.requests + figures.broken)} {what}"
+        for number, what in (
+            (figures.broken, "lines of another format"),
+            (figures.number("ambiguous"), "ambiguous"),
+            (figures.number("unknown"), "unknown"),
+        )
+        if number
+    ]
+    yield f"{name}: {count(figures.requests, 'request')}{when} ({profile.nginx})"
+    yield figures.verdict
+    number = figures.number("differs")
+    if number:
+        yield f"{count(number, 'response')} {be(number)} not what {profile.config} gives."
+    yield from _at_once(figures)
+    if shares:
+        yield f"of all lines: {'; '.join(shares)}"
+    for file in files:
+        if file.broken:
+            numbers = ", ".join(map(str, file.broken_lines))
+            yield f"  {file.path}: {count(file.broken, 'line')} of another format than {file.format}: {numbers}"
+        if file.cut is not None:
+            yield f"  {file.path}: the end cannot be read: {file.cut}"
+    yield from (f"  note: {note}" for note in profile.notes)
+
+
+def _at_once(figures: Figures) -> Iterator[str]:
+    peak = figures.peak
+    if peak is None:
+        return
+    text = f"at once: {peak.requests:,.1f} requests in the busiest minute ({_time(peak.minute * 60)} UTC)"
+    if figures.capacity is not None:
+        share = peak.connections / figures.capacity
+        text += f", {peak.connections:,.1f} of {figures.capacity:,} connections"
+        text += " - almost all" if share >= _NEAR else ""
+    yield text
+
+
+def _locations(figures: Figures, most: int | None) -> Iterator[str]:
+    has_time, has_upstream = bool(figures.total.request.count), bool(figures.total.upstream.count)
+    columns = ["requests", *(["time"] if has_time else []), "4xx", "5xx"]
+    columns += ["p50", "p95", "p99"] if has_time else []
+    columns += ["upstream p50", "p95", "p99"] if has_upstream else []
+    yield "  " + "  ".join(f"{name:>{max(7, len(name))}}" for name in columns) + "  location"
+    groups = figures.locations
+    for group in groups[:most]:
+        cell = group.cell
+        row = [_percent(cell.requests, figures.requests)]
+        row += [_percent(cell.request.sum, figures.total.request.sum)] if has_time else []
+        row += [_percent(group.statuses.get(hundred, 0), cell.requests) for hundred in (4, 5)]
+        row += _quantiles(cell.request) if has_time else []
+        row += _quantiles(cell.upstream) if has_upstream else []
+        cells = (f"{value:>{max(7, len(name))}}" for value, name in zip(row, columns, strict=True))
+        yield f"  {'  '.join(cells)}  {_where(group.place)}"
+    yield from _more(groups, most)
+
+
+def _directives(figures: Figures, most: int | None) -> Iterator[str]:
+    yield ""
+    yield "answered by:"
+    for group in figures.directives[:most]:
+        yield f"  {_percent(group.cell.requests, figures.requests):>7}  {_statuses(group)}  {_where(group.place)}"
+    yield from _more(figures.directives, most)
+
+
+def _statuses(group: Group) -> str:
+    return " ".join(f"{hundred}xx" for hundred in sorted(group.statuses) if hundred)
+
+
+def _differing(figures: Figures, most: int | None) -> Iterator[str]:
+    if not figures.differing:
+        return
+    yield ""
+    yield "does not agree with the configuration:"
+    for key, cell in figures.differing[:most]:
+        given = key.kind if key.expected is None else f"{key.expected}"
+        since = f" from {_time(cell.first)}" if cell.first else ""
+        example = shorten(cell.example, _WIDTH)
+        where = _where(key.node or key.level)
+        yield f"  {cell.requests:>9,}  {where} gives {given}, log {key.status}{since}: {example}"
+    yield from _more(figures.differing, most)
+
+
+def _not_known(figures: Figures, most: int | None) -> Iterator[str]:
+    unknown = [*figures.of_verdict("unknown"), *figures.of_verdict("ambiguous")]
+    reasons: dict[str, Cell] = {}
+    for key, cell in unknown:
+        reasons.setdefault(_reason(key), Cell()).add(cell)
+    if not reasons:
+        return
+    yield ""
+    yield "not known:"
+    ordered = sorted(reasons.items(), key=lambda item: -item[1].requests)
+    for reason, cell in ordered[:most]:
+        yield f"  {cell.requests:>9,}  {reason}: {shorten(cell.example, _WIDTH)}"
+    yield from _more(ordered, most)
+
+
+def _reason(key: Class) -> str:
+    if key.verdict == "ambiguous":
+        return f"several responses fit {key.status}, one of {_where(key.node or key.level)}"
+    where = "" if key.node is None else f", {_where(key.node)}"
+    return f"{key.reason or key.kind}{where}"
+
+
+def _uses(figures: Figures, most: int | None) -> Iterator[str]:
+    for part in ("server", "location", "rule"):
+        total = len(figures.uses(part))
+        for places, what in (
+            (figures.unseen(part), "not seen, though logged here"),
+            (figures.unlogged(part), "not logged here"),
+        ):
+            if places:
+                yield ""
+                yield f"{len(places):,} of {count(total, part)} {what}:"
+                yield from (f"  {_where(place)}" for place in places[:most])
+                yield from _more(places, most)
+
+
+def _clients(figures: Figures, most: int | None) -> Iterator[str]:
+    for what, found in (("robots", figures.robots), ("clients", figures.clients)):
+        if found:
+            yield ""
+            yield f"{what} by work:"
+            yield from (_work(figures, name, one) for name, one in found[:most])
+            yield from _more(found, most)
+
+
+def _work(figures: Figures, name: str, one: Sum) -> str:
+    text = f"  {_percent(one.requests, figures.requests):>7}"
+    if figures.total.upstream.sum:
+        text += f"  {_percent(one.upstream, figures.total.upstream.sum):>7} of upstream time"
+    return f"{text}  {shorten(name, _WIDTH)}"
+
+
+def _repeated(figures: Figures, most: int | None) -> Iterator[str]:
+    groups = [group for group in figures.locations if group.cell.repeated > _SMALL * figures.requests]
+    if not groups:
+        return
+    groups.sort(key=lambda group: -group.cell.repeated)
+    yield ""
+    yield "asked for again within 10 seconds, which a cache might answer:"
+    for group in groups[:most]:
+        yield f"  {_percent(group.cell.repeated, group.cell.requests):>7}  {_where(group.place)}"
+    yield from _more(groups, most)
+
+
+def _lacking(figures: Figures) -> Iterator[str]:
+    if figures.lacking:
+        yield ""
+        yield "to know more, log (nginxopt profile --print-log-format):"
+        yield from (f"  ${name}: {what}" for name, what in figures.lacking)
+
+
+def _more(found: Sequence[_Item], most: int | None) -> Iterator[str]:
+    if most is not None and len(found) > most:
+        yield f"  ... and {len(found) - most:,} more (-v lists all)"
+
+
+def _where(place: Place | None) -> str:
+    return "nginx" if place is None else f"{place.file}:{place.line}: {shorten(place.text, _WIDTH)}"
+
+
+def _percent(number: int, total: int) -> str:
+    return f"{number / max(total, 1):.1%}"
+
+
+def _quantiles(durations: Durations) -> list[str]:
+    return [_duration(durations.quantile(share)) for share in (0.5, 0.95, 0.99)]
+
+
+def _duration(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return "-"
+    return f"{milliseconds:.0f} ms" if milliseconds < 999.5 else f"{milliseconds / 1000:.1f} s"
+
+
+def _time(second: int | None) -> str:
+    return "-" if second is None else f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M}"

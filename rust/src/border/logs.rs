@@ -1,0 +1,128 @@
+//! [`crate::logs`] for Python: requests and results are JSON, whose strings are bytes as Latin-1.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use serde_json::{Value, json};
+
+use crate::border::request::{RequestModel, parse};
+use crate::border::working::working;
+use crate::logs::cells::{Cell, Class};
+use crate::logs::columns::Columns;
+use crate::logs::digest::{Digest, Place};
+use crate::logs::format::Format;
+use crate::logs::value::Escape;
+use crate::request::settle::Verdict;
+use crate::request::world::World;
+
+/// The sums of a log.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct LogDigest(Arc<Mutex<Digest>>);
+
+#[pymethods]
+impl LogDigest {
+    #[new]
+    #[pyo3(signature = (first, variables, texts, escape, group, *, wrapped = false))]
+    fn new(
+        first: &[u8],
+        variables: Vec<String>,
+        texts: Vec<Vec<u8>>,
+        escape: &str,
+        group: Vec<String>,
+        wrapped: bool,
+    ) -> PyResult<LogDigest> {
+        let escape = match escape {
+            "default" => Escape::Default,
+            "json" => Escape::Json,
+            "none" => Escape::None,
+            _ => return Err(PyValueError::new_err(format!("no escape: {escape}"))),
+        };
+        let columns = Columns::new(&variables, &group);
+        let digest = Digest::new(Format::new(first, &variables, &texts, escape), columns, wrapped);
+        Ok(LogDigest(Arc::new(Mutex::new(digest))))
+    }
+
+    fn read(&self, py: Python<'_>, piece: PyBackedBytes) -> PyResult<Vec<Vec<Vec<u8>>>> {
+        let digest = self.0.clone();
+        let new = working(py, move || locked(&digest).read(&piece))?;
+        let fields = |group: Vec<u8>| group.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        Ok(new.into_iter().map(fields).collect())
+    }
+
+    fn place(&self, places: Vec<(Vec<String>, String)>) -> PyResult<()> {
+        let of = |(forms, reason): (Vec<String>, String)| match forms.is_empty() {
+            true => Ok(Err(reason)),
+            false => Ok(Ok(forms.iter().map(|form| parse(form)).collect::<PyResult<_>>()?)),
+        };
+        let places = places.into_iter().map(of).collect::<PyResult<Vec<Place>>>()?;
+        self.locked().place(places);
+        Ok(())
+    }
+
+    fn settle(&self, model: &Bound<'_, RequestModel>, world: &str) -> PyResult<()> {
+        let world: World = parse(world)?;
+        let (digest, py) = (self.0.clone(), model.py());
+        let model = model.clone().unbind();
+        working(py, move || locked(&digest).settle(model.get().model(), &world))
+    }
+
+    #[getter]
+    fn broken_lines(&self) -> Vec<u64> {
+        self.locked().lines.broken_lines.clone()
+    }
+
+    #[getter]
+    fn lines(&self) -> (u64, u64, u64) {
+        let lines = &self.locked().lines;
+        (lines.read, lines.broken, lines.malformed)
+    }
+
+    fn sums(&self) -> String {
+        let digest = self.locked();
+        let mut uses: Vec<_> = digest.uses.iter().collect();
+        uses.sort_unstable();
+        json!({
+            "classes": digest.classes.iter().filter(|(_, cell)| cell.requests > 0).map(form).collect::<Vec<_>>(),
+            "uses": uses,
+            "clients": digest.clients.sorted(),
+            "other_clients": digest.clients.others(),
+            "robots": digest.robots.sorted(),
+            "other_robots": digest.robots.others(),
+            "minutes": digest.minutes.sorted(),
+        })
+        .to_string()
+    }
+}
+
+impl LogDigest {
+    fn locked(&self) -> MutexGuard<'_, Digest> {
+        locked(&self.0)
+    }
+}
+
+/// Returns the digest. After a panic its sums lack the piece that showed it.
+fn locked(digest: &Mutex<Digest>) -> MutexGuard<'_, Digest> {
+    digest.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn form((class, cell): &(Class, Cell)) -> Value {
+    let verdict = match class.verdict {
+        Verdict::Agrees => "agrees",
+        Verdict::Differs => "differs",
+        Verdict::Ambiguous => "ambiguous",
+        Verdict::Unknown => "unknown",
+    };
+    json!({
+        "verdict": verdict,
+        "kind": class.kind.map_or("refused", |kind| kind.name()),
+        "expected": class.expected,
+        "server": class.server,
+        "level": class.level,
+        "node": class.node,
+        "reason": class.reason,
+        "status": class.status,
+        "cell": cell,
+    })
+}

@@ -1,0 +1,216 @@
+//! What requests took, added up.
+
+use hashbrown::HashMap;
+use serde::Serialize;
+
+use crate::logs::histogram::Histogram;
+use crate::request::bytes::Bytes;
+use crate::request::outcome::OutcomeKind;
+use crate::request::settle::{Settled, Verdict};
+use crate::request::site::{LevelId, Node, ServerId};
+
+/// The most clients and names of robots that are told apart; others are added up as one.
+const MOST_CLIENTS: usize = 50_000;
+const MOST_ROBOTS: usize = 1_000;
+
+/// What a line tells, besides the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The second since 1970 in which the request ended.
+    pub at: Option<i64>,
+    pub bytes: u64,
+    /// Durations in milliseconds.
+    pub request: Option<u32>,
+    pub upstream: Option<u32>,
+    pub connect: Option<u32>,
+    /// Whether the same was asked for shortly before, and a cache might have answered.
+    pub is_repeated: bool,
+}
+
+/// How requests ended: what the model says, and the status in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Class {
+    pub verdict: Verdict,
+    pub kind: Option<OutcomeKind>,
+    pub expected: Option<u16>,
+    pub server: Option<ServerId>,
+    pub level: Option<LevelId>,
+    pub node: Option<Node>,
+    pub reason: Option<String>,
+    pub status: Option<u16>,
+}
+
+impl Class {
+    /// The class of requests with this status that were settled in this way.
+    pub fn of(settled: Settled, status: Option<u16>) -> Class {
+        let end = settled.end;
+        let (kind, expected) = (Some(end.kind), end.status);
+        let Settled { verdict, .. } = settled;
+        Class {
+            verdict,
+            kind,
+            expected,
+            server: end.server,
+            level: end.level,
+            node: end.node,
+            reason: end.reason,
+            status,
+        }
+    }
+
+    /// The class of requests that are not asked about, and why.
+    pub fn not_asked(reason: String, status: Option<u16>) -> Class {
+        Class {
+            verdict: Verdict::Unknown,
+            kind: None,
+            expected: None,
+            server: None,
+            level: None,
+            node: None,
+            reason: Some(reason),
+            status,
+        }
+    }
+}
+
+/// What the requests of a class took.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Cell {
+    pub requests: u64,
+    pub bytes: u64,
+    pub request: Histogram,
+    pub upstream: Histogram,
+    pub connect: Histogram,
+    /// The number of responses by the bits of their size.
+    pub sizes: Vec<u64>,
+    pub repeated: u64,
+    /// When the first ended, and what it asked for.
+    pub first: Option<i64>,
+    pub last: Option<i64>,
+    pub example: Bytes,
+}
+
+/// The longest example that is kept.
+const EXAMPLE: usize = 200;
+
+impl Cell {
+    /// Adds a line that asks for `target`.
+    pub fn add(&mut self, line: &Line, target: &[u8]) {
+        let target = &target[..target.len().min(EXAMPLE)];
+        let is_first = self.requests == 0 || (line.at, target) < (self.first, &self.example[..]);
+        if is_first {
+            self.first = line.at;
+            self.example = target.into();
+        }
+        self.last = self.last.max(line.at);
+        self.requests += 1;
+        self.bytes += line.bytes;
+        for (histogram, duration) in
+            [(&mut self.request, line.request), (&mut self.upstream, line.upstream), (&mut self.connect, line.connect)]
+        {
+            if let Some(duration) = duration {
+                histogram.add(duration);
+            }
+        }
+        let bits = (u64::BITS - line.bytes.leading_zeros()) as usize;
+        if bits >= self.sizes.len() {
+            self.sizes.resize(bits + 1, 0);
+        }
+        self.sizes[bits] += 1;
+        self.repeated += u64::from(line.is_repeated);
+    }
+}
+
+/// What a client took, or all requests that were under way in a minute: requests, bytes and milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sum {
+    pub requests: u64,
+    pub bytes: u64,
+    pub busy: u64,
+    pub upstream: u64,
+}
+
+impl Sum {
+    fn add(&mut self, line: &Line) {
+        self.requests += 1;
+        self.bytes += line.bytes;
+        self.busy += u64::from(line.request.unwrap_or_default());
+        self.upstream += u64::from(line.upstream.unwrap_or_default());
+    }
+}
+
+/// Sums by a name, of which there may be any number.
+#[derive(Debug, Default)]
+pub struct Named {
+    sums: HashMap<Box<[u8]>, Sum>,
+    /// What more names took than are told apart.
+    others: Sum,
+    most: usize,
+}
+
+impl Named {
+    pub fn of_clients() -> Named {
+        Named { most: MOST_CLIENTS, ..Named::default() }
+    }
+
+    pub fn of_robots() -> Named {
+        Named { most: MOST_ROBOTS, ..Named::default() }
+    }
+
+    pub fn add(&mut self, name: &[u8], line: &Line) {
+        let is_full = self.sums.len() >= self.most;
+        match self.sums.get_mut(name) {
+            Some(sum) => sum.add(line),
+            None if is_full => self.others.add(line),
+            None => self.sums.entry(name.into()).or_default().add(line),
+        }
+    }
+
+    /// Returns the names with their sums, in order.
+    pub fn sorted(&self) -> Vec<(Bytes, Sum)> {
+        let mut sums: Vec<(Bytes, Sum)> = self.sums.iter().map(|(name, sum)| (Bytes(name.to_vec()), *sum)).collect();
+        sums.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        sums
+    }
+
+    pub fn others(&self) -> Sum {
+        self.others
+    }
+}
+
+/// The minutes of a log.
+#[derive(Debug, Default)]
+pub struct Minutes(HashMap<i64, Sum>);
+
+/// A request that is said to take longer is counted in its last minutes only.
+const LONGEST: i64 = 24 * 60;
+
+impl Minutes {
+    /// Adds a line: its request to the minute in which it ended, its time to all in which it was under way.
+    pub fn add(&mut self, line: &Line) {
+        let Some(at) = line.at else { return };
+        let last = at.div_euclid(60);
+        let of_last = self.0.entry(last).or_default();
+        of_last.requests += 1;
+        of_last.bytes += line.bytes;
+        for (duration, is_upstream) in [(line.request, false), (line.upstream, true)] {
+            let Some(duration) = duration.map(i64::from) else { continue };
+            let (end, start) = (at * 1000, at * 1000 - duration);
+            for minute in start.div_euclid(60_000).max(last - LONGEST)..=last {
+                let within = end.min((minute + 1) * 60_000) - start.max(minute * 60_000);
+                let Ok(within) = u64::try_from(within) else { continue };
+                if within > 0 {
+                    let sum = self.0.entry(minute).or_default();
+                    *(if is_upstream { &mut sum.upstream } else { &mut sum.busy }) += within;
+                }
+            }
+        }
+    }
+
+    /// Returns the minutes since 1970 with their sums, in order.
+    pub fn sorted(&self) -> Vec<(i64, Sum)> {
+        let mut sums: Vec<(i64, Sum)> = self.0.iter().map(|(minute, sum)| (*minute, *sum)).collect();
+        sums.sort_unstable_by_key(|(minute, _)| *minute);
+        sums
+    }
+}

@@ -1,0 +1,175 @@
+//! The values that are read of a line, by the variables of a format.
+
+use std::ops::Range;
+
+use crate::logs::cells::Line;
+use crate::logs::value::{self, Escape};
+use crate::request::settle::Logged;
+
+/// Where a format has what is read.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    request: Option<usize>,
+    request_uri: Option<usize>,
+    uri: Option<usize>,
+    args: Option<usize>,
+    status: Option<usize>,
+    bytes: Option<usize>,
+    request_time: Option<usize>,
+    upstream_time: Option<usize>,
+    connect_time: Option<usize>,
+    local_time: Option<usize>,
+    iso_time: Option<usize>,
+    msec: Option<usize>,
+    client: Option<usize>,
+    agent: Option<usize>,
+    /// The others that may decide what becomes of a request.
+    group: Vec<usize>,
+}
+
+/// The parts of `$request`.
+struct RequestLine<'a> {
+    method: &'a [u8],
+    target: &'a [u8],
+    version: &'a [u8],
+}
+
+impl Columns {
+    /// Finds the columns of a format with these variables; those of `group` decide as well.
+    pub fn new(variables: &[String], group: &[String]) -> Columns {
+        let place = |names: &[&str]| names.iter().find_map(|name| variables.iter().position(|each| each == name));
+        Columns {
+            request: place(&["request"]),
+            request_uri: place(&["request_uri"]),
+            uri: place(&["uri", "document_uri"]),
+            args: place(&["args", "query_string"]),
+            status: place(&["status"]),
+            bytes: place(&["bytes_sent", "body_bytes_sent"]),
+            request_time: place(&["request_time"]),
+            upstream_time: place(&["upstream_response_time"]),
+            connect_time: place(&["upstream_connect_time"]),
+            local_time: place(&["time_local"]),
+            iso_time: place(&["time_iso8601"]),
+            msec: place(&["msec"]),
+            client: place(&["remote_addr", "realip_remote_addr"]),
+            agent: place(&["http_user_agent"]),
+            group: group.iter().filter_map(|name| place(&[name])).collect(),
+        }
+    }
+
+    /// Returns what the line says of the response. `values` are those of its variables.
+    pub fn logged(&self, line: &[u8], values: &[Range<usize>]) -> Logged {
+        let of = |column: Option<usize>| column.map(|at| &line[values[at].clone()]);
+        let status = of(self.status).and_then(value::number).and_then(|status| u16::try_from(status).ok());
+        let upstream = of(self.upstream_time).map(|time| time.iter().any(u8::is_ascii_digit));
+        Logged { status: status.filter(|status| *status > 99), upstream }
+    }
+
+    /// Returns what the line says of the time and the size of the response.
+    pub fn line(&self, line: &[u8], values: &[Range<usize>]) -> Line {
+        let of = |column: Option<usize>| column.map(|at| &line[values[at].clone()]);
+        let at = of(self.msec).and_then(value::milliseconds_since_1970).map(|at| at.div_euclid(1000));
+        let at = at.or_else(|| of(self.iso_time).and_then(value::iso_time));
+        Line {
+            at: at.or_else(|| of(self.local_time).and_then(value::local_time)),
+            bytes: of(self.bytes).and_then(value::number).unwrap_or_default(),
+            request: of(self.request_time).and_then(value::milliseconds),
+            upstream: of(self.upstream_time).and_then(value::upstream_milliseconds),
+            connect: of(self.connect_time).and_then(value::upstream_milliseconds),
+            is_repeated: false,
+        }
+    }
+
+    /// Writes the target of the request, and what else decides: method and version if they are in `$request`, then the
+    /// group, an end of line behind each. Returns whether there is a request.
+    pub fn request(
+        &self,
+        line: &[u8],
+        values: &[Range<usize>],
+        escape: Escape,
+        target: &mut Vec<u8>,
+        group: &mut Vec<u8>,
+    ) -> bool {
+        target.clear();
+        group.clear();
+        let of = |column: usize| &line[values[column].clone()];
+        if let Some(column) = self.request {
+            let Some(request) = request_line(of(column)) else { return false };
+            target.extend(&*escape.unescape(request.target));
+            for part in [request.method, request.version] {
+                group.extend(part);
+                group.push(b'\n');
+            }
+        } else if let Some(column) = self.request_uri {
+            target.extend(&*escape.unescape(of(column)));
+        } else if let Some(column) = self.uri {
+            let args = self.args.map_or(&b""[..], of);
+            *target = value::encoded(&escape.unescape(of(column)), &escape.unescape(args));
+        }
+        for column in &self.group {
+            group.extend(of(*column));
+            group.push(b'\n');
+        }
+        !matches!(&target[..], b"" | b"-")
+    }
+
+    pub fn client<'a>(&self, line: &'a [u8], values: &[Range<usize>]) -> Option<&'a [u8]> {
+        self.client.map(|at| &line[values[at].clone()])
+    }
+
+    pub fn agent<'a>(&self, line: &'a [u8], values: &[Range<usize>]) -> Option<&'a [u8]> {
+        self.agent.map(|at| &line[values[at].clone()])
+    }
+}
+
+/// Splits `GET /a HTTP/1.1`. A request of HTTP/0.9 has no version.
+fn request_line(text: &[u8]) -> Option<RequestLine<'_>> {
+    let space = memchr::memchr(b' ', text)?;
+    let (method, rest) = (&text[..space], &text[space + 1..]);
+    let is_method = |byte: &u8| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-');
+    if method.is_empty() || !method.iter().all(is_method) {
+        return None;
+    }
+    let (target, version) = match memchr::memchr(b' ', rest) {
+        None => (rest, &b""[..]),
+        Some(space) => (&rest[..space], rest[space + 1..].strip_prefix(b"HTTP/")?),
+    };
+    let is_version = matches!(version, [] | [b'0'..=b'9', b'.', b'0'..=b'9']);
+    (is_version && !target.is_empty()).then_some(RequestLine { method, target, version })
+}
+
+/// What the names of robots have in them.
+const ROBOTS: [&[u8]; 5] = [b"bot", b"crawl", b"spider", b"slurp", b"fetcher"];
+
+/// Returns the name by which a robot calls itself in its User-Agent.
+pub fn robot(agent: &[u8]) -> Option<&[u8]> {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let mut words = agent.split(|byte| !is_of_name(byte)).filter(|word| word.len() > 2);
+    let has = |word: &[u8], part: &[u8]| word.windows(part.len()).any(|each| each.eq_ignore_ascii_case(part));
+    // A name rather than the host of a page about it (`http://www.google.com/bot.html`).
+    words.find(|word| !word.contains(&b'.') && ROBOTS.iter().any(|part| has(word, part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_lines() {
+        let parts = |text: &'static [u8]| request_line(text).map(|line| (line.method, line.target, line.version));
+        assert_eq!(parts(b"GET /a HTTP/1.1"), Some((&b"GET"[..], &b"/a"[..], &b"1.1"[..])));
+        assert_eq!(parts(b"GET /a"), Some((&b"GET"[..], &b"/a"[..], &b""[..])));
+        for none in [&b"\\x16\\x03"[..], b"GET", b"GET  HTTP/1.1", b"get /a HTTP/1.1", b"GET /a b HTTP/1.1", b"-", b""]
+        {
+            assert!(request_line(none).is_none());
+        }
+    }
+
+    #[test]
+    fn robots() {
+        let google = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+        assert_eq!(robot(google), Some(&b"Googlebot"[..]));
+        assert_eq!(robot(b"Baiduspider-image"), Some(&b"Baiduspider-image"[..]));
+        assert_eq!(robot(b"Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/115.0"), None);
+    }
+}

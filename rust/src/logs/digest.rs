@@ -1,0 +1,342 @@
+//! Reads pieces of a log, and adds up what the requests of each class took.
+
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+
+use crate::logs::cells::{Cell, Class, Line, Minutes, Named};
+use crate::logs::columns::{Columns, robot};
+use crate::logs::format::Format;
+use crate::logs::wrapping::unwrapped;
+use crate::parallel;
+use crate::request::model::Model;
+use crate::request::settle::{Logged, Settled};
+use crate::request::site::Node;
+use crate::request::world::{Request, World};
+
+/// From so many groups or remembered bytes on, all are forgotten, and asked about again.
+const MOST_GROUPS: usize = 20_000;
+const MOST_REMEMBERED: usize = 64 << 20;
+
+/// A cache is taken to keep what was asked for this long, in seconds; so many requests are remembered.
+const CACHED: i64 = 10;
+const MOST_RECENT: usize = 1 << 20;
+
+/// So many texts of User-Agent are remembered.
+const MOST_AGENTS: usize = 1 << 14;
+
+/// The first broken lines that are named.
+const MOST_BROKEN: usize = 10;
+
+type GroupId = usize;
+type ClassId = usize;
+
+/// The requests that differ in nothing but target and response: the sites that they may go to, or why none.
+pub type Place = Result<Vec<Request>, String>;
+
+/// A request of the piece that is read. Without a group it is none.
+struct Key {
+    hash: u64,
+    group: Option<GroupId>,
+    target: Range<usize>,
+    logged: Logged,
+}
+
+/// A request that was asked about, and what became of it.
+struct Remembered {
+    hash: u64,
+    group: GroupId,
+    target: Box<[u8]>,
+    logged: Logged,
+    answer: Answer,
+}
+
+#[derive(Clone, Copy)]
+struct Answer {
+    class: ClassId,
+    /// The list of directives that took part.
+    nodes: usize,
+}
+
+/// The piece that is read: its different requests, with the text of their targets, and its lines.
+#[derive(Default)]
+struct Piece {
+    ids: HashTable<usize>,
+    keys: Vec<Key>,
+    targets: Vec<u8>,
+    /// The key of each line, and what it tells.
+    lines: Vec<(usize, Line)>,
+}
+
+/// How often lines of a log were read, and which could not be.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// The number of lines that are not empty.
+    pub read: u64,
+    /// The number of lines of another format, and the first of them, from 1.
+    pub broken: u64,
+    pub broken_lines: Vec<u64>,
+    /// The number of lines without an HTTP request.
+    pub malformed: u64,
+    /// The line that was read last.
+    number: u64,
+}
+
+/// The sums of a log so far.
+pub struct Digest {
+    format: Format,
+    columns: Columns,
+    is_wrapped: bool,
+    hasher: DefaultHashBuilder,
+    groups: Vec<Place>,
+    group_ids: HashMap<Vec<u8>, GroupId>,
+    piece: Piece,
+    remembered: HashTable<Remembered>,
+    remembered_bytes: usize,
+    node_ids: HashMap<Vec<Node>, usize>,
+    node_lists: Vec<Vec<Node>>,
+    class_ids: HashMap<Class, ClassId>,
+    /// The names of robots by their User-Agent, as it takes a while to find them.
+    agents: HashMap<Box<[u8]>, Option<Box<[u8]>>>,
+    /// When requests came last, by their hash.
+    recent: HashMap<u64, i64>,
+    pub lines: Lines,
+    pub classes: Vec<(Class, Cell)>,
+    pub uses: HashMap<Node, u64>,
+    pub clients: Named,
+    pub robots: Named,
+    pub minutes: Minutes,
+}
+
+impl Digest {
+    /// Begins the sums of a log. `is_wrapped` is for lines inside of JSON.
+    pub fn new(format: Format, columns: Columns, is_wrapped: bool) -> Digest {
+        Digest {
+            format,
+            columns,
+            is_wrapped,
+            hasher: DefaultHashBuilder::default(),
+            groups: Vec::new(),
+            group_ids: HashMap::new(),
+            piece: Piece::default(),
+            remembered: HashTable::new(),
+            remembered_bytes: 0,
+            node_ids: HashMap::new(),
+            node_lists: Vec::new(),
+            class_ids: HashMap::new(),
+            agents: HashMap::new(),
+            recent: HashMap::new(),
+            lines: Lines::default(),
+            classes: Vec::new(),
+            uses: HashMap::new(),
+            clients: Named::of_clients(),
+            robots: Named::of_robots(),
+            minutes: Minutes::default(),
+        }
+    }
+
+    /// Reads a piece of whole lines. Returns the fields of the groups that are new, which are to be placed: method and
+    /// version of `$request`, then those of the group, an end of line behind each.
+    pub fn read(&mut self, piece: &[u8]) -> Vec<Vec<u8>> {
+        let (mut values, mut target, mut group) = (Vec::new(), Vec::new(), Vec::new());
+        let mut new = Vec::new();
+        let mut start = 0;
+        while start < piece.len() {
+            let end = memchr::memchr(b'\n', &piece[start..]).map_or(piece.len(), |at| start + at);
+            let line = piece[start..end].strip_suffix(b"\r").unwrap_or(&piece[start..end]);
+            start = end + 1;
+            self.lines.number += 1;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let line = if self.is_wrapped { unwrapped(line) } else { line.into() };
+            self.lines.read += 1;
+            if !self.format.split(&line, &mut values) {
+                self.lines.add_broken();
+                continue;
+            }
+            let is_request = self.columns.request(&line, &values, self.format.escape, &mut target, &mut group);
+            self.lines.malformed += u64::from(!is_request);
+            let of_group = is_request.then(|| self.group(&group, &mut new));
+            self.add(&line, &values, of_group, &target);
+        }
+        new
+    }
+
+    /// Returns the number of a group, which may be new.
+    fn group(&mut self, fields: &[u8], new: &mut Vec<Vec<u8>>) -> GroupId {
+        if let Some(id) = self.group_ids.get(fields) {
+            return *id;
+        }
+        let id = self.groups.len() + new.len();
+        self.group_ids.insert(fields.to_vec(), id);
+        new.push(fields.to_vec());
+        id
+    }
+
+    /// Adds a line to the piece, and to the sums that no outcome is needed for.
+    fn add(&mut self, line: &[u8], values: &[Range<usize>], group: Option<GroupId>, target: &[u8]) {
+        let logged = self.columns.logged(line, values);
+        let hash = self.hasher.hash_one((group, logged, target));
+        let mut told = self.columns.line(line, values);
+        told.is_repeated = logged.status == Some(200) && self.is_repeated(hash, told.at);
+        self.minutes.add(&told);
+        if let Some(client) = self.columns.client(line, values) {
+            self.clients.add(client, &told);
+        }
+        if let Some(agent) = self.columns.agent(line, values) {
+            self.add_agent(agent, &told);
+        }
+        let key = self.piece.key(hash, group, logged, target);
+        self.piece.lines.push((key, told));
+    }
+
+    /// Adds a line to the sum of the robot that its User-Agent names, if it names one.
+    fn add_agent(&mut self, agent: &[u8], line: &Line) {
+        if let Some(name) = self.agents.get(agent) {
+            if let Some(name) = name {
+                self.robots.add(name, line);
+            }
+            return;
+        }
+        if self.agents.len() >= MOST_AGENTS {
+            self.agents.clear();
+        }
+        let name = robot(agent).map(Box::from);
+        if let Some(name) = &name {
+            self.robots.add(name, line);
+        }
+        self.agents.insert(agent.into(), name);
+    }
+
+    /// Whether a request came shortly before; remembers it.
+    fn is_repeated(&mut self, hash: u64, at: Option<i64>) -> bool {
+        let Some(at) = at else { return false };
+        if self.recent.len() >= MOST_RECENT {
+            self.recent.retain(|_, before| at - *before <= CACHED);
+            if self.recent.len() >= MOST_RECENT {
+                self.recent.clear();
+            }
+        }
+        self.recent.insert(hash, at).is_some_and(|before| (at - before).abs() <= CACHED)
+    }
+
+    /// Is told where the new groups go, in the order of [`Digest::read`].
+    pub fn place(&mut self, places: impl IntoIterator<Item = Place>) {
+        self.groups.extend(places);
+    }
+
+    /// Asks the model about the requests of the piece, and adds its lines to their classes.
+    ///
+    /// Panics if a group has not been placed.
+    pub fn settle(&mut self, model: &Model, world: &World) {
+        let piece = std::mem::take(&mut self.piece);
+        let mut answers: Vec<Option<Answer>> = piece.keys.iter().map(|key| self.known(key, &piece)).collect();
+        let open: Vec<usize> = (0..answers.len()).filter(|at| answers[*at].is_none()).collect();
+        for (at, settled) in open.iter().zip(self.asked(model, world, &piece, &open)) {
+            answers[*at] = Some(self.learn(&piece.keys[*at], &piece, settled));
+        }
+        for (key, line) in &piece.lines {
+            let Some(answer) = answers[*key] else { continue };
+            self.classes[answer.class].1.add(line, &piece.targets[piece.keys[*key].target.clone()]);
+            for node in &self.node_lists[answer.nodes] {
+                *self.uses.entry(*node).or_default() += 1;
+            }
+        }
+        if self.groups.len() > MOST_GROUPS || self.remembered_bytes > MOST_REMEMBERED {
+            self.forget();
+        }
+    }
+
+    fn known(&self, key: &Key, piece: &Piece) -> Option<Answer> {
+        let target = &piece.targets[key.target.clone()];
+        let is = |one: &Remembered| (Some(one.group), one.logged) == (key.group, key.logged) && *one.target == *target;
+        self.remembered.find(key.hash, is).map(|found| found.answer)
+    }
+
+    /// Returns what became of some requests of a piece, in their order. Uses all processors.
+    fn asked(&self, model: &Model, world: &World, piece: &Piece, open: &[usize]) -> Vec<Result<Settled, String>> {
+        let ask = |place: usize| {
+            let key = &piece.keys[open[place]];
+            let Some(group) = key.group else { return Err("no HTTP request".to_owned()) };
+            let mut candidates = self.groups[group].clone()?;
+            Ok(model.settle(&mut candidates, &piece.targets[key.target.clone()], key.logged, world))
+        };
+        parallel::collect(open.len(), ask)
+    }
+
+    fn learn(&mut self, key: &Key, piece: &Piece, settled: Result<Settled, String>) -> Answer {
+        let status = key.logged.status;
+        let (class, nodes) = match settled {
+            Ok(mut settled) => {
+                let nodes = std::mem::take(&mut settled.nodes);
+                (Class::of(settled, status), nodes)
+            }
+            Err(reason) => (Class::not_asked(reason, status), Vec::new()),
+        };
+        let answer = Answer { class: self.class(class), nodes: self.node_list(nodes) };
+        if let Some(group) = key.group {
+            let target: Box<[u8]> = piece.targets[key.target.clone()].into();
+            self.remembered_bytes += target.len() + size_of::<Remembered>();
+            let one = Remembered { hash: key.hash, group, target, logged: key.logged, answer };
+            self.remembered.insert_unique(key.hash, one, |one| one.hash);
+        }
+        answer
+    }
+
+    fn class(&mut self, class: Class) -> ClassId {
+        let classes = &mut self.classes;
+        *self.class_ids.entry(class).or_insert_with_key(|class| {
+            classes.push((class.clone(), Cell::default()));
+            classes.len() - 1
+        })
+    }
+
+    fn node_list(&mut self, nodes: Vec<Node>) -> usize {
+        let lists = &mut self.node_lists;
+        *self.node_ids.entry(nodes).or_insert_with_key(|nodes| {
+            lists.push(nodes.clone());
+            lists.len() - 1
+        })
+    }
+
+    /// Forgets what only saves time, so that memory is bounded.
+    fn forget(&mut self) {
+        self.groups.clear();
+        self.group_ids.clear();
+        self.remembered.clear();
+        self.remembered_bytes = 0;
+        self.node_ids.clear();
+        self.node_lists.clear();
+    }
+}
+
+impl Piece {
+    /// Returns the number of a request.
+    fn key(&mut self, hash: u64, group: Option<GroupId>, logged: Logged, target: &[u8]) -> usize {
+        let (keys, targets) = (&mut self.keys, &mut self.targets);
+        let is = |id: &usize| {
+            let key = &keys[*id];
+            (key.group, key.logged) == (group, logged) && targets[key.target.clone()] == *target
+        };
+        if let Some(id) = self.ids.find(hash, is) {
+            return *id;
+        }
+        let id = keys.len();
+        let start = targets.len();
+        targets.extend(target);
+        keys.push(Key { hash, group, target: start..targets.len(), logged });
+        self.ids.insert_unique(hash, id, |id| keys[*id].hash);
+        id
+    }
+}
+
+impl Lines {
+    fn add_broken(&mut self) {
+        self.broken += 1;
+        if self.broken_lines.len() < MOST_BROKEN {
+            self.broken_lines.push(self.number);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Asks the model about requests whose status is known, as a log tells it: the status says which files existed.
+//!
+//! Where the outcome depends on a file, the model is asked again with the file, with a folder and with neither. The
+//! outcomes that the status fits remain. So does what a site without a host may be: each candidate is asked.
+
+use crate::request::bytes::Bytes;
+use crate::request::model::Model;
+use crate::request::outcome::{Outcome, OutcomeKind, Question};
+use crate::request::record::Used;
+use crate::request::site::{LevelId, Node};
+use crate::request::tally::End;
+use crate::request::world::{Request, World};
+
+/// The most times that the model is asked about one candidate.
+const MOST_ASKED: usize = 48;
+
+/// What a log tells of the response.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Logged {
+    /// `None` if the format does not have it.
+    pub status: Option<u16>,
+    /// Whether an upstream was asked; `None` if the format does not tell.
+    pub upstream: Option<bool>,
+}
+
+/// How a logged response relates to the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// One outcome fits.
+    Agrees,
+    /// None fits: the configuration gives another response.
+    Differs,
+    /// Several fit, at different levels.
+    Ambiguous,
+    /// The model does not know the outcome.
+    Unknown,
+}
+
+/// What became of a logged request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    pub verdict: Verdict,
+    /// That of the outcome that fits; of several, or of none that does, the first.
+    pub end: End,
+    /// The directives that took part whichever outcome it was, in their order.
+    pub nodes: Vec<Node>,
+}
+
+/// How well a status fits an outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    No,
+    /// What happens to requests whatever the configuration says, such as a client that goes away.
+    Possible,
+    Full,
+}
+
+struct Way {
+    end: End,
+    nodes: Vec<Node>,
+    fit: Fit,
+}
+
+impl Model {
+    /// Says what became of a request to one of several sites, which differ in nothing but the site.
+    ///
+    /// Panics without candidates.
+    pub fn settle(&self, candidates: &mut [Request], target: &[u8], logged: Logged, world: &World) -> Settled {
+        let mut ways = Vec::new();
+        for request in candidates {
+            request.target = Bytes(target.to_vec());
+            self.ways(request, logged, world, &mut ways);
+        }
+        chosen(ways)
+    }
+
+    /// Adds the ways that a request may take.
+    fn ways(&self, request: &Request, logged: Logged, world: &World, ways: &mut Vec<Way>) {
+        let mut left = MOST_ASKED;
+        let mut used = Used::default();
+        let outcome = self.answer(request, world, &mut used);
+        let Some(path) = question(&outcome).filter(|_| logged.status.is_some()) else {
+            ways.push(way(outcome, used, logged));
+            return;
+        };
+        let mut open = vec![(world.clone(), path)];
+        while let Some((world, path)) = open.pop() {
+            for found in [Some(false), Some(true), None] {
+                let mut world = world.clone();
+                match found {
+                    Some(is_folder) => {
+                        let path = if is_folder { folder(&path) } else { path.clone() };
+                        world.files.existing.insert(path)
+                    }
+                    None => world.files.missing.insert(path.clone()),
+                };
+                left = left.saturating_sub(1);
+                let mut used = Used::default();
+                let outcome = self.answer(request, &world, &mut used);
+                match question(&outcome).filter(|next| left > 0 && !is_same(next, &path)) {
+                    Some(next) => open.push((world, next)),
+                    None => ways.push(way(outcome, used, logged)),
+                }
+            }
+        }
+    }
+}
+
+/// Returns the path of the file that the outcome depends on.
+fn question(outcome: &Outcome) -> Option<Bytes> {
+    match outcome.unknown.as_ref().filter(|_| outcome.kind == OutcomeKind::Unknown)?.question.as_ref()? {
+        Question::File { path } => Some(path.clone()),
+        _ => None,
+    }
+}
+
+fn folder(path: &Bytes) -> Bytes {
+    if path.ends_with(b"/") { path.clone() } else { Bytes([path, &b"/"[..]].concat()) }
+}
+
+/// Whether the answer to a question was not enough, as to whether a file may be executed.
+fn is_same(next: &Bytes, path: &Bytes) -> bool {
+    folder(next) == folder(path)
+}
+
+fn way(outcome: Outcome, used: Used, logged: Logged) -> Way {
+    let fit = fit(&outcome, logged);
+    let is_of_file = question(&outcome).is_some();
+    let mut end = End::of(outcome);
+    if is_of_file {
+        end.reason = Some("whether a file exists".to_owned());
+    }
+    let mut nodes = used.0;
+    nodes.sort_unstable();
+    Way { end, nodes, fit }
+}
+
+/// Returns the outcome that fits best.
+fn chosen(mut ways: Vec<Way>) -> Settled {
+    let best = ways.iter().map(|way| way.fit).max().unwrap_or(Fit::No);
+    ways.retain(|way| way.fit == best);
+    let first = ways.remove(0);
+    let mut nodes = first.nodes;
+    let decides = |end: &End| (end.kind, end.server, end.level.map(|level: LevelId| level));
+    let is_one = ways.iter().all(|way| decides(&way.end) == decides(&first.end));
+    for way in &ways {
+        nodes.retain(|node| way.nodes.binary_search(node).is_ok());
+    }
+    let verdict = match (best, first.end.kind) {
+        (Fit::No, _) => Verdict::Differs,
+        _ if !is_one => Verdict::Ambiguous,
+        (_, OutcomeKind::Unknown) => Verdict::Unknown,
+        _ => Verdict::Agrees,
+    };
+    Settled { verdict, end: first.end, nodes }
+}
+
+fn fit(outcome: &Outcome, logged: Logged) -> Fit {
+    use OutcomeKind::{
+        Closed, Error, Fastcgi, Grpc, Handler, Memcached, Proxy, Redirect, Return, Scgi, Static, Unknown, Uwsgi,
+    };
+    let Some(status) = logged.status else { return Fit::Full };
+    let of_connection = matches!(status, 400 | 408 | 414 | 431 | 494..=497 | 499);
+    let of_limit = matches!(status, 413 | 429 | 500 | 503);
+    let possible = |is_possible: bool| if is_possible { Fit::Possible } else { Fit::No };
+    let asked_upstream = logged.upstream == Some(true);
+    match outcome.kind {
+        Unknown => Fit::Full,
+        Proxy | Fastcgi | Uwsgi | Scgi | Grpc | Memcached => match logged.upstream {
+            Some(false) => Fit::Possible, // from a cache, or before an upstream was asked
+            _ => Fit::Full,
+        },
+        _ if outcome.status == Some(status) && !asked_upstream => Fit::Full,
+        Closed => possible(status == 444 || of_connection),
+        Handler if outcome.status.is_none() => Fit::Full,
+        Static if matches!(status, 200 | 206 | 304 | 412 | 416) && !asked_upstream => match outcome.status {
+            None | Some(200) => Fit::Full,
+            Some(_) => Fit::No,
+        },
+        Static => possible(of_connection || of_limit || matches!(status, 403 | 405)),
+        Return | Redirect => possible(of_connection),
+        Handler | Error => possible(of_connection || of_limit),
+    }
+}

@@ -1,0 +1,88 @@
+"""`nginxopt profile`: its report, saved sums, and wrong calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.profile.days import CONF, day
+from tests.schemas import validate
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A configuration, and the log of a day."""
+    (tmp_path / "nginx.conf").write_text(CONF)
+    (tmp_path / "shop.log").write_bytes(day(3, 600).log)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_report(run: Any) -> None:
+    """One screen: the verdict, the shares of locations and directives, what is dead, and what the log lacks."""
+    ran = run("profile", "nginx.conf", "shop.log", "--target-version", "1.22.1")
+    assert (ran.status, ran.err) == (0, "")
+    lines = ran.out.decode().splitlines()
+    assert lines[0] == "shop.log: 600 requests, 2026-11-27 00:00 to 2026-11-27 23:57 UTC (nginx 1.22.1)"
+    assert lines[1].startswith("Upstreams took 100% of the ")
+    assert "  nginx.conf:19: rewrite ^/dead/(.*)$ /new/$1 permanent" in lines
+    assert "  $gzip_ratio: the size of responses before compression" in lines
+    assert len(lines) < 75
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_and_saved_sums(run: Any) -> None:
+    """The report follows its schema; sums that were saved give the same report, and twice as many when added twice."""
+    of_log = json.loads(run("profile", "nginx.conf", "shop.log", "--save", "a.profile", "--format", "json").out)
+    validate(of_log, "profile-report")
+    assert json.loads(run("profile", "a.profile", "--format", "json").out) == of_log
+    twice = json.loads(run("profile", "a.profile", "a.profile", "--format", "json").out)
+    validate(twice, "profile-report")
+    assert twice["requests"] == 2 * of_log["requests"]
+    assert twice["uses"]["rules"][0]["requests"] == 2 * of_log["uses"]["rules"][0]["requests"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_page(run: Any, folder: Path) -> None:
+    """One file with the verdict, the figures and the tables; text of logs is escaped."""
+    line = (folder / "shop.log").read_text().splitlines()[0]
+    odd = line.replace("Mozilla", "<b>bot").replace("GET ", "GET /gone/<script>")
+    (folder / "shop.log").write_text((folder / "shop.log").read_text() + odd + "\n")
+    assert run("profile", "nginx.conf", "shop.log", "--html", "page.html").status == 0
+    page = (folder / "page.html").read_text()
+    assert "<h1>Upstreams took 100% of the " in page
+    for text in ("nginx.conf:19: rewrite ^/dead/(.*)$ /new/$1 permanent", "Greedybot", "Connections at once", "of 128"):
+        assert text in page
+    assert "<script" not in page
+    assert "http://" not in page.replace("http://app", "")
+
+
+def test_a_format_for_all_figures(run: Any) -> None:
+    """It is printed without a configuration."""
+    ran = run("profile", "--print-log-format")
+    assert ran.status == 0
+    assert ran.out.startswith(b"log_format profile '$remote_addr $host")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("args", "status", "said"),
+    [
+        ((), 2, "expected a configuration and logs"),
+        (("nginx.conf",), 2, "expected logs behind the configuration"),
+        (("-", "-"), 2, "either the configuration or a log"),
+        (("nginx.conf", "missing.log"), 3, "missing.log: cannot be read: No such file or directory"),
+        (("nginx.conf", "nginx.conf"), 3, "neither a request nor a line of an access log"),
+        (("nginx.conf", "shop.log", "--host-of", "other.log=a"), 2, "expected LOG=HOST"),
+        (("nginx.conf", "shop.log", "--save", "shop.log"), 2, "would overwrite the input file"),
+        (("nginx.conf", "shop.log", "--input-format", "x"), 2, 'unknown format "x"'),
+    ],
+)
+def test_wrong_calls(run: Any, args: tuple[str, ...], status: int, said: str) -> None:
+    """They end with what is wrong."""
+    ran = run("profile", *args)
+    assert ran.status == status
+    assert said in ran.err

@@ -1,0 +1,251 @@
+"""Logs of all kinds: what their lines tell, what they lack, and lines that are none."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.errors import InputError, UsageError
+from nginxopt.profile.figures import PRINTED_FORMAT, Figures
+from nginxopt.profile.log_places import LogPlaces, log_name
+from nginxopt.profile.sums import Durations, Profile, load
+from nginxopt.request.urls import Url
+from nginxopt.semantics.site import Build, lower
+from nginxopt.version import Version
+from tests.profile.test_planted import profile_of
+
+LINE = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] "{}" {} 512 "-" "curl/8"\n'
+FILES = """
+events { }
+http {
+    server {
+        listen 80;
+        server_name a.example;
+        root /srv;
+        location / { try_files $uri $uri/ /fallback.html; }
+        location /strict/ { try_files $uri =404; }
+        location /app/ { try_files $uri @app; }
+        location @app { proxy_pass http://127.0.0.1:8080; }
+        location /old { return 301 /new; }
+        location /api { proxy_pass http://127.0.0.1:8080; }
+    }
+}
+"""
+
+
+def profiled(folder: Path, log: str | bytes, conf: str = FILES, name: str = "access.log", **options: object) -> Profile:
+    """The profile of a log with this content."""
+    path = folder / name
+    path.write_bytes(log.encode() if isinstance(log, str) else log)
+    return profile_of([path], conf, **options)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status", "verdict", "line"),
+    [
+        ("GET /a.html HTTP/1.1", 200, "agrees", 8),
+        ("GET /a.html HTTP/1.1", 304, "agrees", 8),
+        ("GET /a.html HTTP/1.1", 410, "differs", 8),
+        ("GET /strict/a HTTP/1.1", 200, "agrees", 9),
+        ("GET /strict/a HTTP/1.1", 404, "agrees", 9),
+        ("GET /strict/a HTTP/1.1", 302, "differs", 9),
+        ("GET /app/x HTTP/1.1", 200, "ambiguous", None),
+        ("GET /app/x HTTP/1.1", 502, "agrees", 11),
+        ("GET /old HTTP/1.1", 301, "agrees", 12),
+        ("GET /old HTTP/1.1", 499, "agrees", 12),
+        ("GET /old HTTP/1.1", 200, "differs", 12),
+        ("GET /api HTTP/1.1", 418, "agrees", 13),
+    ],
+)
+def test_the_status_settles_files(tmp_path: Path, request_line: str, status: int, verdict: str, line: int) -> None:
+    """Of the outcomes that a file decides, those remain that the status fits."""
+    profile = profiled(tmp_path, LINE.format(request_line, status))
+    ((key, cell),) = profile.classes.items()
+    assert (key.verdict, cell.requests) == (verdict, 1)
+    if line is not None:
+        assert key.level is not None
+        assert key.level.line == line
+
+
+WITH_UPSTREAM = FILES.replace(
+    "http {", "http { log_format up '$host \"$request\" $status $request_time $upstream_response_time';", 1
+)
+
+
+@pytest.mark.parametrize(("time", "line"), [("0.200", 11), ("0.100, 0.100 : 0.001", 11), ("-", 10)])
+def test_an_upstream_that_was_asked(tmp_path: Path, time: str, line: int) -> None:
+    """Where the format tells whether an upstream was asked, its answers and files are told apart."""
+    profile = profiled(tmp_path, f'a.example "GET /app/x HTTP/1.1" 200 0.250 {time}\n', WITH_UPSTREAM)
+    ((key, cell),) = profile.classes.items()
+    assert (key.verdict, key.level and key.level.line) == ("agrees", line)
+    assert cell.upstream.sum == {"0.200": 200, "-": 0}.get(time, 201)
+    assert cell.request.sum == 250
+
+
+def test_times_in_other_zones(tmp_path: Path) -> None:
+    """A time is that of its zone."""
+    ((_, cell),) = profiled(tmp_path, LINE.format("GET /old HTTP/1.1", 301)).classes.items()
+    assert cell.first == 1_795_766_400  # 2026-11-27T08:00:00Z
+
+
+def test_lines_that_are_none(tmp_path: Path) -> None:
+    """Lines of another format, without a request, far too long or cut short are counted, and the others read."""
+    good = LINE.format("GET /old HTTP/1.1", 301)
+    log = [
+        good,
+        "other\n",
+        LINE.format(r"\x16\x03\x01", 400),
+        LINE.format(f"GET /old/{'x' * 8_000}?\\x22 HTTP/1.1", 301),
+        "\n",
+        "x" * 3_000_000 + "\n",
+        good.replace("\n", "\r\n"),
+        good[:40],
+    ]
+    profile = profiled(tmp_path, "".join(log))
+    (file,) = profile.files
+    assert (file.lines, file.broken, file.broken_lines, file.malformed) == (7, 3, [2, 6, 8], 1)
+    assert Figures(profile).number("agrees") == 3
+    ((key, _),) = Figures(profile).of_verdict("unknown")
+    assert key.reason == "no HTTP request"
+
+
+def test_a_log_that_is_cut_short(tmp_path: Path) -> None:
+    """What can be read of a compressed log is, and the report says that it ends too early."""
+    whole = LINE.format("GET /old HTTP/1.1", 301) * 10 + "".join(
+        LINE.format(f"GET /{number * 7919 % 10_007} HTTP/1.1", 200) for number in range(6_000)
+    )
+    profile = profiled(tmp_path, gzip.compress(whole.encode())[:-1_000], name="access.log.2.gz")
+    (file,) = profile.files
+    assert file.cut is not None
+    assert 1_000 < profile.requests < 6_010
+    assert profiled(tmp_path, gzip.compress(whole.encode()), name="access.log.3.gz").requests == 6_010
+
+
+def test_lines_inside_of_json(tmp_path: Path) -> None:
+    """Docker and journald keep lines in JSON."""
+    line = LINE.format("GET /old HTTP/1.1", 301)
+    docker = json.dumps({"log": line, "stream": "stdout", "time": "2026-11-27T10:00:00Z"})
+    journal = json.dumps({"_PID": "1", "MESSAGE": line.rstrip("\n"), "PRIORITY": "6"})
+    for text in (docker, journal):
+        profile = profiled(tmp_path, f"{text}\n" * 3)
+        assert [cell.requests for cell in profile.classes.values()] == [3]
+        assert profile.files[0].broken == 0
+
+
+@pytest.mark.parametrize("escape", ["escape=json ", ""])
+def test_json_formats(tmp_path: Path, escape: str) -> None:
+    """A format of JSON is read, with its escapes and without."""
+    conf = FILES.replace(
+        "http {",
+        f'http {{ log_format js {escape}\'{{"host":"$host","r":"$request","s":$status,'
+        '"t":$request_time,"ua":"$http_user_agent"}\';',
+        1,
+    )
+    quote = r"\"" if escape else r"\x22"
+    line = f'{{"host":"a.example","r":"GET /old?{quote} HTTP/1.1","s":301,"t":0.010,"ua":"x{quote}y"}}\n'
+    profile = profiled(tmp_path, line, conf)
+    ((key, cell),) = profile.classes.items()
+    assert (key.verdict, cell.example, cell.request.sum) == ("agrees", '/old?"', 10)
+
+
+SEVERAL = """
+events { }
+http {
+    server { listen 80; server_name a.example; return 301 https://a.example$request_uri; }
+    server { listen 80; server_name b.example; location / { return 404; } location /only { return 200; } }
+    server { listen 80; server_name c.example; access_log /var/log/c.log; return 410; }
+}
+"""
+
+
+def test_several_servers_and_a_log_without_host(tmp_path: Path) -> None:
+    """Each server that writes to the log is asked, and the status decides; `c.example` writes to another one."""
+    lines = "".join(LINE.format("GET /only HTTP/1.1", status) for status in (301, 200, 404))
+    classes = profiled(tmp_path, lines, SEVERAL).classes
+    found = {key.status: (key.verdict, key.server and key.server.text) for key in classes}
+    assert found[301] == ("agrees", "server a.example")
+    assert found[200] == ("agrees", "server b.example")
+    assert found[404][0] == "differs"
+    (key,) = profiled(tmp_path, LINE.format("GET / HTTP/1.1", 410), SEVERAL, name="c.log").classes
+    assert (key.verdict, key.server and key.server.text) == ("agrees", "server c.example")
+
+
+def test_who_writes_where_may_be_stated(tmp_path: Path) -> None:
+    """`--base` and `--host-of` name the site of a log without hosts."""
+    line = LINE.format("GET / HTTP/1.1", 404)
+    path = str(tmp_path / "access.log")
+    (key,) = profiled(tmp_path, line, SEVERAL, hosts={path: "a.example"}).classes
+    assert (key.verdict, key.expected) == ("differs", 301)
+    (key,) = profiled(tmp_path, line, SEVERAL, base=Url("http", "b.example", 80, b"/")).classes
+    assert key.verdict == "agrees"
+
+
+def test_too_many_sites(tmp_path: Path) -> None:
+    """A log without hosts of very many servers is refused, with what settles it."""
+    servers = "".join(f"server {{ listen 80; server_name s{n}.example; return 204; }}\n" for n in range(40))
+    with pytest.raises(UsageError, match="has no host, and 40 sites write to"):
+        profiled(tmp_path, LINE.format("GET / HTTP/1.1", 204), f"events {{ }} http {{ {servers} }}")
+
+
+def test_which_levels_write_to_a_log() -> None:
+    """What is off, conditional or written elsewhere is no use that could be seen; names may have variables."""
+    conf = """
+    events { }
+    http {
+        access_log /var/log/nginx/access.log;
+        server {
+            location /off { access_log off; }
+            location /if { access_log /var/log/nginx/access.log combined if=$arg_x; }
+            location /other { access_log /var/log/nginx/other.log; }
+            location /both { access_log /a/other.log; access_log /b/access.log; }
+            location /host { access_log /var/log/nginx/${host}.log; }
+            location /here { }
+        }
+    }
+    """
+    site = lower(load_text(conf.encode(), "nginx.conf"), Build(Version(1, 22, 1)))
+    places = LogPlaces(site, ("old/access.log-20261127.gz",))
+    writing = {site.site["levels"][level]["args"][0] for level in places.levels if site.site["levels"][level]["args"]}
+    assert writing == {"/both", "/host", "/here"}
+    everywhere = LogPlaces(site, ("copy.txt",)).levels
+    assert {site.site["levels"][level]["args"][0] for level in everywhere if site.site["levels"][level]["args"]} == {
+        "/other", "/both", "/host", "/here",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["a.log", "a.log.1", "a.log.2.gz", "a.log-20261127.zst", "x/y/a.log-2026-11-27"])
+def test_names_of_rotated_logs(name: str) -> None:
+    """Rotation adds a number or a date."""
+    assert log_name(name) == "a.log"
+
+
+def test_quantiles() -> None:
+    """Quantiles are exact below 32 ms, and beyond to some percent."""
+    assert Durations().quantile(0.5) is None
+    assert Durations(3, 3, [1, 1, 1]).quantile(0.5) == 1
+    assert Durations(1, 40, [0] * 36 + [1]).quantile(0.99) == 40.5  # of 40 and 41
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", gzip.compress(b"{}"), gzip.compress(b"[1]"), b"text"])
+def test_files_that_are_no_profile(tmp_path: Path, content: bytes) -> None:
+    """They are refused."""
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(InputError, match="not a saved profile"):
+        load(str(tmp_path / "x"))
+
+
+def test_the_printed_format_lacks_nothing(tmp_path: Path) -> None:
+    """nginx logs all that is read, in the format that is printed."""
+    conf = f"events {{ }} http {{ {PRINTED_FORMAT} server {{ listen 80; server_name a; return 204; }} }}"
+    line = (
+        '::1 a http 80 [27/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 204 100 50 0.001 "-" "-" "-" "-" 1 "." '
+        '1795773600.123 "-" "x"\n'
+    )
+    profile = profiled(tmp_path, line, conf)
+    assert Figures(profile).lacking == []
+    ((key, cell),) = profile.classes.items()
+    assert (key.verdict, cell.first) == ("agrees", 1_795_773_600)
