@@ -33,6 +33,20 @@ MUTATIONS = (
         text(b"d/)", b"d/x*y)"),
     ),
     Mutation(
+        "gate with a longer literal",
+        "Rules that need less are not tried any more.",
+        "gate",
+        Refutation.FILTER_TURNS_AWAY,
+        text(b'~ "/provision/"', b'~ "/provision/."'),
+    ),
+    Mutation(
+        "gate with another literal",
+        "A rule needs another literal.",
+        "gate",
+        Refutation.FILTER_TURNS_AWAY,
+        text(b'~ "/provision/"', b'~ "cfg"'),
+    ),
+    Mutation(
         "filter without a final newline",
         "`$` also matches before a newline at the end.",
         "filter",

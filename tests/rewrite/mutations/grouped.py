@@ -239,6 +239,13 @@ MUTATIONS = (
         tree(b"(?<m_p_key>", b"(?<m_rules>"),
     ),
     Mutation(
+        "name of a rule lost in its group",
+        "A rule in a group does not set its variable any more.",
+        "named-groups",
+        Refutation.NEW_RULE_LISTS_NOTHING,
+        text(b"rewrite ^/g/3/(?<old>.*)$", b"rewrite ^/g/3/(.*)$"),
+    ),
+    Mutation(
         "group set to a map",
         "The variable of the group is a map's.",
         "groups",
