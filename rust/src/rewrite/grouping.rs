@@ -27,8 +27,9 @@ const MOST_FILTERED: usize = 8;
 /// For up to this many rules, what a hit costs behind a filter does not matter.
 const FEW: usize = 16;
 
-/// More rules are all behind one filter if this saves so many patterns of each miss.
-const MUCH: usize = 3;
+/// More rules are all behind one filter if there are at most so many of them for each pattern that it saves a miss: a
+/// hit tries half of the rules.
+const MOST_FOR_EACH: usize = 6;
 
 /// The rules that stay, in order. At least some of them are in groups or behind filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,10 +248,10 @@ impl<'s, 'r> PartMaker<'s, 'r> {
             if rules.len() <= FEW {
                 filters.rank() + handicap <= groups.rank()
             } else {
-                filters.tried() + MUCH <= groups.tried()
+                MOST_FOR_EACH * groups.tried().saturating_sub(filters.tried()) >= rules.len()
             }
         };
-        let may_be_better = rules.len() <= FEW || (rules.len() <= filter::MOST && groups.tried() > MUCH);
+        let may_be_better = rules.len() <= FEW || (rules.len() <= filter::MOST && MOST_FOR_EACH * groups.tried() > rules.len());
         *grouping = may_be_better.then(|| with(Self::add_filters)).filter(is_better).unwrap_or(groups);
     }
 

@@ -31,8 +31,8 @@ from nginxopt.rewrite.kinds.difference import (
     nodes_of,
 )
 from nginxopt.rewrite.kinds.kind import Refutation
-from nginxopt.rewrite.surroundings import quiet_includes
 from nginxopt.rewrite.kinds.locations.reading import RegexLocation, holds_locations, is_known, is_plain, regex_location
+from nginxopt.rewrite.surroundings import quiet_includes
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
