@@ -6,10 +6,10 @@
     python -m benchmarks.corpus_lists --json                 the rows for a machine
 
 A list is five or more patterns that nginx tries one after the other: the rewrites of a server, of a location or of an
-`if` with nothing between them, the regular expressions of a map, or neighbouring regex locations. The same list in several files counts once. Each
-file is read by itself, as fragments are compiled: without its includes. A figure is a number of patterns tried for a
-request that matches none of them, counted after the proof: far, near and worst, as in the report of the command. The
-last line counts along the way of one request through each file, the one that costs most.
+`if` with nothing between them, the regular expressions of a map, or neighbouring regex locations. The same list in
+several files counts once. Each file is read by itself, as fragments are compiled: without its includes. A figure is a
+number of patterns tried for a request that matches none of them, counted after the proof: far, near and worst, as in
+the report of the command. The last line counts along the way of one request through each file, the one that costs most.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ location ~ ^/sv/any { satisfy any; deny all; allow 127.0.0.1; }
 location ~ ^/sv/all { satisfy all; allow 127.0.0.1; auth_basic closed-to-all; auth_basic_user_file none; }
 location ~ ^/sv/err { root html; error_page 404 =202 /sv/alias/x; }
 location ~ ^/sv/internal { internal; root html; }
-location ~* \.(gif|PNG)$ { empty_gif; expires 1d; }
+location ~* \.(?<kind>gif|PNG)$ { empty_gif; expires 1d; }
 location ~ ^/sv/auto(/.*)?$ { alias html/files$1; autoindex on; index x; }
 location ~ ^/sv/inc { include settings.conf; }
 location ~ ^/sv/if/(.*)$ { alias html/files/$1; if ($arg_x) { add_header X-If $1; } }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nginxopt.config import load, load_text
-from nginxopt.rewrite import Emission, Options, plan
+from nginxopt.rewrite import Emission, Options, plan, prove
 from nginxopt.rewrite.premises import LOCATION_INCLUDES, LOCATION_SETTINGS
 from nginxopt.rewrite.proving import proved
 
@@ -97,6 +98,23 @@ def test_included_settings_of_a_location(settings: str, grouped: int, tmp_path: 
     assert proof.holds
     assert emission.plan.rules.grouped == grouped
     assert LOCATION_SETTINGS.name not in emission.maps.decode()
+
+
+@pytest.mark.parametrize("settings", ["try_files $uri =404;", "if ($arg_x) { expires 2h; }", "include lua.conf;"])
+def test_the_proof_reads_included_files(settings: str, tmp_path: Path) -> None:
+    """Rules in groups are refuted if a file that their location includes has what an `if` does not inherit."""
+    text = IN_A_LOCATION.format(settings="include part.conf;", rules=NAMED, http="")
+    (tmp_path / "nginx.conf").write_text(text)
+    (tmp_path / "lua.conf").write_text("some_module on;")
+    (tmp_path / "part.conf").write_text("expires 1h;")
+    right, proof = proved(plan(load(tmp_path / "nginx.conf"), Options(groups=True)))
+    assert proof.holds
+    (tmp_path / "part.conf").write_text(settings)
+    config = load(tmp_path / "nginx.conf")
+    [change] = right.changes
+    planned = replace(right.plan, config=config, subject=config.main)
+    refuted = prove(replace(right, plan=planned, changes=(replace(change, file=config.main),))).refutation
+    assert refuted == "an `if` in a location would replace the location's configuration"
 
 
 SERVING = "".join(f"location ~ ^/p/{number}/(.*)$ {{ %s proxy_pass http://u$1; }}\n" for number in range(20))

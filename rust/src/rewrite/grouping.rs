@@ -43,6 +43,9 @@ pub struct Grouping {
     filtered: Vec<usize>,
     /// The places of the rules on which PCRE may give up, ascending.
     unbounded: Vec<usize>,
+    /// Whether a rule that ends the script, or a lookup of such rules, comes last. It leaves `$1` to `$9` empty if it
+    /// does not fire.
+    leaves_empty: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +75,7 @@ impl Grouping {
         let maker = PartMaker::new(options, &staying, patterns)?;
         maker.add_all(before, &mut grouping);
         grouping.leading = grouping.parts.len();
+        grouping.leaves_empty = false;
         maker.add_all(behind, &mut grouping);
         (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
@@ -96,21 +100,25 @@ impl Grouping {
 
     fn none(staying: &[StayingRule]) -> Grouping {
         let unbounded = staying.iter().filter(|rule| rule.may_give_up).map(|rule| rule.place).collect();
-        Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new(), filtered: Vec::new(), unbounded }
+        let (parts, grouped, filtered) = (Vec::new(), Vec::new(), Vec::new());
+        Grouping { parts, leading: 0, grouped, filtered, unbounded, leaves_empty: false }
     }
 
     fn add_groups(&mut self, groups: Groups, rules: &[StayingRule]) {
         self.parts.push(StayingPart::Groups(groups));
+        self.leaves_empty = true;
         self.grouped.extend(rules.iter().map(|rule| rule.place));
     }
 
     fn add_alone(&mut self, rules: &[StayingRule]) {
         self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(rule.statement.to_vec())));
+        self.leaves_empty = rules.last().map_or(self.leaves_empty, StayingRule::ends_the_script);
     }
 
-    /// Whether groups come last. They leave `$1` to `$9` empty if no rule fires.
-    fn ends_with_groups(&self) -> bool {
-        self.parts.len() > self.leading && matches!(self.parts.last(), Some(StayingPart::Groups(_)))
+    fn add_filter(&mut self, filter: Filter, rules: &[StayingRule]) {
+        self.parts.push(StayingPart::Filter(filter));
+        self.filtered.extend(rules.iter().map(|rule| rule.place));
+        self.leaves_empty = rules.last().is_some_and(StayingRule::ends_the_script);
     }
 
     /// The cost as one number, for comparisons. Patterns tried for rare requests count less.
@@ -295,14 +303,13 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         if let Some((first, others)) = rules.split_first()
             && self.captures_matter
             && first.may_give_up
-            && !grouping.ends_with_groups()
+            && !grouping.leaves_empty
         {
             grouping.add_alone(std::slice::from_ref(first));
             return self.add_filter(others, grouping);
         }
         if let Some(filter) = self.filter(rules) {
-            grouping.parts.push(StayingPart::Filter(filter));
-            grouping.filtered.extend(rules.iter().map(|rule| rule.place));
+            grouping.add_filter(filter, rules);
         } else if rules.len() < 2 * filter::FEWEST {
             grouping.add_alone(rules);
         } else {

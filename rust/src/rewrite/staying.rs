@@ -73,6 +73,10 @@ impl<'r> StayingRule<'r> {
         self.read.map(|read| &read.pattern)
     }
 
+    pub fn ends_the_script(&self) -> bool {
+        self.in_run.is_some()
+    }
+
     pub fn for_kind(&self) -> Option<KindRule<'_>> {
         let (number, rule) = self.in_run?;
         Some(KindRule { number, rule, pattern: self.pattern()?, statement: &self.statement })

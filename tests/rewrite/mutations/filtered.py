@@ -153,9 +153,9 @@ MUTATIONS = (
     ),
     Mutation(
         "filter and what is included",
-        "A filter stands in a location whose file may have an `if`.",
+        "A filter stands in a location whose file may read captures.",
         "filter-location",
-        Refutation.IF_IN_A_LOCATION,
+        Refutation.CAPTURES_NOT_EMPTIED,
         amid(b"include none*.conf;"),
     ),
     Mutation(

@@ -65,9 +65,9 @@ MUTATIONS = (
     ),
     Mutation(
         "group and what is included",
-        "A group stands in a location whose file may have an `if`.",
+        "A group stands in a location whose file may read captures.",
         "groups-location",
-        Refutation.IF_IN_A_LOCATION,
+        Refutation.CAPTURES_NOT_EMPTIED,
         amid(b"include none*.conf;"),
     ),
     Mutation(
