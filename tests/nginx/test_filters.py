@@ -167,7 +167,8 @@ GATED_REQUESTS = [
 def test_one_gate_for_many_rules(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Rules that go on, break or fail are all behind one pattern, and do what they did."""
     servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', GATED)}"]
-    site = Site(servers, HTTP, files=FILES, gives_up=NEEDED, filtered=GATED.count("rewrite"))
+    # The first two are a run of their own, of which one moves.
+    site = Site(servers, HTTP, files=FILES, gives_up=NEEDED, filtered=GATED.count("rewrite") - 2)
     check(each_binary, site, tmp_path, GATED_REQUESTS)
 
 

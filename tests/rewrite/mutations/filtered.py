@@ -152,13 +152,6 @@ MUTATIONS = (
         amid(b"if ($arg_x) { add_header X-If 1; }"),
     ),
     Mutation(
-        "filter and what is included",
-        "A filter stands in a location whose file may read captures.",
-        "filter-location",
-        Refutation.CAPTURES_NOT_EMPTIED,
-        amid(b"include none*.conf;"),
-    ),
-    Mutation(
         "filter and try_files",
         "A rule that goes on does so in an `if`, without try_files.",
         "filter-location",
