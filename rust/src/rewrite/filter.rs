@@ -210,8 +210,10 @@ fn wider(rules: &[&ReadPattern]) -> Option<(Vec<u8>, usize)> {
 
 /// Branches without the `^.*` that some begin with. A search passes more without: what follows an inner newline.
 fn floating(branches: Vec<Vec<Ast>>) -> Vec<Vec<Ast>> {
-    let is_any = |item: &Ast| matches!(item, Ast::Repeat { min: 0, max: None, sub, .. }
-        if sub.byte_set().is_some_and(|set| set.complement() == ByteSet::one(b'\n') || set == ByteSet::ALL));
+    let is_any = |item: &Ast| {
+        matches!(item, Ast::Repeat { min: 0, max: None, sub, .. }
+        if sub.byte_set().is_some_and(|set| set.complement() == ByteSet::one(b'\n') || set == ByteSet::ALL))
+    };
     let floating = |items: Vec<Ast>| match items.as_slice() {
         [Ast::Start, any, rest @ ..] if is_any(any) && !rest.is_empty() => rest.to_vec(),
         _ => items,

@@ -259,7 +259,8 @@ impl<'s, 'r> PartMaker<'s, 'r> {
                 MOST_FOR_EACH * groups.tried().saturating_sub(filters.tried()) >= rules.len()
             }
         };
-        let may_be_better = rules.len() <= FEW || (rules.len() <= filter::MOST && MOST_FOR_EACH * groups.tried() > rules.len());
+        let may_be_better =
+            rules.len() <= FEW || (rules.len() <= filter::MOST && MOST_FOR_EACH * groups.tried() > rules.len());
         *grouping = may_be_better.then(|| with(Self::add_filters)).filter(is_better).unwrap_or(groups);
     }
 
