@@ -58,8 +58,7 @@ impl<'t> Trees<'t> {
         let may_give_up = || Refutation::new("a group contains a rule on which PCRE may give up");
         // The lookup sets no variables: only the rule that fires does.
         let unnamed = |(pattern, value): &(&'r [u8], &'r [u8])| Some((syntax::without_names(pattern)?, *value));
-        let rules: Option<Vec<(Cow<[u8]>, &[u8])>> = rules.iter().map(unnamed).collect();
-        let rules = rules.ok_or_else(may_give_up)?;
+        let rules = rules.iter().map(unnamed).collect::<Option<Vec<_>>>().ok_or_else(may_give_up)?;
         let texts: Vec<&[u8]> = rules.iter().map(|(pattern, _)| &**pattern).collect();
         let mut own = None;
         let patterns = ReadPatterns::known_or([patterns], &texts, &mut own);
