@@ -146,3 +146,14 @@ def test_few_locations_that_serve_stay() -> None:
     returning = "".join(f"location ~ ^/r/{number} {{ return 404; }}\n" for number in range(3))
     assert not compiled(few).changes
     assert compiled(few[: few.index("location ~ ^/p/3")] + returning).plan.locations.moved == 3
+
+
+def test_includes_that_are_not_followed(tmp_path: Path) -> None:
+    """Locations are nested as well where the files that they include are there, and were not asked for."""
+    (tmp_path / "part.conf").write_text("expires 1h;")
+    text = f"events {{}} http {{ server {{ {SERVING.replace('%s', 'include part.conf;')} }} }}"
+    (tmp_path / "nginx.conf").write_text(text)
+    config = load_text(text.encode(), str(tmp_path / "nginx.conf"), includes=False)
+    emission, proof = proved(plan(config, Options(groups=True)))
+    assert proof.holds
+    assert emission.plan.locations.moved == 20
