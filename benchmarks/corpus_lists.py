@@ -6,10 +6,10 @@
     python -m benchmarks.corpus_lists --json                 the rows for a machine
 
 A list is five or more patterns that nginx tries one after the other: the rewrites of a server, of a location or of an
-`if` with nothing between them, the regular expressions of a map, or neighbouring regex locations that only return or
-rewrite. The same list in several files counts once. Each
-file is read by itself, as fragments are compiled: without its includes. A figure is a number of patterns tried for a
-request that matches none of them, counted after the proof: far, near and worst, as in the report of the command.
+`if` with nothing between them, the regular expressions of a map, or neighbouring regex locations. The same list in
+several files counts once. Each file is read by itself, as fragments are compiled: without its includes. A figure is a
+number of patterns tried for a request that matches none of them, counted after the proof: far, near and worst, as in
+the report of the command. The last line counts along the way of one request through each file, the one that costs most.
 """
 
 from __future__ import annotations
@@ -62,11 +62,23 @@ class PatternList:
     stays: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of one request through a file, before and after."""
+
+    file: str
+    before: Cost
+    after: Cost
+
+
 @dataclass(slots=True)
 class Corpus:
-    """The lists of all folders, each once, and the files that nginx would refuse, each with the reason."""
+    """The lists of all folders, each once, the ways with as many patterns, and the files that nginx would refuse, each
+    with the reason.
+    """
 
     lists: list[PatternList] = field(default_factory=list)
+    ways: list[Way] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     files: int = 0
     _known: set[Hashable] = field(default_factory=set)
@@ -87,6 +99,9 @@ class Corpus:
         except InputError as error:
             self.refused[name] = str(error)
             return
+        way = Way(name, *compiled.cost)
+        if way.before.far >= SHORTEST:
+            self.ways.append(way)
         for patterns, found in lists_of(compiled):
             if found.patterns >= SHORTEST and patterns not in self._known:
                 self._known.add(patterns)
@@ -183,6 +198,15 @@ def _percent(shares: Iterable[float]) -> str:
     return ", ".join(f"{share:.1%}" for share in shares)
 
 
+def along_ways(ways: Sequence[Way]) -> str:
+    """Return how many patterns the ways of requests try, before and after."""
+    before, after = (Cost.total(getattr(way, which) for way in ways) for which in ("before", "after"))
+    share = 1 - after.far / max(before.far, 1)
+    return (
+        f"{len(ways)} ways: {before.far:,} patterns, now {after.far:,} far and {after.near:,} near ({share:.1%} fewer)"
+    )
+
+
 def table(lists: Sequence[PatternList]) -> Iterator[str]:
     """Yield a line for each list, the longest first."""
     yield f"{'patterns':>8} {'far':>6} {'near':>6} {'worst':>6}  {'kind':<30} list, and what stays"
@@ -221,6 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"of which {len(corpus.refused):,} are no configuration (templates, most of them)")
         for what, holds in verdicts(corpus.lists):
             print(f"{'held' if holds else 'NOT HELD':<9}{what}")
+        print(along_ways(corpus.ways))
     return int(not all(holds for _, holds in verdicts(corpus.lists)))
 
 

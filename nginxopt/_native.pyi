@@ -377,6 +377,7 @@ def prove_rewrites(
     transparent: list[str],
     harmless: list[str],
     inherited: list[str],
+    quiet: list[str],
     is_complete: bool,
     include: list[bytes] | None,
     may_set_sizes: set[bytes] | None,

@@ -66,6 +66,16 @@ SERVER_INCLUDES = RewritePremise(
     "server-includes",
     "no unread file includes a changed file of rules, except directly in a server",
 )
+LOCATION_SETTINGS = RewritePremise(
+    "location-settings",
+    "no unread file gives a location with compiled rewrites what an `if` in it does not inherit: try_files, an `if` "
+    "with settings, directives that are not nginx's, add_header_inherit or add_trailer_inherit",
+)
+LOCATION_INCLUDES = RewritePremise(
+    "location-includes",
+    "no unread file gives a regex location that is put into another one locations, directives that are not nginx's, "
+    "add_header_inherit or add_trailer_inherit",
+)
 PCRE_INTERPRETER = RewritePremise(
     "pcre-interpreter",
     "pcre_jit is off, or the JIT compiler of nginx's PCRE has no bug in these patterns",
@@ -125,6 +135,12 @@ def _may_be_included_elsewhere(plan: Plan) -> bool:
     return any(run.phase == "server" and _is_on_top(part.file, run) for part in parts for run in part.compiled)
 
 
+def _has_assumed_places(plan: Plan) -> bool:
+    """Whether rules of a location are in an `if`, and unread text may give the location what the `if` lacks."""
+    runs = (run for part in plan.rules.parts for run in part.compiled)
+    return any(run.place.is_assumed and (run.native.grouped or run.native.filtered) for run in runs)
+
+
 def _is_on_top(file: File, run: PlannedRun) -> bool:
     """Whether a run is at the top level of its file."""
     blocks = (node.span for node in file.block.unfolded() if node.block)
@@ -142,6 +158,8 @@ _APPLIES: dict[RewritePremise, Callable[[Plan], bool]] = {
     CAPTURES_AFTER_MAPS: lambda plan: bool(plan.maps.compiled) and not unread.is_known(plan.config),
     EVALUATION_DEPTH: _may_nest_more,
     SERVER_INCLUDES: _may_be_included_elsewhere,
+    LOCATION_SETTINGS: _has_assumed_places,
+    LOCATION_INCLUDES: lambda plan: any(each.run.is_assumed for each in plan.locations.compiled),
     OWN_NAMES: lambda plan: bool(plan.maps_name) and not unread.is_known(plan.config),
     TABLE_SIZES: lambda plan: bool(plan.maps_name) and plan.config.http is None,
     MISSING_SIZES: _may_lack_sizes,

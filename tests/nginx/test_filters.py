@@ -127,6 +127,71 @@ def test_filters_in_a_server(each_binary: nginx.Binary, around: str, tmp_path: P
     check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=filtered), tmp_path, REQUESTS)
 
 
+# PCRE finds the literal that all of them need, and may give up on one; most go on with the new URI.
+NEEDED = "^.*/need/(a+)+$"
+GATED = (
+    "rewrite ^/l/first$ /l/need/b-1 last;\n"
+    + "".join(
+        rf"rewrite ^.*/need/b-{n}(\.(xml|cfg))?$ /l/need/c-{n}?x=$1{' last' * (n % 3 == 0)};" "\n" for n in range(9)
+    )
+    + f"rewrite {NEEDED} /l/kept permanent;\n"
+    + "".join(rf"rewrite ^.*/need/c-{n}$ /l/to/{n}?y=$1{' break' * (n % 4 == 0)};" "\n" for n in range(9))
+    + "rewrite ^.*/need/.*-(x+)y(z*)$ /l/$1/$2 redirect;\n"
+)
+GATED_REQUESTS = [
+    *(
+        get(f"/l/{path}{end}")
+        for path in (
+            "need/b-1",
+            "need/b-3.cfg",
+            "x/need/c-4",
+            "need/b-8",
+            "first",
+            "to/1",
+            "need/",
+            "need/a-xxyzz",
+            "need/x",
+            "NEED/b-1",
+            "need%0A/b-1",
+            "%0A/need/b-1",
+            "b-1",
+        )
+        for end in ("", "%0A", "?q=1")
+    ),
+    *(get(f"/l/need/{'a' * length}{end}") for length in (3, 40) for end in ("", "!")),
+    *map(get, ["/need/b-1", "/", "/x", "/start"]),
+]
+
+
+@pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
+def test_one_gate_for_many_rules(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+    """Rules that go on, break or fail are all behind one pattern, and do what they did."""
+    servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', GATED)}"]
+    # The first two are a run of their own, of which one moves.
+    site = Site(servers, HTTP, files=FILES, gives_up=NEEDED, filtered=GATED.count("rewrite") - 2)
+    check(each_binary, site, tmp_path, GATED_REQUESTS)
+
+
+NAMED = "".join(
+    rf"rewrite ^/l/n{n}/(?<old>[^/]*)(?<more>/.*)?$ /l/m{n}/$old {flag};" "\n"
+    for n, flag in enumerate(["last", "permanent", "break", "redirect"] * 5)
+)
+NAMED += "rewrite ^/l/(?<old>n.*)$ /l/file?was=$old last;\n"
+NAMED_REQUESTS = [
+    *(get(f"/l/n{n}/{end}") for n in (0, 1, 2, 3, 9, 18, 19, 20) for end in ("", "a", "a/b", "%26%20/c", "a%0A")),
+    *map(get, ["/l/other", "/", "/l/n", "/l/N1/a", "/start"]),
+]
+
+
+@pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
+def test_named_groups(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+    """The rule that fires sets its variables, and the lookup that finds it sets none."""
+    shown = f"{SHOWN} set $old before; rewrite ^/l/set/(?<more>.*) /l/$more; add_header X-Old '[$old] [$more]' always;"
+    site = Site([f"{shown} {AROUND_IN_A_SERVER[around].replace('%s', NAMED)}"], HTTP, files=FILES, grouped=21)
+    asked = [*NAMED_REQUESTS, *(get(f"/l/set/n{n}/x") for n in (1, 2, 30))]
+    check(each_binary, site, tmp_path, asked)
+
+
 def test_a_differential_run_asks_about_filters(each_binary: nginx.Binary) -> None:
     """--nginx asks each run with filters, in a server and in a location."""
     mixed = MIXED.replace(f"rewrite {GIVES_UP} /l/kept permanent;\n", "").replace("/l/loop/x last", "/l/-/x last")

@@ -94,6 +94,64 @@ def test_in_a_server(each_binary: nginx.Binary, settings: str, tmp_path: Path) -
     assert len(said.answers) == len(requests())
 
 
+# Locations that serve requests themselves, one of which includes a file.
+SERVING = r"""
+location ~ ^/sv/proxy/(.*)$ { proxy_pass http://127.0.0.1:1; error_page 502 =200 /page?p=$1; }
+location ~ ^/sv/alias/(.*)$ { alias html/files/$1; }
+location ~ ^/sv/(?<name>root)/(.*)$ { root html; add_header X-N '$name [$1] [$2]' always; }
+location ~ ^/sv/deny { deny all; error_page 403 @named; }
+location ~ ^/sv/any { satisfy any; deny all; allow 127.0.0.1; }
+location ~ ^/sv/all { satisfy all; allow 127.0.0.1; auth_basic closed-to-all; auth_basic_user_file none; }
+location ~ ^/sv/err { root html; error_page 404 =202 /sv/alias/x; }
+location ~ ^/sv/internal { internal; root html; }
+location ~* \.(?<kind>gif|PNG)$ { empty_gif; expires 1d; }
+location ~ ^/sv/auto(/.*)?$ { alias html/files$1; autoindex on; index x; }
+location ~ ^/sv/inc { include settings.conf; }
+location ~ ^/sv/if/(.*)$ { alias html/files/$1; if ($arg_x) { add_header X-If $1; } }
+location ~ ^/sv/limited { limit_except GET { deny all; } try_files /x =404; }
+location ~ ^/sv/[a-z]+/last$ { }
+"""
+
+
+@pytest.mark.parametrize("settings", SERVERS)
+def test_of_any_content(each_binary: nginx.Binary, settings: str, tmp_path: Path) -> None:
+    """Locations that serve requests themselves inherit what they did, and set the same captures."""
+    named = "location @named { return 200 'named $uri [$1] [$name]'; }"
+    files = {
+        **FILES,
+        "html/sv/root/x": "root",
+        "html/sv/err/y": "err",
+        "settings.conf": "root html; etag off; expires 2h;",
+    }
+    names = (
+        "proxy/a",
+        "alias/x",
+        "alias/none",
+        "root/x",
+        "deny",
+        "any/x",
+        "all",
+        "err/none",
+        "err/y",
+        "internal",
+        "a.gif",
+        "A.png",
+        "auto/",
+        "auto",
+        "auto/x",
+        "inc/x",
+        "if/x?x=1",
+        "if/x",
+        "limited",
+        "z/last",
+        "none",
+        "",
+    )
+    asked = [get(f"/sv/{name}", method=method) for name in names for method in ("GET", "HEAD", "POST")]
+    site = Site([SERVERS[settings] + SERVING + named + AROUND], HTTP, files=files, located=SERVING.count("location ~"))
+    check(each_binary, site, tmp_path, [*asked, *map(get, URIS)])
+
+
 INNER = r"""
 location ~ ^/in/(\w+)$ { return 301 /new/$1; }
 location ~ ^/in/a/(.*)x { return 200 "$1 $uri"; }

@@ -102,7 +102,7 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match", "work"},
     "rewrite": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
-        *("map_block", "maps", "pattern_text", "phase", "collisions", "compile_error"),
+        *("map_block", "maps", "pattern_text", "phase", "collisions", "compile_error", "work"),
     },
     "prove": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match"),

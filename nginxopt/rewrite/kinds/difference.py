@@ -85,7 +85,11 @@ def difference_of_files(
         after = reread(config, {file.path: text for file, text in texts.items()})
     except InputError as error:
         return Refutation(f"the result cannot be read: {error}")
-    pairs = zip(config.files, after.files, strict=True)
+    # Where includes were not followed, they are now; the statements that include are compared.
+    others = {file.path: file for file in after.files}
+    pairs = [(file, others[file.path]) for file in config.files if file.path in others]
+    if len(pairs) < len(config.files):
+        return Refutation("a file is not included any more")
     differences = (difference(file.block, other.block, replacements) for file, other in pairs)
     return next((found for found in differences if found is not None), None)
 

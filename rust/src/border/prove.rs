@@ -45,7 +45,7 @@ impl PyPair {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, is_complete, include, may_set_sizes, compiled, share = 1.0))]
+#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, quiet, is_complete, include, may_set_sizes, compiled, share = 1.0))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
@@ -56,6 +56,7 @@ pub fn prove_rewrites(
     transparent: Vec<String>,
     harmless: Vec<String>,
     inherited: Vec<String>,
+    quiet: Vec<String>,
     is_complete: bool,
     include: Option<Vec<Vec<u8>>>,
     may_set_sizes: Option<HashSet<Vec<u8>>>,
@@ -68,6 +69,7 @@ pub fn prove_rewrites(
         transparent: set(transparent),
         harmless: set(harmless),
         inherited: set(inherited),
+        quiet: set(quiet),
         is_complete,
         include,
         may_set_sizes,

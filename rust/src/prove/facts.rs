@@ -17,6 +17,8 @@ pub struct Facts {
     pub harmless: HashSet<Vec<u8>>,
     /// The directives of a location that an `if` in it inherits, or that have no effect once the location is found.
     pub inherited: HashSet<Vec<u8>>,
+    /// The arguments of includes whose files hold nothing that an `if` does not inherit, as far as they were read.
+    pub quiet: HashSet<Vec<u8>>,
     /// Whether no file that requests depend on is missing.
     pub is_complete: bool,
     /// The words of the statement that includes the maps, if it belongs in an http block of these files.

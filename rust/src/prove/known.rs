@@ -15,6 +15,6 @@ pub struct Known<'t, 'f> {
     pub used: &'f Used,
     /// Whether `$1` to `$9` may be read after rules.
     pub captures_matter: bool,
-    /// Whether every block that adds no headers inherits those of the block around it.
+    /// Whether every block that adds no headers inherits those of the block around it, as far as it was read.
     pub headers_inherited: bool,
 }

@@ -106,8 +106,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     let originals = before.iter().chain(&unchanged).zip(rows);
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
-    let headers_inherited =
-        facts.is_complete && !before.iter().chain(&unchanged).any(|nodes| has_header_inheritance(nodes));
+    let headers_inherited = !before.iter().chain(&unchanged).any(|nodes| has_header_inheritance(nodes));
     let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter, headers_inherited };
     let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
     let mut include = Include::new(words, facts.may_set_sizes.as_ref(), sizes_before, sizes_after);

@@ -14,7 +14,7 @@ use crate::prove::target::End;
 use crate::prove::{Discharged, Facts, Refutation};
 
 /// Which rules may stand in an `if` of a location with these statements. `headers_inherited`: `add_header_inherit` is
-/// certainly never `off`.
+/// never `off`.
 pub fn entering(block: &[Node], facts: &Facts, headers_inherited: bool) -> Entering {
     if !block.iter().all(|node| keeps(node, facts, headers_inherited)) {
         return Entering::Nothing;
@@ -40,6 +40,7 @@ fn keeps(node: &Node, facts: &Facts, headers_inherited: bool) -> bool {
         // An `if` with nothing else has the configuration of the location.
         b"if" => node.block.iter().flatten().all(|inner| SCRIPT.contains(&inner.word(0))),
         b"add_header" | b"add_trailer" => headers_inherited,
+        b"include" => facts.quiet.contains(node.word(1)),
         b"try_files" => true,
         name => SCRIPT.contains(&name) || facts.inherited.contains(name),
     }

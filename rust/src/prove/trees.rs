@@ -13,6 +13,7 @@ use crate::map_block::{self, MapBlock};
 use crate::prove::{Discharged, Refutation, maps};
 use crate::prove_map;
 use crate::quote::quote;
+use crate::syntax;
 
 /// The maps that look up the groups and kinds of rules.
 #[derive(Default)]
@@ -48,15 +49,27 @@ impl<'t> Trees<'t> {
     }
 
     /// Checks that a tree of maps gives the value of the first rule that matches; `patterns` are those of the rules.
-    pub fn check_tree(&self, rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, root: &MapBlock<'t>) -> Discharged<()> {
+    pub fn check_tree<'r>(
+        &self,
+        rules: &[(&'r [u8], &'r [u8])],
+        patterns: &ReadPatterns,
+        root: &MapBlock<'t>,
+    ) -> Discharged<()> {
+        let may_give_up = || Refutation::new("a group contains a rule on which PCRE may give up");
+        // The lookup sets no variables: only the rule that fires does.
+        let unnamed = |(pattern, value): &(&'r [u8], &'r [u8])| Some((syntax::without_names(pattern)?, *value));
+        let rules = rules.iter().map(unnamed).collect::<Option<Vec<_>>>().ok_or_else(may_give_up)?;
+        let texts: Vec<&[u8]> = rules.iter().map(|(pattern, _)| &**pattern).collect();
+        let mut own = None;
+        let patterns = ReadPatterns::known_or([patterns], &texts, &mut own);
         // If PCRE gives up, a rule responds with 500, but a map gives its default.
         let always_answers = |rule| patterns.get(rule).is_some_and(|read| read.bounds.always_answers);
         if !(0..rules.len()).all(always_answers) {
-            return Err(Refutation::new("a group contains a rule on which PCRE may give up"));
+            return Err(may_give_up());
         }
-        let texts: HashSet<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
+        let texts: HashSet<&[u8]> = texts.into_iter().collect();
         let (name, emitted) = self.of_uris(root, &texts);
-        let original = original(rules, patterns, &name)?;
+        let original = original(&rules, patterns, &name)?;
         prove_map::prove(&original, &emitted, Some(patterns)).map(|_| ()).map_err(|refutation| Refutation {
             what: format!("the group of a URI: {}", refutation.what),
             counterexample: refutation.counterexample,
@@ -118,7 +131,7 @@ fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Returns the text of the map that the lookup stands for: the patterns of the rules in order, each with its value.
 /// The empty string, to which `try_files` may lead, is a key, because a map tries no pattern on it.
-fn original(rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, variable: &[u8]) -> Discharged<Vec<u8>> {
+fn original(rules: &[(Cow<[u8]>, &[u8])], patterns: &ReadPatterns, variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
     match patterns.first().map(|index| index.first(b"", rules.len())) {
         Some(First::None) => {}
@@ -130,7 +143,7 @@ fn original(rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, variable: &[u8]) 
         Some(First::Unknown(..)) | None => return Err(Refutation::on("the effect of the rules is unknown", b"")),
     }
     for (pattern, value) in rules {
-        quote(&[b"~", *pattern].concat(), &mut text);
+        quote(&[b"~", &**pattern].concat(), &mut text);
         text.push(b' ');
         quote(value, &mut text);
         text.extend_from_slice(b";\n");

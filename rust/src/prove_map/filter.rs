@@ -117,6 +117,8 @@ mod tests {
     #[test]
     fn giving_up() {
         assert_eq!(check("^/a", &["^/a(b+)+$", "^/a/(.*)/(.*)x"]), Ok(false));
+        assert_eq!(check("/a/", &["^.*/a/.*-(b+)(c|d)?$", "^/x/a/(b+)+$"]), Ok(false));
+        assert!(check("/a/b", &["^.*/a/.*-(.*)-(.*)b$"]).is_err() && check("^/a/", &["^.*/a/.*-(.*)-(.*)b$"]).is_err());
         assert!(check("^/abb", &["^/a(b+)+$"]).is_err());
         assert!(check("^/a/", &["^/a/x/(.*)/(.*)x", "^/(a|b)+c"]).is_err());
         assert!(check("x", &["(.*)/(.*)x"]).is_err());

@@ -221,9 +221,6 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<L
         Ok(pattern) => pattern,
         Err(_) => return stays(text, Reason::Unportable),
     };
-    if pattern.named {
-        return Ok(Err(Reason::NamedCapture));
-    }
     let translation = pattern.translate();
     let exact = translation.exact && !has_word_boundary(&translation.hir);
     let list = if pattern.ignores_case() { language::finite } else { language::finite_spelled };
@@ -233,6 +230,9 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<L
         Finite::Infinite => return Ok(Err(why_infinite(&translation.hir))),
         Finite::TooMany => return Ok(Err(why_too_many(&translation.hir, written))),
     };
+    if pattern.named {
+        return Ok(Err(Reason::NamedCapture));
+    }
     if pattern.spaces {
         return Ok(Err(Reason::Unportable)); // one of its strings contains a vertical tab
     }

@@ -4,23 +4,29 @@
 //! The rules stay as they are, and in their order. A filter also lets pass the URIs on which PCRE may give up on a
 //! rule, so that nginx still responds with 500.
 
-use crate::first_match::{Bounds, answers_with_looks};
+use crate::first_match::{Bounds, ReadPattern, answers_with_looks};
 use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::cost::Cost;
 use crate::maps::union::{branches, head, union};
-use crate::pattern_text::{LONGEST, token_length};
+use crate::pattern_text::{LONGEST, escape, token_length};
 use crate::pcre::{MatchOutcome, Regex};
 use crate::phase::Phase;
 use crate::quote::escape_pattern;
 use crate::rewrite::uncaptured::without_captures;
-
-use crate::syntax::{self, Ast, Pattern};
+use crate::syntax::{self, Ast, ByteSet, Pattern};
+use crate::work::spend;
 
 /// Fewer rules than this are as fast without a filter.
 pub const FEWEST: usize = 3;
 
-/// The most rules behind one filter: a request that passes it tries all of them.
-pub const MOST: usize = 16;
+/// The most rules behind one filter.
+pub const MOST: usize = 512;
+
+/// The shortest literal that serves as a filter, in bytes.
+const SHORTEST_LITERAL: usize = 4;
+
+/// Longer literals are cut, so that the search for a common one is short.
+const LONGEST_LITERAL: usize = 64;
 
 /// A URI for which hardly any pattern is written. A pattern that matches it probably matches nearly all URIs, so that a
 /// filter for it would turn away hardly any.
@@ -44,7 +50,7 @@ pub enum Passing {
 /// A rule for a filter.
 pub struct FilterRule<'r> {
     /// Its pattern, if it could be read.
-    pub pattern: Option<&'r Pattern>,
+    pub read: Option<&'r ReadPattern>,
     pub statement: &'r [u8],
     /// Whether it may be behind a filter with [`Passing::Firing`].
     pub may_fire: bool,
@@ -64,33 +70,17 @@ impl Filter {
         if !(FEWEST..=MOST).contains(&rules.len()) {
             return None;
         }
-        let (pattern, is_exact) = Filter::pattern(rules, passing)?;
+        let FilterPattern { pattern, wider } = FilterPattern::of(rules, passing)?;
         // All URIs of a location may have this beginning.
         let common = [&common_beginning(rules)[..], JUNK].concat();
         if phase == Phase::Location && !turns_away(&pattern, &common) {
             return None;
         }
-        let passed = if is_exact { 0 } else { rules.len() };
-        let cost = Cost { far: 1, near: 1 + passed, worst: 1 + passed, hit: 1 + rules.len().div_ceil(2) };
+        let worst = if wider == 0 { 1 } else { 1 + rules.len() };
+        // Of the URIs that begin like a rule, those that begin like one of the others do not pass.
+        let cost = Cost { far: 1, near: 1 + wider, worst, hit: 1 + rules.len().div_ceil(2) };
         let statements = rules.iter().map(|rule| rule.statement.to_vec()).collect();
         Some(Filter { pattern, statements, cost })
-    }
-
-    /// Returns the pattern of a filter, and whether one of the rules certainly matches every URI that it matches.
-    pub fn pattern(rules: &[FilterRule], passing: Passing) -> Option<(Vec<u8>, bool)> {
-        let patterns: Vec<&Pattern> = rules.iter().map(|rule| rule.pattern).collect::<Option<_>>()?;
-        let may_fire = rules.iter().all(|rule| rule.may_fire);
-        let exact = exact(&patterns);
-        let (pattern, is_exact) = match (passing, exact) {
-            (Passing::Firing, exact) => (exact.filter(|_| may_fire)?, true),
-            (Passing::Any, Some(exact)) => (exact, true),
-            (Passing::Any, None) => {
-                let wider = wider(&patterns)?;
-                let is_covered = is_covered(&wider, &patterns);
-                (wider, is_covered)
-            }
-        };
-        turns_away(&pattern, UNUSUAL).then_some((pattern, is_exact))
     }
 
     /// Returns the statements as text.
@@ -106,13 +96,53 @@ impl Filter {
     }
 }
 
+/// The pattern of a filter.
+pub struct FilterPattern {
+    pattern: Vec<u8>,
+    /// For how many of the rules it passes URIs that begin like one of their matches, and that none of the rules matches.
+    wider: usize,
+}
+
+impl FilterPattern {
+    /// Chooses a pattern for rules. `None` if there is none that turns away most URIs.
+    pub fn of(rules: &[FilterRule], passing: Passing) -> Option<FilterPattern> {
+        let read: Vec<&ReadPattern> = rules.iter().map(|rule| rule.read).collect::<Option<_>>()?;
+        let patterns: Vec<&Pattern> = read.iter().map(|read| &read.pattern).collect();
+        let exact = exact(&patterns).map(|pattern| FilterPattern { pattern, wider: 0 });
+        let chosen = match passing {
+            Passing::Firing => exact.filter(|_| rules.iter().all(|rule| rule.may_fire)),
+            Passing::Any => exact.or_else(|| FilterPattern::passing_more(&read)),
+        };
+        chosen.filter(|chosen| turns_away(&chosen.pattern, UNUSUAL))
+    }
+
+    /// A pattern that may pass URIs that no rule matches. A literal that all rules need is tried fastest, unless hardly
+    /// any URI passes another pattern in vain.
+    fn passing_more(rules: &[&ReadPattern]) -> Option<FilterPattern> {
+        let patterns: Vec<&Pattern> = rules.iter().map(|read| &read.pattern).collect();
+        let others = wider(rules).map(|(pattern, wider)| {
+            let wider = if is_covered(&pattern, &patterns) { 0 } else { wider };
+            FilterPattern { pattern, wider }
+        });
+        if let Some(narrow) = others.as_ref().filter(|others| 2 * others.wider < rules.len()) {
+            return Some(FilterPattern { pattern: narrow.pattern.clone(), ..*narrow });
+        }
+        let literal = needed_literal(rules).map(|literal| {
+            let mut pattern = Vec::new();
+            literal.iter().for_each(|byte| escape(*byte, &mut pattern));
+            FilterPattern { pattern, wider: rules.len() }
+        });
+        literal.or(others)
+    }
+}
+
 fn turns_away(pattern: &[u8], subject: &[u8]) -> bool {
     Regex::new(pattern).is_ok_and(|regex| regex.is_match(subject, CALLS) == MatchOutcome::No)
 }
 
 /// The bytes that all matches of all rules begin with.
 fn common_beginning(rules: &[FilterRule]) -> Vec<u8> {
-    let all: Vec<_> = rules.iter().filter_map(|rule| rule.pattern).flat_map(|pattern| branches(&pattern.ast)).collect();
+    let all: Vec<_> = rules.iter().filter_map(|rule| rule.read).flat_map(|read| branches(&read.pattern.ast)).collect();
     let byte = |items: &[Ast], at: usize| match (items.first()?, items.get(at + 1)) {
         (Ast::Start, Some(Ast::Byte(byte))) => Some(*byte),
         _ => None,
@@ -164,12 +194,61 @@ pub fn union_of(patterns: &[&[u8]]) -> Option<Vec<u8>> {
     (is_fine && answers_with_looks(&syntax::parse(&union).ok()?)).then_some(union)
 }
 
-/// Returns a pattern that matches every URI on which PCRE may match one of the patterns or give up on it.
-fn wider(patterns: &[&Pattern]) -> Option<Vec<u8>> {
-    let whole =
-        |pattern: &&Pattern| if always_answers(pattern) { Some(branches(&pattern.ast)) } else { skipped(pattern) };
-    let of_all = patterns.iter().map(whole).collect::<Option<Vec<_>>>().and_then(|all| written(all.concat()));
-    of_all.or_else(|| written(patterns.iter().map(|pattern| skipped(pattern)).collect::<Option<Vec<_>>>()?.concat()))
+/// Returns a pattern that matches every URI on which PCRE may match one of the patterns or give up on it, and for how
+/// many of them it certainly matches more than they do.
+fn wider(rules: &[&ReadPattern]) -> Option<(Vec<u8>, usize)> {
+    let certain = |read: &&&ReadPattern| read.bounds.always_answers && read.pattern.ast.is_regular();
+    let whole = |read: &&ReadPattern| Some(read.events()?).map(|events| floating(branches(&events.pattern.ast)));
+    let of_all = rules.iter().map(whole).collect::<Option<Vec<_>>>().and_then(|all| written(all.concat()));
+    let uncertain = rules.len() - rules.iter().filter(certain).count();
+    let begun = || {
+        let heads = rules.iter().map(|read| skipped(read)).collect::<Option<Vec<_>>>()?;
+        Some((written(heads.concat())?, rules.len()))
+    };
+    of_all.map(|pattern| (pattern, uncertain)).or_else(begun)
+}
+
+/// Branches without the `^.*` that some begin with. A search passes more without: what follows an inner newline.
+fn floating(branches: Vec<Vec<Ast>>) -> Vec<Vec<Ast>> {
+    let is_any = |item: &Ast| {
+        matches!(item, Ast::Repeat { min: 0, max: None, sub, .. }
+        if sub.byte_set().is_some_and(|set| set.complement() == ByteSet::one(b'\n') || set == ByteSet::ALL))
+    };
+    let floating = |items: Vec<Ast>| match items.as_slice() {
+        [Ast::Start, any, rest @ ..] if is_any(any) && !rest.is_empty() => rest.to_vec(),
+        _ => items,
+    };
+    branches.into_iter().map(floating).collect()
+}
+
+/// The longest literal that each match of each rule contains, and each URI on which PCRE gives up on one.
+fn needed_literal(rules: &[&ReadPattern]) -> Option<Vec<u8>> {
+    let runs = |read: &&ReadPattern| Some(literals(&read.events()?.pattern.ast));
+    let runs: Vec<Vec<Vec<u8>>> = rules.iter().map(runs).collect::<Option<_>>()?;
+    let (first, others) = runs.split_first()?;
+    let is_in = |literal: &[u8], runs: &[Vec<u8>]| {
+        spend(1 + runs.len());
+        runs.iter().any(|run| memchr::memmem::find(run, literal).is_some())
+    };
+    let windows = |length: usize| first.iter().flat_map(move |run| run.windows(length));
+    let mut lengths = (SHORTEST_LITERAL..=LONGEST_LITERAL).rev();
+    lengths.find_map(|length| {
+        windows(length).find(|literal| others.iter().all(|runs| is_in(literal, runs))).map(<[u8]>::to_vec)
+    })
+}
+
+/// The runs of bytes that each match of a pattern contains.
+fn literals(ast: &Ast) -> Vec<Vec<u8>> {
+    let [items] = &branches(ast)[..] else { return Vec::new() };
+    let mut runs = vec![Vec::new()];
+    for item in items {
+        match (item, runs.last_mut()) {
+            (Ast::Byte(byte), Some(run)) if run.len() < LONGEST_LITERAL => run.push(*byte),
+            _ => runs.push(Vec::new()),
+        }
+    }
+    runs.retain(|run| run.len() >= SHORTEST_LITERAL);
+    runs
 }
 
 /// Whether the patterns together certainly match all that a pattern matches.
@@ -184,9 +263,8 @@ fn is_covered(pattern: &[u8], patterns: &[&Pattern]) -> bool {
 }
 
 /// Returns beginnings such that PCRE always answers "no match" for a URI with none of them.
-fn skipped(pattern: &Pattern) -> Option<Vec<Vec<Ast>>> {
-    let bounds = Bounds::of(pattern, &pattern.translate().hir);
-    head(&pattern.ast).filter(|_| bounds.always_answers || bounds.before_prefix)
+fn skipped(read: &ReadPattern) -> Option<Vec<Vec<Ast>>> {
+    head(&read.pattern.ast).filter(|_| read.bounds.always_answers || read.bounds.before_prefix)
 }
 
 /// Writes branches as a pattern, if nginx and every PCRE can read it and PCRE never gives up on it.

@@ -8,7 +8,7 @@ use crate::first_match::ReadPatterns;
 use crate::maps::cost::Cost;
 use crate::maps::text::EmittedMap;
 use crate::phase::{Entering, Phase};
-use crate::rewrite::filter::{self, Filter, Passing};
+use crate::rewrite::filter::{self, Filter, FilterPattern, Passing};
 use crate::rewrite::groups::Groups;
 use crate::rewrite::kinds::Kinds;
 use crate::rewrite::options::Options;
@@ -24,6 +24,13 @@ const MOST_LOOK_UPS: usize = 8;
 /// For up to this many rules, a filter costs less than groups that try as many patterns.
 const MOST_FILTERED: usize = 8;
 
+/// For up to this many rules, what a hit costs behind a filter does not matter.
+const FEW: usize = 16;
+
+/// More rules are all behind one filter if there are at most so many of them for each pattern that it saves a miss: a
+/// hit tries half of the rules.
+const MOST_FOR_EACH: usize = 6;
+
 /// The rules that stay, in order. At least some of them are in groups or behind filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouping {
@@ -36,6 +43,9 @@ pub struct Grouping {
     filtered: Vec<usize>,
     /// The places of the rules on which PCRE may give up, ascending.
     unbounded: Vec<usize>,
+    /// Whether a rule that ends the script, or a lookup of such rules, comes last. It leaves `$1` to `$9` empty if it
+    /// does not fire.
+    leaves_empty: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +75,7 @@ impl Grouping {
         let maker = PartMaker::new(options, &staying, patterns)?;
         maker.add_all(before, &mut grouping);
         grouping.leading = grouping.parts.len();
+        grouping.leaves_empty = false;
         maker.add_all(behind, &mut grouping);
         (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
@@ -89,27 +100,36 @@ impl Grouping {
 
     fn none(staying: &[StayingRule]) -> Grouping {
         let unbounded = staying.iter().filter(|rule| rule.may_give_up).map(|rule| rule.place).collect();
-        Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new(), filtered: Vec::new(), unbounded }
+        let (parts, grouped, filtered) = (Vec::new(), Vec::new(), Vec::new());
+        Grouping { parts, leading: 0, grouped, filtered, unbounded, leaves_empty: false }
     }
 
     fn add_groups(&mut self, groups: Groups, rules: &[StayingRule]) {
         self.parts.push(StayingPart::Groups(groups));
+        self.leaves_empty = true;
         self.grouped.extend(rules.iter().map(|rule| rule.place));
     }
 
     fn add_alone(&mut self, rules: &[StayingRule]) {
         self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(rule.statement.to_vec())));
+        self.leaves_empty = rules.last().map_or(self.leaves_empty, StayingRule::ends_the_script);
     }
 
-    /// Whether groups come last. They leave `$1` to `$9` empty if no rule fires.
-    fn ends_with_groups(&self) -> bool {
-        self.parts.len() > self.leading && matches!(self.parts.last(), Some(StayingPart::Groups(_)))
+    fn add_filter(&mut self, filter: Filter, rules: &[StayingRule]) {
+        self.parts.push(StayingPart::Filter(filter));
+        self.filtered.extend(rules.iter().map(|rule| rule.place));
+        self.leaves_empty = rules.last().is_some_and(StayingRule::ends_the_script);
     }
 
     /// The cost as one number, for comparisons. Patterns tried for rare requests count less.
     fn rank(&self) -> usize {
         let Cost { far, near, worst, .. } = self.cost();
         2 * far + 2 * near + worst + 5 * self.parts.iter().filter(|part| matches!(part, StayingPart::Alone(_))).count()
+    }
+
+    /// The number of patterns tried for a URI that begins like no rule.
+    fn tried(&self) -> usize {
+        self.cost().far + self.parts.iter().filter(|part| matches!(part, StayingPart::Alone(_))).count()
     }
 
     /// Whether the rule at a place of the run is in a group.
@@ -232,36 +252,30 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         let groups = with(Self::add_groups);
         // A hit tries the rules behind a filter up to the one that fires, but of groups only the rules of one.
         let handicap = usize::from(rules.len() > MOST_FILTERED);
-        *grouping = match (rules.len() <= filter::MOST).then(|| with(Self::add_filters)) {
-            Some(filters) if filters.rank() + handicap <= groups.rank() => filters,
-            _ => groups,
+        let is_better = |filters: &Grouping| {
+            if rules.len() <= FEW {
+                filters.rank() + handicap <= groups.rank()
+            } else {
+                MOST_FOR_EACH * groups.tried().saturating_sub(filters.tried()) >= rules.len()
+            }
         };
+        let may_be_better =
+            rules.len() <= FEW || (rules.len() <= filter::MOST && MOST_FOR_EACH * groups.tried() > rules.len());
+        *grouping = may_be_better.then(|| with(Self::add_filters)).filter(is_better).unwrap_or(groups);
     }
 
     /// Adds rules in groups, and rules that may be in no group behind filters or alone.
     fn add_groups(&self, rules: &[StayingRule], grouping: &mut Grouping) {
         let (mut left, mut at) = (0, 0);
         for chunk in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
-            for part in self.parts(chunk, grouping) {
-                if let Some(groups) = self.groups(part, grouping) {
-                    self.add_filters(&rules[left..at], grouping);
-                    grouping.add_groups(groups, part);
-                    left = at + part.len();
-                }
-                at += part.len();
+            if let Some(groups) = self.groups(chunk, grouping) {
+                self.add_filters(&rules[left..at], grouping);
+                grouping.add_groups(groups, chunk);
+                left = at + chunk.len();
             }
+            at += chunk.len();
         }
         self.add_filters(&rules[left..], grouping);
-    }
-
-    /// Returns all rules as one part, if they can be in groups together, and otherwise the parts between rules that set
-    /// named groups. A lookup may try several rules to find the first, so it must not try a rule whose match sets a
-    /// named group.
-    fn parts<'c>(&self, rules: &'c [StayingRule<'r>], grouping: &Grouping) -> Vec<&'c [StayingRule<'r>]> {
-        if !rules.iter().any(StayingRule::sets_a_name) || self.groups(rules, grouping).is_some() {
-            return vec![rules];
-        }
-        rules.chunk_by(|rule, next| !rule.sets_a_name() && !next.sets_a_name()).collect()
     }
 
     /// Puts rules into groups, if that costs less than the rules themselves.
@@ -269,7 +283,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         if !rules.iter().all(|rule| rule.may_enter) || grouping.look_ups().count() == MOST_LOOK_UPS {
             return None;
         }
-        let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.text, &*rule.statement)).collect();
+        let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (&*rule.unnamed, &*rule.statement)).collect();
         let places = rules.first()?.place..=rules.last()?.place;
         let others = self.staying.iter().filter(|rule| !places.contains(&rule.place)).map(|rule| rule.text);
         let kinds = rules.iter().map(StayingRule::for_kind).collect::<Option<Vec<_>>>();
@@ -290,14 +304,13 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         if let Some((first, others)) = rules.split_first()
             && self.captures_matter
             && first.may_give_up
-            && !grouping.ends_with_groups()
+            && !grouping.leaves_empty
         {
             grouping.add_alone(std::slice::from_ref(first));
             return self.add_filter(others, grouping);
         }
         if let Some(filter) = self.filter(rules) {
-            grouping.parts.push(StayingPart::Filter(filter));
-            grouping.filtered.extend(rules.iter().map(|rule| rule.place));
+            grouping.add_filter(filter, rules);
         } else if rules.len() < 2 * filter::FEWEST {
             grouping.add_alone(rules);
         } else {
@@ -309,14 +322,14 @@ impl<'s, 'r> PartMaker<'s, 'r> {
 
     /// Whether a rule of a location matches all URIs that the rules before it match.
     fn is_for_all(&self, rule: &StayingRule, others: &[StayingRule]) -> bool {
-        let others: Option<Vec<&Pattern>> = others.iter().map(|rule| rule.pattern).collect();
-        let (Some(rule), Some(others)) = (rule.pattern, others) else { return false };
-        self.phase == Phase::Location && others.len() < filter::MOST && filter::is_for_all(rule, &others)
+        let others: Option<Vec<&Pattern>> = others.iter().map(StayingRule::pattern).collect();
+        let (Some(rule), Some(others)) = (rule.pattern(), others) else { return false };
+        self.phase == Phase::Location && others.len() < FEW && filter::is_for_all(rule, &others)
     }
 
     /// Whether a rule may be behind a filter.
     fn is_filtered(&self, rule: &StayingRule) -> bool {
-        Filter::pattern(&[rule.for_filter()], self.passing).is_some()
+        FilterPattern::of(&[rule.for_filter()], self.passing).is_some()
     }
 
     fn filter(&self, rules: &[StayingRule]) -> Option<Filter> {

@@ -11,15 +11,17 @@ use crate::rewrite::kinds::KindRule;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Barrier, Rule};
 use crate::rewrite::target::Action;
-use crate::syntax::Pattern;
+use crate::syntax::{Pattern, without_names};
 
 /// A rule that stays, and what decides whether it may be in a group.
 pub struct StayingRule<'r> {
     /// Its place in the run.
     pub place: usize,
-    /// Its pattern as text, and parsed if that is possible.
+    /// Its pattern as text, and what was read of it if that is possible.
     pub text: &'r [u8],
-    pub pattern: Option<&'r Pattern>,
+    pub read: Option<&'r ReadPattern>,
+    /// Its pattern for a lookup, which sets no variables.
+    pub unnamed: Cow<'r, [u8]>,
     pub statement: Cow<'r, [u8]>,
     /// If it ends the script: its number among the rules of its run, from 1, and the rule.
     in_run: Option<(usize, &'r Rule<'r>)>,
@@ -59,23 +61,29 @@ impl<'r> StayingRule<'r> {
         statement: Cow<'r, [u8]>,
         may_enter: bool,
     ) -> StayingRule<'r> {
-        let pattern = read.map(|read| &read.pattern);
         let may_give_up = read.is_some_and(|read| !read.bounds.always_answers);
-        let may_enter = may_enter && pattern.is_some() && !may_give_up;
-        StayingRule { place, text, pattern, statement, in_run: None, may_give_up, may_enter }
+        let unnamed = without_names(text);
+        let may_enter = may_enter && read.is_some() && !may_give_up && unnamed.is_some();
+        let unnamed = unnamed.unwrap_or(Cow::Borrowed(text));
+        StayingRule { place, text, read, unnamed, statement, in_run: None, may_give_up, may_enter }
     }
 
-    pub fn sets_a_name(&self) -> bool {
-        self.pattern.is_some_and(|pattern| pattern.named)
+    /// Its parsed pattern.
+    pub fn pattern(&self) -> Option<&'r Pattern> {
+        self.read.map(|read| &read.pattern)
+    }
+
+    pub fn ends_the_script(&self) -> bool {
+        self.in_run.is_some()
     }
 
     pub fn for_kind(&self) -> Option<KindRule<'_>> {
         let (number, rule) = self.in_run?;
-        Some(KindRule { number, rule, pattern: self.pattern?, statement: &self.statement })
+        Some(KindRule { number, rule, pattern: self.pattern()?, statement: &self.statement })
     }
 
     pub fn for_filter(&self) -> FilterRule<'_> {
-        FilterRule { pattern: self.pattern, statement: &self.statement, may_fire: self.may_enter }
+        FilterRule { read: self.read, statement: &self.statement, may_fire: self.may_enter }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A pattern that was read, and why one was not.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::byte_set::ByteSet;
 
@@ -102,6 +103,8 @@ pub struct Pattern {
     pub captures: u32,
     /// The offsets of the opening parentheses of the capturing groups without a name.
     pub unnamed: Vec<usize>,
+    /// The ranges of the `?<name>` and `?P<name>` of the others.
+    pub name_spans: Vec<Range<usize>>,
     /// Whether a group has a name; nginx then sets a variable of that name at each match.
     pub named: bool,
     /// Whether it has `\s` or `\S`: PCRE takes the vertical tab for a space since 8.34 only.

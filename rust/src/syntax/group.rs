@@ -91,6 +91,7 @@ impl Parser<'_> {
 
     /// `(?<name>` and `(?P<name>`.
     fn named(&mut self, flags: Flags) -> Result<Item, Refusal> {
+        let start = self.at - 1;
         if !self.eat(b"<") && !self.eat(b"P<") {
             return self.refuse("an unknown construct (?P");
         }
@@ -104,6 +105,7 @@ impl Parser<'_> {
             return self.refuse("two groups of one name");
         }
         self.at += name.len() + 1;
+        self.name_spans.push(start..self.at);
         self.names.push(name.clone());
         self.capture(Some(name), flags)
     }

@@ -54,6 +54,8 @@ pub(super) struct Parser<'p> {
     pub(super) names: Vec<String>,
     /// The opening parentheses of the groups without a name.
     pub(super) unnamed: Vec<usize>,
+    /// The `?<name>` and `?P<name>` of the groups with one.
+    pub(super) name_spans: Vec<std::ops::Range<usize>>,
     pub(super) dollars: Vec<std::ops::Range<usize>>,
     /// The insides of look-arounds.
     pub(super) looks: Vec<Ast>,
@@ -79,6 +81,7 @@ impl<'p> Parser<'p> {
             captures: 0,
             names: Vec::new(),
             unnamed: Vec::new(),
+            name_spans: Vec::new(),
             dollars: Vec::new(),
             looks: Vec::new(),
             has_spaces: false,
@@ -107,8 +110,8 @@ impl<'p> Parser<'p> {
         }
         self.check_lookahead(&ast)?;
         let named = !self.names.is_empty();
-        let Parser { captures, unnamed, has_spaces: spaces, looks, .. } = self;
-        let pattern = Pattern { ast, captures, unnamed, named, spaces, looks };
+        let Parser { captures, unnamed, name_spans, has_spaces: spaces, looks, .. } = self;
+        let pattern = Pattern { ast, captures, unnamed, name_spans, named, spaces, looks };
         Ok(Parsed { pattern, dots: self.dots, dollars: self.dollars })
     }
 

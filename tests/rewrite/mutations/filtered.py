@@ -33,6 +33,20 @@ MUTATIONS = (
         text(b"d/)", b"d/x*y)"),
     ),
     Mutation(
+        "gate with a longer literal",
+        "Rules that need less are not tried any more.",
+        "gate",
+        Refutation.FILTER_TURNS_AWAY,
+        text(b'~ "/provision/"', b'~ "/provision/."'),
+    ),
+    Mutation(
+        "gate with another literal",
+        "A rule needs another literal.",
+        "gate",
+        Refutation.FILTER_TURNS_AWAY,
+        text(b'~ "/provision/"', b'~ "cfg"'),
+    ),
+    Mutation(
         "filter without a final newline",
         "`$` also matches before a newline at the end.",
         "filter",
@@ -136,13 +150,6 @@ MUTATIONS = (
         "filter-location",
         Refutation.IF_IN_A_LOCATION,
         amid(b"if ($arg_x) { add_header X-If 1; }"),
-    ),
-    Mutation(
-        "filter and what is included",
-        "A filter stands in a location whose file may have an `if`.",
-        "filter-location",
-        Refutation.IF_IN_A_LOCATION,
-        amid(b"include none*.conf;"),
     ),
     Mutation(
         "filter and try_files",

@@ -65,9 +65,9 @@ MUTATIONS = (
     ),
     Mutation(
         "group and what is included",
-        "A group stands in a location whose file may have an `if`.",
+        "A group stands in a location whose file may read captures.",
         "groups-location",
-        Refutation.IF_IN_A_LOCATION,
+        Refutation.CAPTURES_NOT_EMPTIED,
         amid(b"include none*.conf;"),
     ),
     Mutation(
@@ -237,6 +237,13 @@ MUTATIONS = (
         "groups",
         Refutation.LOOK_UP_NAMED,
         tree(b"(?<m_p_key>", b"(?<m_rules>"),
+    ),
+    Mutation(
+        "name of a rule lost in its group",
+        "A rule in a group does not set its variable any more.",
+        "named-groups",
+        Refutation.NEW_RULE_LISTS_NOTHING,
+        text(b"rewrite ^/g/3/(?<old>.*)$", b"rewrite ^/g/3/(.*)$"),
     ),
     Mutation(
         "group set to a map",

@@ -15,7 +15,8 @@ directive.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nginxopt import _native
@@ -30,7 +31,8 @@ from nginxopt.rewrite.kinds.difference import (
     nodes_of,
 )
 from nginxopt.rewrite.kinds.kind import Refutation
-from nginxopt.rewrite.kinds.locations.reading import RegexLocation, holds_locations, is_known, regex_location
+from nginxopt.rewrite.kinds.locations.reading import RegexLocation, holds_locations, is_known, is_plain, regex_location
+from nginxopt.rewrite.surroundings import quiet_includes
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
@@ -49,19 +51,20 @@ def prove(config: Config, plan: LocationsPlan, texts: Mapping[File, bytes]) -> R
     """Return the refutation of a run of `plan` if the files have these `texts`; None if every run is proved."""
     if not plan.compiled:
         return None
+    replaced = partial(_replaced, quiet_includes(config, is_known))
     replacements = {
-        group.locations[0].directive: Replacement(compiled, "regex locations", _replaced)
+        group.locations[0].directive: Replacement(compiled, "regex locations", replaced)
         for compiled in plan.compiled
         for group in compiled.groups
     }
     return difference_of_files(config, texts, replacements)
 
 
-def _replaced(originals: list[Node], emitted: list[Node]) -> Lengths | None:
-    return (_check(originals, emitted[0]), 1) if emitted else None
+def _replaced(quiet: Collection[str], originals: list[Node], emitted: list[Node]) -> Lengths | None:
+    return (_check(originals, emitted[0], quiet), 1) if emitted else None
 
 
-def _check(originals: list[Node], emitted: Node) -> int:
+def _check(originals: list[Node], emitted: Node, quiet: Collection[str]) -> int:
     """Check that a group is equivalent to the first of the `originals`; return how many these are."""
     group = regex_location(emitted)
     if group is None or not holds_locations(group.directive):
@@ -70,7 +73,7 @@ def _check(originals: list[Node], emitted: Node) -> int:
     if len(leaves) > len(originals):
         raise Unproved("a group has more locations than there were")
     for original, leaf in zip(originals, leaves, strict=False):
-        _check_location(original, leaf)
+        _check_location(original, leaf, quiet)
     _check_pattern(group)
     return len(leaves)
 
@@ -86,12 +89,11 @@ def _members(group: RegexLocation) -> list[RegexLocation]:
     return [member for node in nodes_of(group.directive.block) if (member := regex_location(node)) is not None]
 
 
-def _check_location(original: Node, leaf: RegexLocation) -> None:
+def _check_location(original: Node, leaf: RegexLocation, quiet: Collection[str]) -> None:
     """Check that a location is unchanged, and inherits the same settings in the group as outside."""
-    block = leaf.directive.block
     if not is_same(original, leaf.directive):
         raise Unproved("a location in a group is not as it was, or not in its place")
-    if block is None or not is_known(block):
+    if not is_plain(leaf.directive, quiet):
         raise Unproved("a location in a group has a directive that may not inherit like those of nginx")
 
 

@@ -57,6 +57,7 @@ def _prove(emission: Emission) -> tuple[int, int, int, int]:
         transparent=sorted(sections.transparent()),
         harmless=sorted(captures.harmless()),
         inherited=sorted(surroundings.inherited()),
+        quiet=sorted(surroundings.Surroundings.of(plan.config).quiet),
         is_complete=unread.is_known(plan.config),
         include=_include(emission),
         may_set_sizes=_may_set_sizes(plan.config),

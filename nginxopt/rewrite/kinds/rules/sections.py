@@ -17,8 +17,8 @@ from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
 from nginxopt.facts import script
 from nginxopt.records import record
-from nginxopt.rewrite import captures, surroundings
-from nginxopt.rewrite.surroundings import Entering
+from nginxopt.rewrite import captures
+from nginxopt.rewrite.surroundings import Entering, Surroundings
 from nginxopt.semantics.directives import NGINX, ROWS
 from nginxopt.text import Span
 
@@ -31,10 +31,13 @@ Section = tuple[Span, ...]
 
 @record(eq=True)
 class RulesPlace:
-    """The place of rules: their phase, and which of them may be put into an `if` there."""
+    """The place of rules: their phase, which of them may be put into an `if` there, and whether that depends on text
+    that was not read.
+    """
 
     phase: Phase
     entering: Entering
+    is_assumed: bool = False
 
 
 _NEVER = "^a(?!)"
@@ -77,8 +80,8 @@ class Rewrites:
 def read(config: Config) -> tuple[Rewrites, ...]:
     """Return the rewrites of all files that contain any, in nginx's order of reading."""
     captures_matter = captures.may_be_read(config)
-    headers_inherited = surroundings.inherits_headers(config)
-    of_files = (_rewrites(config, file, captures_matter, headers_inherited) for file in config.files)
+    around = Surroundings.of(config)
+    of_files = (_rewrites(config, file, captures_matter, around) for file in config.files)
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
 
@@ -98,7 +101,7 @@ def placed(config: Config) -> tuple[Config, Context | None]:
 class _Gathered:
     """The rewrites of a file while they are gathered."""
 
-    headers_inherited: bool
+    around: Surroundings
     sections: dict[RulesPlace, list[Section]] = field(default_factory=dict)
     behind_if: set[Section] = field(default_factory=set)
     inside_if: list[Span] = field(default_factory=list)
@@ -113,8 +116,8 @@ class _Gathered:
         return []
 
 
-def _rewrites(config: Config, file: File, captures_matter: bool, headers_inherited: bool) -> Rewrites:
-    gathered = _Gathered(headers_inherited)
+def _rewrites(config: Config, file: File, captures_matter: bool, around: Surroundings) -> Rewrites:
+    gathered = _Gathered(around)
     contexts = config.contexts(file)
     is_known = NGINX.issuperset(name for context in contexts for name in context)
     _gather(file.block, set(map(_kind, contexts)), gathered, main=file is config.main, is_known=is_known)
@@ -142,7 +145,7 @@ def _gather(
     `is_known` is whether all blocks around it are of nginx: what is in another may mean anything.
     """
     phase = _phase(kinds, main=main) if is_known else None
-    place = phase and RulesPlace(phase, _entering(block, phase, gathered, is_location=is_location))
+    place = phase and _place(block, phase, gathered.around, is_location=is_location)
     section: list[Span] = []
     is_behind_if = False
     stems = _stems(block)
@@ -167,12 +170,13 @@ def _gather(
     gathered.closed(place, section, is_behind_if=is_behind_if)
 
 
-def _entering(block: Block, phase: Phase, gathered: _Gathered, *, is_location: bool) -> Entering:
-    """Return which rules may be put into an `if` in a block; none in a location that is only partly known."""
+def _place(block: Block, phase: Phase, around: Surroundings, *, is_location: bool) -> RulesPlace:
+    """Return the place of rules in a block; in an `if`, no rules may stand of a location that is only partly here."""
     if phase == "server":
-        return Entering.ALL
-    headers_inherited = gathered.headers_inherited
-    return surroundings.of_location(block, headers_inherited=headers_inherited) if is_location else Entering.NOTHING
+        return RulesPlace(phase, Entering.ALL)
+    if not is_location:
+        return RulesPlace(phase, Entering.NOTHING)
+    return RulesPlace(phase, around.entering(block), around.is_assumed(block))
 
 
 def _stems(block: Block) -> set[str]:

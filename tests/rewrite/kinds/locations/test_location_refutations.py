@@ -114,7 +114,7 @@ def test_more_locations_than_there_were() -> None:
 @pytest.mark.parametrize("directive", ["some_module on;", "add_header_inherit merge;"])
 def test_directives_that_may_not_inherit(directive: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The proof asks by itself whether all directives are nginx's own, and inherit the same one level further down."""
-    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.reading.is_known", lambda _: True)
+    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.reading.is_plain", lambda *_: True)
     emission = compiled(FEW.replace("return 301 /new/a;", f"return 301 /new/a; {directive}"))
     refutation = proof(emission, text_of(emission))
     assert refutation is not None

@@ -142,7 +142,6 @@ def test_short_runs_stay() -> None:
         "location = /x { return 404; }",
         "location ~ ^/q { proxy_pass http://q; }",
         "location ~ ^/q { return 404; some_module on; }",
-        "location ~ ^/q { return 404; include more.conf; }",
         "location ~ ^/q { return 404; add_header_inherit merge; }",
         "location ~ ^/q { if ($arg_x) { add_trailer_inherit on; } return 404; }",
         "location ~ ^/q { return 404; location ~ ^/qq { return 404; } }",
@@ -152,7 +151,7 @@ def test_short_runs_stay() -> None:
     ],
 )
 def test_what_cuts_a_run(other: str) -> None:
-    """Anything else between locations cuts a run, also a location with directives of other modules or files."""
+    """Anything else between locations cuts a run, also a location with directives of other modules."""
     config = load_text(f"{lines(3)}{other}\n{lines(2)}".encode(), "site.conf", context="server", missing_ok=True)
     compiled = plan(config, Options(groups=True)).locations
     assert [len(run.run.locations) for run in compiled.compiled] == [3]
