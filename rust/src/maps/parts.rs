@@ -42,6 +42,8 @@ pub struct Parts<'r> {
     pub order: FloatingOrder,
     /// The filters before everything but the table, for rows that are in no other part.
     pub apart: Option<Apart>,
+    /// Whether floating rows of one value may share patterns.
+    pub unites: bool,
 }
 
 /// Where the floating rows are tried.
@@ -73,6 +75,7 @@ impl<'r> Parts<'r> {
             left.iter().filter_map(|row| Some((*row, shows(*row, &rows[*row], in_lines)?))).collect()
         };
         let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
+        let parts = Parts { unites: true, ..parts };
         let shown = if parts.order == FloatingOrder::Picked { apart(in_lines) } else { Vec::new() };
         if shown.is_empty() {
             return Ok(Parts { exact, ..parts });
@@ -85,13 +88,18 @@ impl<'r> Parts<'r> {
         let left: Vec<usize> =
             left.into_iter().filter(|row| shown.binary_search_by_key(row, |(row, _)| *row).is_err()).collect();
         let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
-        Ok(Parts { exact, apart: Some(apart), ..parts })
+        Ok(Parts { exact, apart: Some(apart), unites: true, ..parts })
     }
 
     /// Puts all rows that are not in the table into a chain.
     pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
         Parts { exact, floating, in_lines: has_no_newline, ..Parts::default() }
+    }
+
+    /// As [`Parts::chained`], but rows of one value share patterns.
+    pub fn united(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
+        Parts { unites: true, ..Parts::chained(rows, exact, has_no_newline) }
     }
 
     /// The form of the maps of these parts.

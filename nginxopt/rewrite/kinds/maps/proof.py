@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from nginxopt import _native
-from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
+from nginxopt.config import Bulk, Config, Directive, File, Scope, may_read_more, reread
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
@@ -94,8 +94,8 @@ def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byte
     Raises `InputError` or `ValueError` if a text cannot be parsed.
     """
     after, generated = read_again(config, texts), reading.parsed(maps)
-    for compiled, directive in _pairs(config, plan, after):
-        text = inlined(after, directive)
+    for compiled, scope in _pairs(config, plan, after):
+        text = _text(after, scope) if compiled.map.unread else inlined(after, _opener(scope))
         yield EmittedMap(compiled, text, tuple(reading.reachable(text, generated)))
 
 
@@ -104,12 +104,34 @@ def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
     return reread(config, {file.path: text for file, text in texts.items()})
 
 
-def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[PlannedMap, Directive]]:
+def _text(config: Config, scope: Scope) -> bytes:
+    """Return the text of a map without rows that were not read, and without the regular expressions before them."""
+    opener = _opener(scope)
+    assert opener.block is not None
+    head = opener.source.data[opener.span.start : opener.block.span.start]
+    ahead = set(_ahead(config, scope))
+    rows = (row for row in scope.directives if row.name != "include" and row not in ahead)
+    return head + b"{\n%s\n}" % b"\n".join(row.source.data[row.span.start : row.span.end] for row in rows)
+
+
+def _ahead(config: Config, scope: Scope) -> list[Directive]:
+    """Return the regular expressions and includes of a map up to the last include that was not read."""
+    rows = [row for row in scope.directives if row.name == "include" or row.name.startswith("~")]
+    unread = [at for at, row in enumerate(rows) if row.name == "include" and may_read_more(config, row)]
+    return rows[: unread[-1] + 1] if unread else []
+
+
+def _opener(scope: Scope) -> Directive:
+    assert scope.opener is not None
+    return scope.opener
+
+
+def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[PlannedMap, Scope]]:
     """Yield each map that becomes a tree with the block that replaces it."""
     by_directive = {compiled.map.directive: compiled for compiled in plan.compiled}
     for scope, other in zip(http_maps(config), http_maps(after), strict=True):
         if scope.opener in by_directive and other.opener is not None:
-            yield by_directive[scope.opener], other.opener
+            yield by_directive[scope.opener], other
 
 
 def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | None = None) -> str | None:
@@ -117,6 +139,11 @@ def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | 
 
     `include` is the name of the file of maps. If given, `after` may include it and set hash table sizes.
     """
+    for compiled, scope in _pairs(before, plan, after):
+        ours = next(each for each in http_maps(before) if each.opener is compiled.map.directive)
+        ahead = [[_words(row) for row in _ahead(config, each)] for config, each in ((before, ours), (after, scope))]
+        if ahead[0] != ahead[1]:
+            return f"the rows of {compiled.map.variable} before those that were not read are not as they were"
     changed = {compiled.map.directive for compiled in plan.compiled}
     return _difference(before.scope, after.scope, changed, include)
 
