@@ -98,7 +98,12 @@ fn compiled(
         checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
-    let tree = Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan);
+    let filtered = || Parts::filtered(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan);
+    let tree = match Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan) {
+        Ok(tree) if tree.shape.pick => cheaper(Ok(tree), filtered()),
+        Err(reason @ (Stays::UnboundedRow(_) | Stays::ShowingRow(_) | Stays::TooDeep)) => filtered().or(Err(reason)),
+        tree => tree,
+    };
     if tree.is_ok() && rows.len() >= large.rows {
         return tree;
     }
@@ -106,12 +111,13 @@ fn compiled(
     let united = if rows.len() < FEWEST_UNITED {
         Err(Stays::NotWorse)
     } else {
-        plan(Parts::united(&rows, exact, has_no_newline))
+        plan(Parts::united(&rows, exact.clone(), has_no_newline))
     };
-    match cheaper(tree, chain) {
+    let found = match cheaper(tree, chain) {
         Err(reason) => united.or(Err(reason)),
         found => cheaper(found, united),
-    }
+    };
+    found.or_else(|reason| if reason == Stays::TooDeep { filtered().or(Err(reason)) } else { Err(reason) })
 }
 
 /// Returns the result that tries fewer patterns. If both failed, returns the reason against the tree, or that against

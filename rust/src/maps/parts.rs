@@ -24,6 +24,9 @@ const FEWEST_EXACT: usize = 3;
 /// The fewest rows for a tree.
 const FEWEST_IN_TREE: usize = 3;
 
+/// The fewest rows to keep apart only because their matches may begin anywhere.
+const FEWEST_APART: usize = 8;
+
 /// The parts of a map.
 #[derive(Default)]
 pub struct Parts<'r> {
@@ -88,6 +91,45 @@ impl<'r> Parts<'r> {
         let left: Vec<usize> =
             left.into_iter().filter(|row| shown.binary_search_by_key(row, |(row, _)| *row).is_err()).collect();
         let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
+        Ok(Parts { exact, apart: Some(apart), unites: true, ..parts })
+    }
+
+    /// Keeps all rows apart whose matches may begin anywhere, and those that must not be evaluated when another one
+    /// answers. A row that no filter tells from others stays with the rest, if it may. Fails if too few rows are apart.
+    pub fn filtered(
+        rows: &'r [RowFacts<'r>],
+        exact: Exact,
+        has_no_newline: bool,
+        (folded, large): (bool, LargeForms),
+    ) -> Result<Parts<'r>, Stays> {
+        let (exact, left) = Parts::left(rows, exact);
+        let in_lines = has_no_newline || is_worth_lines(rows, &left);
+        let has_path = |row: usize| rows[row].beginnings.is_some() && rows[row].is_skippable;
+        let reason = |row: usize| shows(row, &rows[row], in_lines);
+        let mixed = left.iter().any(|&row| has_path(row));
+        let wanted: Vec<(usize, Stays)> = left
+            .iter()
+            .filter_map(|&row| match reason(row).filter(|_| mixed) {
+                None if has_path(row) => None,
+                reason => Some((row, reason.unwrap_or(Stays::NotWorse))),
+            })
+            .collect();
+        let (apart, moved) = Apart::of_most(rows, &wanted, folded)?;
+        if moved.len() < FEWEST_APART {
+            return Err(Stays::NotWorse);
+        }
+        let left: Vec<usize> = left.into_iter().filter(|row| moved.binary_search(row).is_err()).collect();
+        let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).unwrap_or_else(|| Parts {
+            floating: left.clone(),
+            in_lines,
+            ..Parts::default()
+        });
+        let shown = || left.iter().find_map(|&row| reason(row));
+        if parts.order == FloatingOrder::Picked
+            && let Some(reason) = shown()
+        {
+            return Err(reason);
+        }
         Ok(Parts { exact, apart: Some(apart), unites: true, ..parts })
     }
 
