@@ -22,7 +22,7 @@ REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
     "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
     "shared-rows": "it is in a file, or includes one, that is included more than once",
-    "missing-rows": "it includes a file that may read others elsewhere, or that does not exist and has no rows behind it, or it has no default",
+    "missing-rows": "an included file is missing, with no row behind it or no default, or may be another elsewhere",
     "guarded": "its patterns are behind a guard already",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
     "evaluation-depth": "with others of the configuration, its tree would nest more evaluations than nginx does",
