@@ -12,7 +12,7 @@
 //!
 //! So if these rows have the same value, which needs no match of their own, F with this value stands for all of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::map_block::PatternRow;
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
@@ -36,14 +36,14 @@ pub struct Ways<'b> {
     rows: HashMap<(&'b [u8], Way), Vec<usize>>,
     /// For each row, how many different ways lead through it; 0 if no other pattern may stand for it.
     counts: Vec<usize>,
-    /// The rows with the same ways as an earlier one, which decides on all their subjects.
-    twins: Vec<usize>,
+    /// The rows with the same ways as an earlier one, with the first such row, which decides on all their subjects.
+    twins: HashMap<usize, usize>,
 }
 
 impl<'b> Ways<'b> {
     pub fn new(rows: &[OriginalRow<'b>], is_bound: impl Fn(usize) -> bool) -> Ways<'b> {
-        let mut ways = Ways { rows: HashMap::new(), counts: vec![0; rows.len()], twins: Vec::new() };
-        let mut known: HashSet<Vec<Way>> = HashSet::new();
+        let mut ways = Ways { rows: HashMap::new(), counts: vec![0; rows.len()], twins: HashMap::new() };
+        let mut known: HashMap<Vec<Way>, usize> = HashMap::new();
         for (place, row) in rows.iter().enumerate().filter(|(place, _)| !is_bound(*place)) {
             let Some(language) = row.exact().filter(|language| language.pattern.looks.is_empty()) else { continue };
             let Some(through) = through(&language.pattern.ast, MOST_WAYS, MOST_ITEMS) else { continue };
@@ -51,8 +51,9 @@ impl<'b> Ways<'b> {
             for way in &through {
                 ways.rows.entry((row.value, way.clone())).or_default().push(place);
             }
-            if !known.insert(through) {
-                ways.twins.push(place);
+            let first = *known.entry(through).or_insert(place);
+            if first < place {
+                ways.twins.insert(place, first);
             }
         }
         ways
@@ -60,7 +61,7 @@ impl<'b> Ways<'b> {
 
     /// Whether an earlier row has the same ways.
     pub fn is_twin(&self, row: usize) -> bool {
-        self.twins.binary_search(&row).is_ok()
+        self.twins.contains_key(&row)
     }
 
     /// The rows with a value all of whose ways are among these, and the first way that is through none of them.
@@ -100,8 +101,11 @@ impl<'b> Prover<'b> {
             let what = format!("\"{escaped}\" may match where no row with the value \"{value}\" does");
             return refute(Obligation::Union, what);
         }
-        // Of rows with the same ways, the first one decides.
-        let rows: Vec<usize> = rows.iter().copied().filter(|row| !self.rows.ways().is_twin(*row)).collect();
+        let twins = &self.rows.ways().twins;
+        // Where the pattern stands for the first of several rows with the same ways, the others are tried nowhere. A row
+        // whose first twin is elsewhere is tried here.
+        let has_first = |row: &usize| twins.get(row).is_some_and(|first| rows.binary_search(first).is_ok());
+        let rows: Vec<usize> = rows.iter().copied().filter(|row| !has_first(row)).collect();
         rows.iter().for_each(|_| self.proved.discharge(Obligation::Union));
         Ok(Some(rows))
     }
