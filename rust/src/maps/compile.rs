@@ -29,6 +29,9 @@ const DEEPEST: usize = 39;
 const FEWEST_UNITED: usize = 12;
 const UNITED: usize = 4;
 
+/// Filters before a list are not tried if a miss tries at most this many patterns without them.
+const FEW: usize = 4;
+
 /// From this many rows on, the maps are checked and their cost is measured in parallel.
 const MANY: usize = 512;
 
@@ -98,26 +101,28 @@ fn compiled(
         checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
-    let filtered = || Parts::filtered(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan);
-    let tree = match Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan) {
-        Ok(tree) if tree.shape.pick => cheaper(Ok(tree), filtered()),
-        Err(reason @ (Stays::UnboundedRow(_) | Stays::ShowingRow(_) | Stays::TooDeep)) => filtered().or(Err(reason)),
-        tree => tree,
-    };
-    if tree.is_ok() && rows.len() >= large.rows {
-        return tree;
-    }
-    let chain = plan(Parts::chained(&rows, exact.clone(), has_no_newline));
-    let united = if rows.len() < FEWEST_UNITED {
-        Err(Stays::NotWorse)
+    let tree = Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan);
+    let found = if tree.is_ok() && rows.len() >= large.rows {
+        tree
     } else {
-        plan(Parts::united(&rows, exact.clone(), has_no_newline))
+        let chain = plan(Parts::chained(&rows, exact.clone(), has_no_newline));
+        let may_unite = rows.len() >= FEWEST_UNITED;
+        let united = may_unite.then(|| plan(Parts::united(&rows, exact.clone(), has_no_newline)));
+        cheapest(cheaper(tree, chain), united)
     };
-    let found = match cheaper(tree, chain) {
-        Err(reason) => united.or(Err(reason)),
-        found => cheaper(found, united),
-    };
-    found.or_else(|reason| if reason == Stays::TooDeep { filtered().or(Err(reason)) } else { Err(reason) })
+    let is_short = |compiled: &Compiled| compiled.cost.far <= FEW;
+    let filtered = || Parts::filtered(&rows, exact, has_no_newline, (folded, large)).and_then(plan);
+    let may_filter = !found.as_ref().is_ok_and(is_short);
+    cheapest(found, may_filter.then(filtered))
+}
+
+/// As [`cheaper`], for a form that is not for all lists: why it fails is no reason.
+fn cheapest(found: Result<Compiled, Stays>, other: Option<Result<Compiled, Stays>>) -> Result<Compiled, Stays> {
+    match (found, other) {
+        (Ok(found), Some(other)) => cheaper(Ok(found), other),
+        (Err(reason), Some(other)) => other.map_err(|_| reason),
+        (found, None) => found,
+    }
 }
 
 /// Returns the result that tries fewer patterns. If both failed, returns the reason against the tree, or that against

@@ -14,11 +14,14 @@ use crate::maps::trie::{NestedAlternatives, Trie};
 use crate::maps::union::{branches, ignores_case, letter, write_items};
 use crate::maps::writer::{Numbers, Writer};
 use crate::pattern_text::{DEEPEST, LONGEST, most, token_length};
-use crate::syntax::{self, Ast};
+use crate::syntax::{self, Ast, ByteSet};
 use crate::work::spend;
 
 /// The text around a pattern.
 const FRAME: &[u8] = b"~*(?:)";
+
+/// Stands for a dot in a literal, as in `a.example`, which often is not escaped. No pattern has this byte.
+const DOT: u8 = 0;
 
 /// The most literals of a row.
 const MOST_LITERALS: usize = 64;
@@ -135,6 +138,7 @@ impl Frame {
         write_items(&self.before, self.caseless, &mut out);
         let nested = NestedAlternatives { label: &label, branches: &children, is_key: &is_key };
         let depth = nested.write(&children(0), is_key(0), &mut out);
+        out.iter_mut().filter(|byte| **byte == DOT).for_each(|byte| *byte = b'.');
         write_items(&self.after, self.caseless, &mut out);
         (depth <= DEEPEST && token_length(&out) + FRAME.len() <= LONGEST).then_some(out)
     }
@@ -221,6 +225,7 @@ fn divide(items: &[Ast], caseless: bool) -> Option<(Frame, Vec<u8>)> {
 fn literal_byte(item: &Ast, caseless: bool) -> Option<u8> {
     match item {
         Ast::Byte(byte) => Some(*byte),
+        Ast::Class(set) if *set == ByteSet::NO_NEWLINE => Some(DOT),
         Ast::Class(set) if caseless => letter(set),
         _ => None,
     }
@@ -266,6 +271,7 @@ mod tests {
             (&["~*b 1;", "~*a 1;", "~x 1;", "~y 1;"], &["*(?:a|b) 1", "(?:x|y) 1"]),
             (&["~*b 1;", "~*a 2;", "~*c 1;", "~*d 1;"], &["*b 1", "*a 2", "*(?:c|d) 1"]),
             (&["~*b 1;", "~*(a) $1;", "~*c 1;"], &["*b 1", "*(a) $1", "*c 1"]),
+            (&["~*a.b 1;", r"~*a\.b 1;", "~*a.c 1;"], &[r"*a(?:.(?:b|c)|\\.b) 1"]),
             (&["~*b 1;", "~*B 2;", "~*(b) 1;", "~*c 1;"], &["*(?:b|c) 1"]),
             (&["~*(?:b|a)x 1;", "~*cx 1;", "~*.*dx.* 1;"], &["*(?:ax|bx|cx|dx) 1"]),
             (&[r"~*aa(?:\b|$) 1;", r"~*ab(?:\b|$) 1;"], &[r"*a(?:a|b)(?:\\b|$) 1"]),
