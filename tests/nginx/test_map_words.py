@@ -30,7 +30,7 @@ def test_words(each_binary: nginx.Binary, source: str, rows: str) -> None:
     assert prove(emission).holds
     (comparison,) = ask(emission, each_binary)
     assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
-    assert comparison.requests > 100
+    assert comparison.requests > 50
 
 
 @pytest.mark.parametrize("missing", ["", "~*bee 7; ~*car$ 8; /acme 9;", '"~*/(c)(a)" "$2$1"; ~. 6;'])
