@@ -55,12 +55,10 @@ all fixes need [`whole-configuration`](#whole-configuration), and rules do not r
 """
 
 
-_COMMAND = (
-    "nginxopt lint nginx.conf --target-version 1.28.0"
-    " --select cache-without-buffering,gzip-level,rewrite-literal-bulk,upstream-keepalive-missing"
-)
+_COMMAND = "nginxopt lint nginx.conf --target-version 1.28.0 --select gzip-level,upstream-keepalive-missing"
 """The command in the picture, run in fixtures/slow-site."""
-_WIDTH = 118
+_WIDTH = 56
+"""Columns of the picture: as many as can be read on a phone."""
 _THEME = TerminalTheme(
     background=(13, 17, 23),
     foreground=(230, 237, 243),
@@ -76,7 +74,7 @@ _THEME = TerminalTheme(
     ],
 )
 _FRAME = """\
-<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<svg viewBox="0 0 {width} {height}" width="600" xmlns="http://www.w3.org/2000/svg">
 <title>{_TITLE}</title>
 <style>
 .{unique_id}-matrix {{

@@ -1,4 +1,4 @@
-"""Loads the Jinja templates of `nginxopt/bench/templates`: those of benchmark files and of the HTML report."""
+"""Loads the Jinja templates of the files of a benchmark (`nginxopt/bench/templates`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def template(name: str) -> Template:
-    """Return the template in a file. HTML templates escape their values.
+    """Return the template in a file. Nothing is escaped.
 
     The method `render` of the result raises `jinja2.UndefinedError` if a value is missing.
     """
@@ -23,7 +23,7 @@ def _environment() -> Environment:
 
     return Environment(
         loader=PackageLoader("nginxopt.bench"),
-        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
+        autoescape=False,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -17,7 +17,7 @@ from pygls.protocol import LanguageServerProtocol
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError
 from nginxopt.faults import FAULTS, internal
-from nginxopt.lsp import actions, completion, formatting, hover, navigation, outline, renaming
+from nginxopt.lsp import actions, coloring, completion, formatting, hover, navigation, outline, renaming
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.watching import Watching
@@ -164,6 +164,16 @@ def _explain(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
     async def folding_range(params: types.FoldingRangeParams) -> list[types.FoldingRange]:
         return await server.ask(outline.folding_ranges, params)
+
+    legend = types.SemanticTokensLegend(coloring.KINDS, [])
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend)
+    async def semantic_tokens(params: types.SemanticTokensParams) -> types.SemanticTokens:
+        return await server.ask(coloring.semantic_tokens, params)
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, legend)
+    async def semantic_tokens_of_range(params: types.SemanticTokensRangeParams) -> types.SemanticTokens:
+        return await server.ask(coloring.semantic_tokens_of_range, params)
 
 
 def _write(server: Server) -> None:

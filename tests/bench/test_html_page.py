@@ -95,13 +95,13 @@ def test_answers_are_sentences(result: Result, page: str) -> None:
 @pytest.mark.parametrize(
     ("ratios", "sentence", "range_"),
     [
-        ([(0.5, 0.4, 0.6, True)], "Median latency: 0.50 x (0.40 to 0.60).", "0.50 x"),
+        ([(0.5, 0.4, 0.6, True)], "Median latency: 0.50 x (0.40 to 0.60).", "2.0 times lower"),
         ([(0.5, 0.4, 1.6, False)], "Median latency: no difference seen (0.40 to 1.60 x).", "no difference seen"),
         (
             [(0.5, 0.4, 0.6, True), (0.25, 0.2, 0.3, True), (3, 2, 4, True), (1, 0.9, 1.1, False), (2, 1.5, 3, False)],
             "Median latency: lower in 2 of 5 cases (0.25 to 0.50 x), higher in 1 of 5 cases (3.00 x);"
             " no difference seen in 1; too few rounds in 1.",
-            "0.25 to 3.00 x",
+            "4.0 times lower (1) to 3.0 times higher (2)",
         ),
         (
             [(1, 0.9, 1.1, False), (2, 1.5, 3, False)],

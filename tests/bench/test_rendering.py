@@ -14,8 +14,6 @@ def test_a_missing_value_is_an_error() -> None:
         template("nginx.conf.j2").render(role="edge")
 
 
-def test_only_pages_are_escaped() -> None:
-    """What goes into HTML is escaped, and what goes into a configuration is not."""
-    escapes = {name: template(name).environment.autoescape for name in ("report.html.j2", "nginx.conf.j2")}
-    chosen = {name: choose(name) if callable(choose) else choose for name, choose in escapes.items()}
-    assert chosen == {"report.html.j2": True, "nginx.conf.j2": False}
+def test_nothing_is_escaped() -> None:
+    """What goes into a configuration or a script stays as it is."""
+    assert template("wrk.lua.j2").environment.autoescape is False

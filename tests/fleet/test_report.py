@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from benchmarks import drifting
 from nginxopt.cli import nginxopt
 from nginxopt.errors import InputError, UsageError
+from nginxopt.fleet.report.drift import DirectiveDrift, condensed
 from nginxopt.fleet.report.groups import OTHERS, grouped_by
 from tests.fleet.fleets import BROKEN, SITE, lint, tree
 from tests.schemas import validate
@@ -70,6 +71,17 @@ def test_the_drift_of_a_fleet_is_found_exactly(tmp_path: Path) -> None:
         assert f"{drifted.host} alone" in text
     assert "worker_connections in events: 512, usually 4096" in text
     assert "sendfile in http: absent, usually on" in text
+
+
+def test_many_that_are_absent_are_one_line() -> None:
+    """101 directives of a name that a host lacks are one line for readers; two that differ are two."""
+    gone = [DirectiveDrift("server", "rewrite", None, f"^/{number} /b", None) for number in range(101)]
+    changed = [DirectiveDrift("http", "sendfile", 3, "on", "off"), DirectiveDrift("http", "gzip", 4, None, "on")]
+    assert condensed([changed[0], *gone, changed[1]]) == [
+        changed[0],
+        DirectiveDrift("server", "101 rewrite", None, "", None),
+        changed[1],
+    ]
 
 
 def test_hosts_of_another_group_are_not_compared(tmp_path: Path) -> None:

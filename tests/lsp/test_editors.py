@@ -25,6 +25,11 @@ local function has()
 end
 vim.cmd('filetype on | edit nginx.conf')
 print(vim.wait({patience}, has, 20) and 'diagnostics' or 'none')
+for _, name in ipairs({ 'sites-available/www.example.com', 'sites-more/b', 'nginx/c.conf', 'd.conf.template' }) do
+  vim.cmd('edit ' .. name)
+  print(name .. ' is ' .. vim.bo.filetype)
+end
+print(#vim.lsp.get_active_clients() .. ' server')
 vim.lsp.stop_client(vim.lsp.get_active_clients())
 vim.cmd('qall!')
 """
@@ -42,7 +47,7 @@ def test_the_settings_for_neovim_start_the_server(tmp_path: Path) -> None:
     assert NVIM is not None
     (tmp_path / ".git").mkdir()
     (tmp_path / "nginx.conf").write_text(MAIN.replace("include", "gzip on; gzip_comp_level 9; #"))
-    (tmp_path / "init.lua").write_text(blocks("lua")[1])
+    (tmp_path / "init.lua").write_text("\n".join(blocks("lua")[1:]))
     (tmp_path / "scene.lua").write_text(_SCENE.replace("{patience}", str(int(PATIENCE * 1000))))
     environment = {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8",
@@ -56,7 +61,13 @@ def test_the_settings_for_neovim_start_the_server(tmp_path: Path) -> None:
         text=True,
         timeout=PATIENCE,
     )
-    assert "diagnostics" in done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert "diagnostics" in said
+    assert re.findall(r"(\S+) is (\w*)", said) == [
+        (name, "nginx")
+        for name in ("sites-available/www.example.com", "sites-more/b", "nginx/c.conf", "d.conf.template")
+    ]
+    assert "1 server" in said
 
 
 def test_the_settings_for_helix_and_json_are_valid() -> None:
@@ -79,6 +90,7 @@ def test_the_page_names_the_capabilities_of_the_server() -> None:
     words = {
         "codeAction": "code actions", "documentSymbol": "outline", "foldingRange": "folding",
         "prepareRename": "rename", "documentHighlight": "references",
+        "semanticTokens/full": "semantic tokens", "semanticTokens/range": "semantic tokens",
     }  # fmt: skip
     table = _PAGE.partition("## What it does")[2].partition("\n\nA file is judged")[0]
     assert all(words.get(request, request) in table for request in requests)

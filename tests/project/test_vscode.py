@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from nginxopt import __version__
-from tests.support import PATIENCE, ROOT
+from tests import npm
+from tests.support import ROOT
 
 EXTENSION = ROOT / "editors" / "vscode"
 MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text())
@@ -84,8 +85,7 @@ def test_it_is_built_and_packaged(tmp_path: Path) -> None:
 
 def _package(folder: Path) -> Path:
     """Return the package that is built of these very files by this node: of an earlier run, or now in the folder."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed: the extension is not built")
+    npm.need()
     shutil.copytree(EXTENSION, folder, ignore=shutil.ignore_patterns("node_modules", "dist", "*.vsix"))
     built = ROOT / "build" / "vscode" / _digest(folder) / "nginxopt.vsix"
     if not built.exists():
@@ -107,22 +107,6 @@ def _digest(folder: Path) -> str:
 
 
 def _build(folder: Path) -> None:
-    try:
-        installed = _npm(folder, "ci", "--no-audit", "--no-fund", "--fetch-retries=1")
-    except subprocess.TimeoutExpired:
-        pytest.skip("npm does not get the packages in time: the extension is not built")
-    if installed.returncode and _OF_NETWORK.search(installed.stderr):
-        pytest.skip("npm cannot fetch the packages: the extension is not built")
-    assert installed.returncode == 0, installed.stderr
-    packaged = _npm(folder, "run", "package")
+    npm.install(folder)
+    packaged = npm.run(folder, "run", "package")
     assert packaged.returncode == 0, packaged.stdout + packaged.stderr
-
-
-_OF_NETWORK = re.compile(r"ENOTFOUND|EAI_AGAIN|E\w*TIMEDOUT|SOCKET_TIMEOUT|ECONN|E\w+UNREACH|CERT|E40[134]|E5\d\d")
-"""What npm says where there is no registry, or none that has the packages."""
-
-
-def _npm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["npm", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )

@@ -12,14 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from nginxopt.bench.measure import PERCENTILES
-from nginxopt.bench.rendering import template
 from nginxopt.bench.report import content, numbers, sentences
 from nginxopt.bench.report.charts import distribution, growth, ratios
 from nginxopt.bench.report.charts.figure import Figure
 from nginxopt.bench.result import AttackMedians, Ratio, Result
 from nginxopt.bench.scenario import VariantPair
 from nginxopt.records import record
-from nginxopt.text.escape import xml
+from nginxopt.text import page
 from nginxopt.text.plural import count
 
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
@@ -34,7 +33,7 @@ _NOTHING = "\u2013"
 
 @record(eq=True)
 class Conclusion:
-    """The result of a comparison: the range of ratios of the first figure, and a sentence for each figure."""
+    """The result of a comparison: how far the first figure changed and where, and a sentence for each figure."""
 
     pair: str
     figure: str
@@ -70,7 +69,7 @@ class PageTable:
 
 def render(result: Result) -> str:
     """Return the page. Raises `MissingError` without the chart package (`nginxopt.bench.report.vega`)."""
-    return xml(template("report.html.j2").render(_page(result)))
+    return page.render("nginxopt.bench", **_page(result))
 
 
 def _page(result: Result) -> dict[str, Any]:
@@ -103,6 +102,8 @@ def _heading(result: Result) -> Iterator[str]:
         yield str(about["nginx"])
     yield count(result.rounds, "round")
     yield f"by {result.experiment.metric}"
+    if about.get("load") and about.get("cpus"):
+        yield f"load average {about['load'][0]:g} on {count(about['cpus'], 'CPU')} before it"
 
 
 def _date(text: str) -> str:

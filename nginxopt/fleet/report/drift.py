@@ -36,6 +36,25 @@ class DirectiveDrift:
     here: str | None
 
 
+_ALIKE = 4
+"""From how many directives of one name that are absent on one side, they are one line for readers."""
+
+
+def condensed(differences: Sequence[DirectiveDrift]) -> list[DirectiveDrift]:
+    """Return the differences for readers: many of one context and name that one side lacks are one, `101 rewrite`."""
+    alike: dict[object, list[DirectiveDrift]] = {}
+    for number, difference in enumerate(differences):
+        lacks = (difference.usual is None, difference.here is None)
+        one = (difference.context, difference.name, *lacks) if any(lacks) else number
+        alike.setdefault(one, []).append(difference)
+    return [line for group in alike.values() for line in (group if len(group) < _ALIKE else [_as_one(group)])]
+
+
+def _as_one(group: Sequence[DirectiveDrift]) -> DirectiveDrift:
+    usual, here = (None if side is None else "" for side in (group[0].usual, group[0].here))
+    return DirectiveDrift(group[0].context, f"{len(group):,} {group[0].name}", group[0].line, usual, here)
+
+
 @record(eq=True)
 class FileForm:
     """One of the forms of a file: on how many hosts, some of their names, and the digest; None where it is missing.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.fleet.report.drift import condensed
 from nginxopt.fleet.report.facts import FleetReport
-from nginxopt.text.escape import xml
+from nginxopt.text import page
 
 _GROUPS = 8  # columns of the table of rules
 _FILES = 100
@@ -13,22 +14,13 @@ _FILES = 100
 
 def render(report: FleetReport) -> Iterator[str]:
     """Yield the page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("nginxopt.fleet"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = lambda value: f"{value:,}"
-    page = environment.get_template("report.html.j2").render(
+    yield page.render(
+        "nginxopt.fleet",
         report=report,
         totals=report.totals,
         columns=report.groups[:_GROUPS],
         most=max([rule.hosts for rule in report.rules], default=1),
+        condensed=condensed,
         drift=report.drift[:_FILES],
         more=len(report.drift) - _FILES,
     )
-    yield xml(page) + "\n"

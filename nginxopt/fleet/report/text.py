@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from nginxopt.fleet.report.drift import FileDrift, FileForm
+from nginxopt.fleet.report.drift import FileDrift, FileForm, condensed
 from nginxopt.fleet.report.facts import FleetReport
 from nginxopt.text import fit
 from nginxopt.text.escape import printable
@@ -112,7 +112,7 @@ def variant_lines(variant: FileForm, usual: FileForm) -> Iterator[str]:
     else:
         what = ":" if variant.differences else ": only comments or layout differ"
     yield printable(f"{who}{alone}{what}")
-    differences = variant.differences or ()
+    differences = condensed(variant.differences or ())
     for difference in differences[:_DIFFERENCES]:
         where = f" in {difference.context}" if difference.context else ""
         change = f"{_shown(difference.here)}, usually {_shown(difference.usual)}"

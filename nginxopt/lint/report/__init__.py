@@ -21,6 +21,7 @@ FORMATS = {
     "junit": "JUnit XML: a suite for each file, a failure for each finding that sets the status",
     "checkstyle": "Checkstyle XML",
     "markdown": "a comment on a pull request",
+    "html": "a page with each finding in its source",
 }
 """The formats with their descriptions; each is a module of this package with `render(report)`."""
 

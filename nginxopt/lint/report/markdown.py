@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from nginxopt import lazy
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import LintReport, Note, details
+from nginxopt.lint.report.model import NOUNS, LintReport, Note, details, headline
 from nginxopt.lint.report.place import Locatable, ends, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text.escape import printable
@@ -18,16 +17,14 @@ from nginxopt.text.plural import count
 MOST_PLACES = 5
 """How many places of the findings of a rule with the same message are listed; the others are counted."""
 
-_NOUNS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "info"}
-"""The severities, the gravest first, in the plural."""
-_GRAVITY = {severity: number for number, severity in enumerate(_NOUNS)}
+_GRAVITY = {severity: number for number, severity in enumerate(NOUNS)}
 _SPECIAL = lazy.pattern(r"[\\`*\[\]<>|~&#!$]|(?<![^\W_])_|_(?![^\W_])")
 _MENTION = lazy.pattern(r"@(?=\w)")
 
 
 def render(report: LintReport) -> Iterator[str]:
     """Yield the headline, the findings by severity and rule, and the files that could not be read."""
-    yield f"### nginxopt: {_headline(report)}\n"
+    yield f"### nginxopt: {headline(report)}\n"
     shown = [found for found in report.diagnostics if found.severity is not Severity.INFO]
     folded = [found for found in report.diagnostics if found.severity is Severity.INFO]
     for error in report.errors:
@@ -42,17 +39,6 @@ def render(report: LintReport) -> Iterator[str]:
         yield f"\n{_note(note, report)}\n"
     guess = "a guess: " if report.target.is_guess else ""
     yield f"\nFor nginx {report.target.version} ({guess}{report.target.origin}).\n"
-
-
-def _headline(report: LintReport) -> str:
-    if not report.diagnostics and not report.errors:
-        return f"no findings in {count(len(report.files), 'file')}"
-    numbers = Counter(diagnostic.severity for diagnostic in report.diagnostics)
-    files, rules = report.failures()
-    parts = [f"{count(files, 'file')} not checked"] if files else []
-    parts += [f"{count(rules, 'rule')} failed"] if rules else []
-    parts += [count(numbers[grade], str(grade), noun) for grade, noun in _NOUNS.items() if numbers[grade]]
-    return ", ".join(parts)
 
 
 def _by_rule(diagnostics: Sequence[Diagnostic], report: LintReport) -> Iterator[str]:

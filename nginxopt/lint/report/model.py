@@ -13,12 +13,16 @@ from nginxopt.records import record
 from nginxopt.settings.premises import Premise
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source, Span
+from nginxopt.text.plural import count
 
 if TYPE_CHECKING:
     from nginxopt.settings.target import TargetVersion
 
 PROJECT = PAGES.partition("/blob/")[0]
 """The page of the project."""
+
+NOUNS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "info"}
+"""The severities, the gravest first, in the plural."""
 
 
 @record(eq=True)
@@ -84,6 +88,18 @@ class LintReport:
         return Counter(diagnostic.fix.safety.grade for diagnostic in self.diagnostics if diagnostic.fix is not None)
 
 
+def headline(report: LintReport) -> str:
+    """Return how many errors, warnings and other findings there are, and what was not checked."""
+    if not report.diagnostics and not report.errors:
+        return f"no findings in {count(len(report.files), 'file')}"
+    numbers = Counter(diagnostic.severity for diagnostic in report.diagnostics)
+    files, rules = report.failures()
+    parts = [f"{count(files, 'file')} not checked"] if files else []
+    parts += [f"{count(rules, 'rule')} failed"] if rules else []
+    parts += [count(numbers[grade], str(grade), noun) for grade, noun in NOUNS.items() if numbers[grade]]
+    return ", ".join(parts)
+
+
 @record(eq=True)
 class RuleCount:
     """The number of findings of a rule, and how many have a fix of each `Grade`, in that order.
@@ -108,8 +124,8 @@ def by_rule(report: LintReport) -> Iterator[RuleCount]:
         for diagnostic in report.diagnostics
         if diagnostic.fix is not None
     )
-    for rule, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        yield RuleCount(rule, titles.get(rule, ""), count, *(fixes[rule, grade] for grade in Grade))
+    for rule, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        yield RuleCount(rule, titles.get(rule, ""), number, *(fixes[rule, grade] for grade in Grade))
 
 
 def details(error: InputError) -> list[str]:

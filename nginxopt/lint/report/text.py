@@ -42,7 +42,8 @@ def render(report: LintReport, *, color: bool = False, quiet: bool = False) -> I
         yield from _lines([f"{_place(note, None, style)}{style('note', fg='cyan')} {printable(note.message)}"])
     if report.diagnostics or report.errors or report.notes or report.changed or report.left:
         yield "\n"
-    yield from _lines(_closing(report, style))
+    yield from _lines(_counts(report, style))
+    yield from _lines([*fixes(report), *measures(report)])
 
 
 def statistics(report: LintReport, *, color: bool = False, quiet: bool = False) -> Iterator[str]:
@@ -123,12 +124,6 @@ def _snippet(placed: Locatable, hue: str, style: Style) -> Iterator[str]:
         yield f"    {indent}{style(carets.removeprefix(indent), fg=hue, bold=True)}"
 
 
-def _closing(report: LintReport, style: Style) -> Iterator[str]:
-    yield from _counts(report, style)
-    yield from _fixes(report)
-    yield from _benchmarks(report)
-
-
 def _counts(report: LintReport, style: Style) -> Iterator[str]:
     if report.fixed is not None:
         yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
@@ -151,7 +146,8 @@ def _grade(severity: Severity, number: int) -> str:
     return f"{number:,} info" if severity is Severity.INFO else count(number, str(severity))
 
 
-def _fixes(report: LintReport) -> Iterator[str]:
+def fixes(report: LintReport) -> Iterator[str]:
+    """Yield how many findings each option would fix."""
     fixable = report.fixable()
     options = {
         Grade.SAFE: "--fix",
@@ -165,7 +161,8 @@ def _fixes(report: LintReport) -> Iterator[str]:
             fixable_or_more = "more"
 
 
-def _benchmarks(report: LintReport) -> Iterator[str]:
+def measures(report: LintReport) -> Iterator[str]:
+    """Yield the benchmarks that show the effect of findings."""
     rules: defaultdict[str, set[str]] = defaultdict(set)
     for diagnostic in report.diagnostics:
         if diagnostic.scenario is not None:

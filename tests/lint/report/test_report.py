@@ -90,7 +90,7 @@ def test_the_order_of_a_report_is_kept() -> None:
     """Findings stand in a report as they were given."""
     original = report(*(diagnostic(SOURCE, span(SOURCE, b"9"), rule=name) for name in ("zzz-last", "aaa-first")))
     for name in FORMATS:
-        text = "".join(render(replace(original, rules=()), name))
+        text = "".join(render(replace(original, rules=()), name)).rpartition("<main>")[2]
         assert text.index("zzz-last") < text.index("aaa-first"), name
 
 

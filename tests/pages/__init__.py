@@ -1,0 +1,1 @@
+"""Tests of the HTML reports in a browser."""
