@@ -29,8 +29,9 @@ const DEEPEST: usize = 39;
 const FEWEST_UNITED: usize = 12;
 const UNITED: usize = 4;
 
-/// Filters before a list are not tried if a miss tries at most this many patterns without them.
+/// Filters before a list are not tried if a miss tries at most this many patterns without them, or one in so many.
 const FEW: usize = 4;
+const SHARE: usize = 32;
 
 /// From this many rows on, the maps are checked and their cost is measured in parallel.
 const MANY: usize = 512;
@@ -110,7 +111,7 @@ fn compiled(
         let united = may_unite.then(|| plan(Parts::united(&rows, exact.clone(), has_no_newline)));
         cheapest(cheaper(tree, chain), united)
     };
-    let is_short = |compiled: &Compiled| compiled.cost.far <= FEW;
+    let is_short = |compiled: &Compiled| compiled.cost.far <= FEW.max(rows.len() / SHARE);
     let filtered = || Parts::filtered(&rows, exact, has_no_newline, (folded, large)).and_then(plan);
     let may_filter = !found.as_ref().is_ok_and(is_short);
     cheapest(found, may_filter.then(filtered))

@@ -73,7 +73,7 @@ impl<'b> Ways<'b> {
         let is_covered = |row: &usize| counts[row] == self.counts[*row];
         let mut rows: Vec<usize> = counts.keys().copied().filter(is_covered).collect();
         rows.sort_unstable();
-        (rows, found.iter().position(|rows| !rows.iter().any(|row| is_covered(row))))
+        (rows, found.iter().position(|rows| !rows.iter().any(&is_covered)))
     }
 }
 

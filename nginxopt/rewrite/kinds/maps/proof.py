@@ -17,6 +17,7 @@ from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.maps.reading import MapBlock, http_maps, inlined
 from nginxopt.rewrite.sizes import DEFAULTS
+from nginxopt.text import encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.emission import Emission
@@ -121,6 +122,14 @@ def _ahead(config: Config, scope: Scope) -> list[Directive]:
     return rows[: unread[-1] + 1] if unread else []
 
 
+def _always_answers(row: Directive) -> bool:
+    """Return whether PCRE gives up on a row for no subject; an include has no pattern."""
+    pattern = encode(row.name)
+    pattern = b"(?i)" + pattern[2:] if pattern.startswith(b"~*") else pattern[1:]
+    facts = None if row.name == "include" else _native.pattern_facts(pattern)
+    return row.name == "include" or (facts is not None and facts[0])
+
+
 def _opener(scope: Scope) -> Directive:
     assert scope.opener is not None
     return scope.opener
@@ -144,6 +153,8 @@ def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | 
         ahead = [[_words(row) for row in _ahead(config, each)] for config, each in ((before, ours), (after, scope))]
         if ahead[0] != ahead[1]:
             return f"the rows of {compiled.map.variable} before those that were not read are not as they were"
+        if not all(_always_answers(row) for row in _ahead(after, scope)):
+            return f"PCRE may give up on a row of {compiled.map.variable}, after which the tree would answer"
     changed = {compiled.map.directive for compiled in plan.compiled}
     return _difference(before.scope, after.scope, changed, include)
 
