@@ -45,6 +45,10 @@ SERVER_CONTEXT = RewritePremise(
 )
 HTTP_CONTEXT = RewritePremise("http-context", "the fragment is included in the http block, not in stream")
 MAP_BLOCK = RewritePremise("map-block", "one map includes the file of rows, the stated one, and has no other rows")
+MISSING_ROWS = RewritePremise(
+    "missing-rows",
+    "an unread file that a compiled map includes has only rows, and no pattern on which PCRE gives up",
+)
 CAPTURES_AFTER_MAPS = RewritePremise(
     "captures-after-maps",
     "no unread file reads captures ($1 to $9, named groups) after it evaluates one of the compiled maps",
@@ -155,6 +159,7 @@ _APPLIES: dict[RewritePremise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumed == ("http", "server") and _is_compiled_for_a_server(plan),
     HTTP_CONTEXT: lambda plan: plan.assumed == ("http",),
     MAP_BLOCK: lambda plan: plan.options.around is not None,
+    MISSING_ROWS: lambda plan: any(compiled.map.unread for compiled in plan.maps.compiled),
     CAPTURES_AFTER_MAPS: lambda plan: bool(plan.maps.compiled) and not unread.is_known(plan.config),
     EVALUATION_DEPTH: _may_nest_more,
     SERVER_INCLUDES: _may_be_included_elsewhere,

@@ -76,8 +76,8 @@ NATIVE = {
     "rewrite.kinds.locations.proof": {"UnionFault", "not_the_union"},
     "rewrite.evaluations": {"map_evaluations"},
     "rewrite.kinds.maps.reading": {"map_blocks", "map_spans"},
-    "rewrite.kinds.maps.planning": {"CompiledMap", "RefusedRow", "compile_map", "map_reasons"},
-    "rewrite.kinds.maps.proof": {"prove_map", "TooMuchWork"},
+    "rewrite.kinds.maps.planning": {"pattern_facts", "CompiledMap", "RefusedRow", "compile_map", "map_reasons"},
+    "rewrite.kinds.maps.proof": {"pattern_facts", "prove_map", "TooMuchWork"},
 }
 
 # What each module of the crate may use of the others.

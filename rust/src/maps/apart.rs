@@ -14,6 +14,7 @@ use crate::maps::stays::Stays;
 use crate::maps::text::Key;
 use crate::maps::union::{branches, union};
 use crate::maps::writer::Writer;
+use crate::parallel;
 use crate::pattern_text::{LONGEST, most, token_length};
 use crate::pcre::{MatchOutcome, Regex};
 use crate::syntax::{self, Ast, Hir};
@@ -59,11 +60,23 @@ enum Sign<'r> {
 impl Apart {
     /// The filters for some rows. Fails with the first row that no filter tells from others.
     pub fn of(rows: &[RowFacts], apart: &[(usize, Stays)], folded: bool) -> Result<Apart, Stays> {
-        let examples = examples(rows, apart);
-        let mut signs = Vec::new();
-        for (row, reason) in apart {
-            signs.push(Sign::of(&rows[*row], folded, &examples).ok_or(*reason)?);
+        let (filters, with_sign) = Apart::of_most(rows, apart, folded)?;
+        match apart.iter().find(|(row, _)| with_sign.binary_search(row).is_err()) {
+            Some((_, reason)) => Err(*reason),
+            None => Ok(filters),
         }
+    }
+
+    /// The filters for those of some rows that can be told from others, and these rows, ascending.
+    pub fn of_most(rows: &[RowFacts], apart: &[(usize, Stays)], folded: bool) -> Result<(Apart, Vec<usize>), Stays> {
+        let examples = examples(rows, apart);
+        let sign = |at: usize| Sign::of(&rows[apart[at].0], folded, &examples);
+        let signs: Vec<(usize, Sign)> = parallel::collect(apart.len(), sign)
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, sign)| Some((apart[at].0, sign?)))
+            .collect();
+        let (with_sign, signs): (Vec<usize>, Vec<Sign>) = signs.into_iter().unzip();
         let mut patterns = Vec::new();
         let sequences = |sequences: Vec<&Sequence>, caseless: bool, frame: fn(Vec<u8>) -> Vec<u8>| {
             let pattern = |sequences: &[&Sequence]| {
@@ -79,7 +92,7 @@ impl Apart {
         patterns.extend(sequences(sorted(literals), true, std::convert::identity).ok_or(last)?);
         let items: Vec<(&Vec<Vec<Ast>>, &Hir)> = signs.iter().filter_map(Sign::items).collect();
         patterns.extend(divided(&items, MOST_PATTERNS, of_items).ok_or(last)?);
-        Ok(Apart { patterns })
+        Ok((Apart { patterns }, with_sign))
     }
 
     /// Writes the maps; `next` is the value of subjects that no filter lets pass. Returns the variable that has the

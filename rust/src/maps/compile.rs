@@ -16,6 +16,7 @@ use crate::maps::pick::{self, Picked};
 use crate::maps::row::{self, RowFacts};
 use crate::maps::stays::Stays;
 use crate::maps::text::EmittedMap;
+use crate::maps::words;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::parallel;
 use crate::variables;
@@ -23,6 +24,14 @@ use crate::variables;
 /// How deep the new maps may be nested below the map itself. nginx nests at most 100 evaluations of variables
 /// (`ngx_http_variable_depth`), including those of the rest of the configuration; deeper values are empty.
 const DEEPEST: usize = 39;
+
+/// The fewest rows that share patterns, and how many rows there are for each pattern at least.
+const FEWEST_UNITED: usize = 12;
+const UNITED: usize = 4;
+
+/// Filters before a list are not tried if a miss tries at most this many patterns without them, or one in so many.
+const FEW: usize = 4;
+const SHARE: usize = 32;
 
 /// From this many rows on, the maps are checked and their cost is measured in parallel.
 const MANY: usize = 512;
@@ -94,10 +103,27 @@ fn compiled(
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
     let tree = Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan);
-    if tree.is_ok() && rows.len() >= large.rows {
-        return tree;
+    let found = if tree.is_ok() && rows.len() >= large.rows {
+        tree
+    } else {
+        let chain = plan(Parts::chained(&rows, exact.clone(), has_no_newline));
+        let may_unite = rows.len() >= FEWEST_UNITED;
+        let united = may_unite.then(|| plan(Parts::united(&rows, exact.clone(), has_no_newline)));
+        cheapest(cheaper(tree, chain), united)
+    };
+    let is_short = |compiled: &Compiled| compiled.cost.far <= FEW.max(rows.len() / SHARE);
+    let filtered = || Parts::filtered(&rows, exact, has_no_newline, (folded, large)).and_then(plan);
+    let may_filter = !found.as_ref().is_ok_and(is_short);
+    cheapest(found, may_filter.then(filtered))
+}
+
+/// As [`cheaper`], for a form that is not for all lists: why it fails is no reason.
+fn cheapest(found: Result<Compiled, Stays>, other: Option<Result<Compiled, Stays>>) -> Result<Compiled, Stays> {
+    match (found, other) {
+        (Ok(found), Some(other)) => cheaper(Ok(found), other),
+        (Err(reason), Some(other)) => other.map_err(|_| reason),
+        (found, None) => found,
     }
-    cheaper(tree, plan(Parts::chained(&rows, exact, has_no_newline)))
 }
 
 /// Returns the result that tries fewer patterns. If both failed, returns the reason against the tree, or that against
@@ -175,7 +201,7 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     let floating = |writer: &mut Writer, next: &[u8]| match (only_ends, &parts.ends) {
         (Some(ends), _) => ends.write_tables(writer, next),
         (None, ends) => {
-            let next = ChainWriter::write(writer, "float", &parts.floating, next);
+            let next = write_floating(writer, parts, next);
             ends.as_ref().map_or(next.clone(), |ends| ends.write(writer, &next))
         }
     };
@@ -217,6 +243,17 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     Compiled { maps: writer.maps, default: next, guard: None, shape, cost: Cost::default() }
 }
 
+/// Writes the floating rows: as few patterns if those of one value may share them, and otherwise as a chain.
+fn write_floating(writer: &mut Writer, parts: &Parts, next: &[u8]) -> Vec<u8> {
+    let rows = &parts.floating;
+    let may_unite = parts.unites && rows.len() >= FEWEST_UNITED;
+    let patterns = if may_unite { words::patterns(writer, rows) } else { None };
+    match patterns.filter(|patterns| patterns.len() * UNITED <= rows.len()) {
+        Some(patterns) => words::write(writer, "words", patterns, rows, next),
+        None => ChainWriter::write(writer, "float", rows, next),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{DEEPEST, checked};
@@ -225,6 +262,7 @@ mod tests {
     use crate::maps::example::with_rows;
     use crate::maps::stays::Stays;
     use crate::maps::text::EmittedMap;
+    use crate::maps::words;
 
     /// Maps that are nested too deeply are refused before they are run, which would exhaust the stack.
     #[test]

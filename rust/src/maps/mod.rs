@@ -12,6 +12,7 @@
 //!   come first, and lead to the original map;
 //! - [`chain`]: the rest. They are still tried in order, but in groups behind *guards*, patterns that tell when no row
 //!   of the group can match.
+//! - [`words`]: rows of the rest that have one value and differ only in literals share patterns.
 //!
 //! The new maps refer to each other: the value of a row may be the variable of another map, which nginx evaluates only
 //! if that row matches.
@@ -59,6 +60,7 @@ pub mod text;
 pub mod tree;
 pub mod trie;
 pub mod union;
+pub mod words;
 pub mod writer;
 
 pub use compile::{compile, compile_beside, compile_keeping_captures, compile_with};

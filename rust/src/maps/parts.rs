@@ -24,6 +24,9 @@ const FEWEST_EXACT: usize = 3;
 /// The fewest rows for a tree.
 const FEWEST_IN_TREE: usize = 3;
 
+/// The fewest rows to keep apart only because their matches may begin anywhere.
+const FEWEST_APART: usize = 8;
+
 /// The parts of a map.
 #[derive(Default)]
 pub struct Parts<'r> {
@@ -42,6 +45,8 @@ pub struct Parts<'r> {
     pub order: FloatingOrder,
     /// The filters before everything but the table, for rows that are in no other part.
     pub apart: Option<Apart>,
+    /// Whether floating rows of one value may share patterns.
+    pub unites: bool,
 }
 
 /// Where the floating rows are tried.
@@ -73,6 +78,7 @@ impl<'r> Parts<'r> {
             left.iter().filter_map(|row| Some((*row, shows(*row, &rows[*row], in_lines)?))).collect()
         };
         let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
+        let parts = Parts { unites: true, ..parts };
         let shown = if parts.order == FloatingOrder::Picked { apart(in_lines) } else { Vec::new() };
         if shown.is_empty() {
             return Ok(Parts { exact, ..parts });
@@ -85,13 +91,57 @@ impl<'r> Parts<'r> {
         let left: Vec<usize> =
             left.into_iter().filter(|row| shown.binary_search_by_key(row, |(row, _)| *row).is_err()).collect();
         let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
-        Ok(Parts { exact, apart: Some(apart), ..parts })
+        Ok(Parts { exact, apart: Some(apart), unites: true, ..parts })
+    }
+
+    /// Keeps all rows apart whose matches may begin anywhere, and those that must not be evaluated when another one
+    /// answers. A row that no filter tells from others stays with the rest, if it may. Fails if too few rows are apart.
+    pub fn filtered(
+        rows: &'r [RowFacts<'r>],
+        exact: Exact,
+        has_no_newline: bool,
+        (folded, large): (bool, LargeForms),
+    ) -> Result<Parts<'r>, Stays> {
+        let (exact, left) = Parts::left(rows, exact);
+        let in_lines = has_no_newline || is_worth_lines(rows, &left);
+        let has_path = |row: usize| rows[row].beginnings.is_some() && rows[row].is_skippable;
+        let reason = |row: usize| shows(row, &rows[row], in_lines);
+        let mixed = left.iter().any(|&row| has_path(row));
+        let wanted: Vec<(usize, Stays)> = left
+            .iter()
+            .filter_map(|&row| match reason(row).filter(|_| mixed) {
+                None if has_path(row) => None,
+                reason => Some((row, reason.unwrap_or(Stays::NotWorse))),
+            })
+            .collect();
+        let (apart, moved) = Apart::of_most(rows, &wanted, folded)?;
+        if moved.len() < FEWEST_APART {
+            return Err(Stays::NotWorse);
+        }
+        let left: Vec<usize> = left.into_iter().filter(|row| moved.binary_search(row).is_err()).collect();
+        let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).unwrap_or_else(|| Parts {
+            floating: left.clone(),
+            in_lines,
+            ..Parts::default()
+        });
+        let shown = || left.iter().find_map(|&row| reason(row));
+        if parts.order == FloatingOrder::Picked
+            && let Some(reason) = shown()
+        {
+            return Err(reason);
+        }
+        Ok(Parts { exact, apart: Some(apart), unites: true, ..parts })
     }
 
     /// Puts all rows that are not in the table into a chain.
     pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
         Parts { exact, floating, in_lines: has_no_newline, ..Parts::default() }
+    }
+
+    /// As [`Parts::chained`], but rows of one value share patterns.
+    pub fn united(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
+        Parts { unites: true, ..Parts::chained(rows, exact, has_no_newline) }
     }
 
     /// The form of the maps of these parts.

@@ -53,6 +53,11 @@ pub fn union(branches: &[Items]) -> Option<Vec<u8>> {
     })
 }
 
+/// Writes items one after the other. If `folded`, PCRE ignores case, and so do the items.
+pub fn write_items(items: &[Ast], folded: bool, out: &mut Vec<u8>) {
+    items.iter().for_each(|item| Writer { folded }.item(item, out));
+}
+
 /// The items of a pattern in order, those in groups included.
 fn flatten(ast: &Ast, items: &mut Items) {
     match ast {
@@ -107,7 +112,8 @@ fn repeated(rounds: u32, sub: &Ast, items: &mut Items) {
     }
 }
 
-fn ignores_case(ast: &Ast) -> bool {
+/// Whether an item matches the same if PCRE ignores case.
+pub fn ignores_case(ast: &Ast) -> bool {
     match ast {
         Ast::Byte(byte) => !byte.is_ascii_alphabetic(),
         Ast::Class(set) => *set == set.fold(),
@@ -127,7 +133,7 @@ fn has_letter(ast: &Ast) -> bool {
 }
 
 /// The letter in lower case, if a set has just both cases of one letter.
-fn letter(set: &ByteSet) -> Option<u8> {
+pub fn letter(set: &ByteSet) -> Option<u8> {
     let first = set.iter().next().filter(u8::is_ascii_alphabetic)?;
     (*set == ByteSet::one(first).fold()).then_some(first.to_ascii_lowercase())
 }

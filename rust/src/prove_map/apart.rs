@@ -23,7 +23,7 @@ struct Filter<'b> {
 
 impl<'b> Prover<'b> {
     /// The value for subjects that pass, if a map looks like filters: its patterns are new and all lead to one map of
-    /// rows, and its default leads elsewhere.
+    /// all rows that are left, and its default leads elsewhere, or is the end.
     pub fn before_all(&self, block: &'b MapBlock<'b>, place: &Place<'b>) -> Option<&'b [u8]> {
         let inside = &*block.patterns.first()?.value;
         let is_filter = |row: &PatternRow| {
@@ -32,7 +32,11 @@ impl<'b> Prover<'b> {
         let are_filters = self.is_of_source(block) && block.exact.is_empty() && block.patterns.iter().all(is_filter);
         let inner = self.map_of(inside).filter(|_| are_filters && self.newline_row(block).is_none())?;
         let live = place.live.iter().filter(|live| **live).count();
-        let leads_on = block.fallback() != place.end && self.map_of(block.fallback()).is_some();
+        // One filter before rows is a link of a chain, which says less of the rows.
+        let leads_on = match block.fallback() {
+            end if end == place.end => block.patterns.len() > 1,
+            next => self.map_of(next).is_some(),
+        };
         let has_all = self.is_link(inner) && inner.patterns.len() >= live && inner.fallback() == place.end;
         (leads_on && has_all).then_some(inside)
     }

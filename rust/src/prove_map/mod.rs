@@ -19,7 +19,8 @@
 //!
 //! 1. If u in U is in E(i), and ri is not in C, then the end of C is the value of a row rc with c <= i, or there is a
 //!    row rc in C with c < i, U is contained in L(c), the subjects that rc matches, and PCRE2 never gives up on rc.
-//! 2. If ri comes before rj in C although j < i, then E(i) and E(j) have no subject of U in common.
+//! 2. If ri comes before rj in C although j < i, then E(i) and E(j) have no subject of U in common, or ri and rj have the
+//!    same value without captures, and PCRE2 gives up on neither.
 //! 3. If the end of C is the value of a row rc, then U is contained in L(c), PCRE2 never gives up on rc, its value has
 //!    no captures, and nothing happens in U to a row of C that is behind rc in M. Else the end is D.
 //!
@@ -27,7 +28,8 @@
 //!
 //! *Proof.* Let u be in U, and i the first with u in E(i). If there is none, nothing happens in C, and the end is D by
 //! 3, as u is in no L(c). Otherwise, let ri be in C. No row to which something happens on u comes before ri in C, as
-//! its number would be smaller than i, or it would meet ri in U against 2. So ri decides, as in M. Let ri not be in C.
+//! its number would be smaller than i, or it would meet ri in U against 2, unless it has the same value. So the value of
+//! ri is the answer, as in M. Let ri not be in C.
 //! By 1 and 3 u is in L(c) for some c <= i, so that c = i, as i is the first; so the end is the value of ri, which M
 //! gives. In C nothing happens on u: not to rows before ri, since i is the first, and not to rows behind it, by 3. So
 //! the end is the answer.
@@ -57,7 +59,8 @@
 //! | `depth` | no map leads to itself, and at most 40 are evaluated inside one another (nginx gives up at 100) |
 //! | `pattern` | an emitted pattern is understood exactly, and PCRE2 compiles it |
 //! | `row` | a row of a chain is a row of the original, with its value |
-//! | `order` | the rows of a chain ascend |
+//! | `order` | the rows of a chain ascend, except among rows of one value that need no match of their own |
+//! | `union` | a new pattern in a chain matches exactly what some rows do that have its value; it [stands](words) for them |
 //! | `guard` | a guard or a filter is implied by all rows that it may skip |
 //! | `trie` | the patterns of keys list literals and capture them whole; each key comes before its own prefixes |
 //! | `chunk` | each root has a chunk, which holds it and only keys whose longest root leads to this chunk |
@@ -111,6 +114,7 @@ pub mod text;
 pub mod tree;
 pub mod union;
 pub mod walk;
+pub mod words;
 
 #[cfg(test)]
 mod tests;
@@ -182,7 +186,9 @@ fn check(
     let (rows, maps) = parallel::both_of(count, || Rows::new(&texts.original, patterns), || texts.check(&proved));
     let maps = maps?;
     let passed = vec![false; rows.list.len()];
-    let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row)).collect();
+    let has_unions = maps.values().any(|block| block.patterns.iter().any(|row| rows.is_new(row)));
+    let is_twin = |row: usize| has_unions && rows.ways().is_twin(row);
+    let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row) && !is_twin(row)).collect();
     let left_out = variables::has_no_newline(&texts.original.source).then(|| Arc::new(ask::inner_newline()));
     let place = Place { live, passed, end: texts.original.fallback(), left_out, numbers: None };
     let prover = Prover {

@@ -15,6 +15,7 @@ pub enum Obligation {
     Pattern,
     Row,
     Order,
+    Union,
     Guard,
     Trie,
     Chunk,
@@ -38,7 +39,7 @@ pub enum Obligation {
 
 impl Obligation {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Obligation; 28] = [
+    pub const ALL: [Obligation; 29] = [
         Obligation::Reads,
         Obligation::OwnMap,
         Obligation::Names,
@@ -48,6 +49,7 @@ impl Obligation {
         Obligation::Pattern,
         Obligation::Row,
         Obligation::Order,
+        Obligation::Union,
         Obligation::Guard,
         Obligation::Trie,
         Obligation::Chunk,
@@ -81,6 +83,7 @@ impl Obligation {
             Obligation::Pattern => "pattern",
             Obligation::Row => "row",
             Obligation::Order => "order",
+            Obligation::Union => "union",
             Obligation::Guard => "guard",
             Obligation::Trie => "trie",
             Obligation::Chunk => "chunk",

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::first_match::ReadPattern;
@@ -102,10 +103,13 @@ impl<'b> Prover<'b> {
         self.used.borrow_mut().insert(&block.variable);
     }
 
-    /// Reads a chain: follows a value from map to map as long as these hold rows, up to the value `stop`.
+    /// Reads a chain: follows a value from map to map as long as these hold rows, up to the value `stop`. The rows
+    /// ascend; those of one value may be tried in another order.
     pub fn chain(&self, value: &'b [u8], place: &Place<'b>, stop: Option<&[u8]>) -> Result<Chain<'b>, MapRefutation> {
-        let chain = self.chain_behind(value, place, stop, None)?;
+        let mut chain = self.chain_behind(value, place, stop, None)?;
         self.check_order(&chain.rows)?;
+        chain.rows.sort_unstable();
+        chain.rows.dedup();
         Ok(chain)
     }
 
@@ -128,13 +132,25 @@ impl<'b> Prover<'b> {
         Ok(chain)
     }
 
+    /// Checks that rows ascend, but for parts in which all have the same value and need no match of their own.
     pub fn check_order(&self, rows: &[usize]) -> Result<(), MapRefutation> {
-        let Some(pair) = rows.windows(2).find(|pair| pair[0] >= pair[1]) else {
+        let mixed = parts_apart(rows).into_iter().map(|part| &rows[part]).find(|part| !self.may_change_places(part));
+        let Some(pair) = mixed.and_then(|part| part.windows(2).find(|pair| pair[0] >= pair[1])) else {
             self.proved.discharge(Obligation::Order);
             return Ok(());
         };
         let what = format!("{} comes before {}", self.name(pair[0]), self.name(pair[1]));
         Err(MapRefutation { obligation: Obligation::Order, what, counterexample: self.common(pair[0], pair[1]) })
+    }
+
+    /// Whether rows may be tried in any order: there is only one, or all have the same value, and the first one that
+    /// matches may stand for any other.
+    fn may_change_places(&self, rows: &[usize]) -> bool {
+        let list = &self.rows.list;
+        let is_free = |row: &usize| {
+            list[*row].value == list[rows[0]].value && list[*row].exact().is_some() && self.why_bound(*row).is_none()
+        };
+        rows.len() <= 1 || rows.iter().all(is_free)
     }
 
     /// Checks that no subject matches both `row` and `earlier`, because `row` is tried first.
@@ -242,8 +258,10 @@ impl<'b> Prover<'b> {
         };
         let mut rows = Vec::with_capacity(patterns.len());
         for row in patterns {
-            let found = self.row(row, rows.last().copied().or(behind), place)?;
-            rows.push(found);
+            match self.united(row, place)? {
+                Some(united) => rows.extend(united),
+                None => rows.push(self.row(row, rows.last().copied().or(behind), place)?),
+            }
         }
         if let Some(guard) = guard {
             if *guard.value != *end {
@@ -423,6 +441,23 @@ pub struct Split<'b> {
     /// The value for subjects that the rows may match.
     pub inside: &'b [u8],
     pub outside: &'b [u8],
+}
+
+/// Divides numbers into the shortest parts of which each has only greater numbers than all before it.
+fn parts_apart(numbers: &[usize]) -> Vec<Range<usize>> {
+    let mut least = vec![usize::MAX; numbers.len() + 1];
+    for at in (0..numbers.len()).rev() {
+        least[at] = least[at + 1].min(numbers[at]);
+    }
+    let (mut parts, mut start, mut greatest) = (Vec::new(), 0, 0);
+    for (at, number) in numbers.iter().enumerate() {
+        greatest = greatest.max(*number);
+        if greatest < least[at + 1] {
+            parts.push(start..at + 1);
+            start = at + 1;
+        }
+    }
+    parts
 }
 
 /// The inside of a pattern `^(?!...)`: what a subject must not begin with.

@@ -1,14 +1,16 @@
 //! The regex rows of the original map, and what is known of each.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use crate::first_match::{ReadPattern, ReadPatterns};
-use crate::map_block::MapBlock;
+use crate::map_block::{MapBlock, PatternRow};
 use crate::parallel;
 use crate::prove_map::guard::Reach;
 use crate::prove_map::heads::heads;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
+use crate::prove_map::words::Ways;
 use crate::syntax::{self, Translation};
 
 /// A regex row of the original.
@@ -145,6 +147,8 @@ pub struct Rows<'b> {
     pub patterns: &'b ReadPatterns,
     /// The places of case-sensitive rows, and of caseless rows.
     places: [HashMap<&'b [u8], Vec<usize>>; 2],
+    values: HashSet<&'b [u8]>,
+    ways: OnceLock<Ways<'b>>,
 }
 
 impl<'b> Rows<'b> {
@@ -160,7 +164,23 @@ impl<'b> Rows<'b> {
         for (place, row) in list.iter().enumerate() {
             places[usize::from(row.caseless)].entry(row.pattern).or_default().push(place);
         }
-        Rows { list, patterns, places }
+        let values = list.iter().map(|row| row.value).collect();
+        Rows { list, patterns, places, values, ways: OnceLock::new() }
+    }
+
+    /// The rows by the ways through their patterns.
+    pub fn ways(&self) -> &Ways<'b> {
+        self.ways.get_or_init(|| Ways::new(&self.list, |row| self.why_bound(row).is_some()))
+    }
+
+    /// Whether a value is that of some row.
+    pub fn has_value(&self, value: &[u8]) -> bool {
+        self.values.contains(value)
+    }
+
+    /// Whether an emitted row has the value of some row, but the pattern of none.
+    pub fn is_new(&self, row: &PatternRow) -> bool {
+        self.has_value(&row.value) && self.with_text(row.caseless, &row.pattern).is_empty()
     }
 
     /// The first row with this pattern and value after the row `behind`, or else the first of all such rows.

@@ -33,13 +33,18 @@ impl Parser<'_> {
     }
 
     /// Whether PCRE may take the class for a POSIX name outside a class, which is an error: `[:alpha:]`, `[.a.]`. `[.]`
-    /// and `[.-]` are plain classes (`check_posix_syntax()`). Always true if a `[` or backslash comes before the `]`.
+    /// and `[.-]` are plain classes (`check_posix_syntax()`). Always true if a `[` comes before the `]`, or a backslash
+    /// before either of these or another backslash.
     fn opens_like_a_posix_name(&self) -> bool {
         let Some(mark @ (b':' | b'.' | b'=')) = self.peek() else {
             return false;
         };
         let rest = &self.rest()[1..];
-        let Some(length) = rest.iter().position(|byte| matches!(byte, b']' | b'[' | b'\\')) else {
+        let is_end = |at: usize| match rest[at] {
+            b'\\' => matches!(rest.get(at + 1), None | Some(b'\\' | b'[' | b']')),
+            byte => matches!(byte, b']' | b'['),
+        };
+        let Some(length) = (0..rest.len()).find(|at| is_end(*at)) else {
             return true;
         };
         rest[length] != b']' || rest[..length].last() == Some(&mark)

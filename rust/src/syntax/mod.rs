@@ -120,6 +120,7 @@ mod tests {
         assert_eq!(ast("[a-]"), class("a-"));
         assert_eq!(ast("[.]"), class("."));
         assert_eq!(ast("[._-]"), class("._-"));
+        assert_eq!(ast(r"[.!\-_]"), class(".!-_"));
         assert_eq!(ast("[a&&b]"), class("a&b"));
         assert_eq!(ast(r"[\x41-C]"), class("ABC"));
         assert_eq!(ast("[[:digit:]x]"), class("0123456789x"));
@@ -196,6 +197,8 @@ mod tests {
             ("(?i)*", 4),
             ("[[:foo:]]", 1),
             ("[..]", 1),
+            (r"[.a\.]", 1),
+            (r"[.a\]b.]", 1),
             ("[:alpha:]", 1),
             ("[[.a.]]", 1),
             (r"[\w-.]", 3),

@@ -41,7 +41,7 @@ class Maps(Kind[MapsPlan]):
         """Yield the trees; a guard adds no evaluation."""
         for compiled in plan.compiled:
             if compiled.native.guard is None:
-                yield Lookup(self.name, compiled, dict(_definitions(compiled)), len(compiled.map.patterns))
+                yield Lookup(self.name, compiled, dict(_definitions(compiled)), len(compiled.map.movable))
 
     def edits(self, plan: MapsPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:
         """Return the edits that remove expressions from maps and make their default the tree."""
@@ -93,7 +93,7 @@ class Maps(Kind[MapsPlan]):
         """Yield a line for each map that becomes a tree, and for each larger map that stays (`verbose`: for all)."""
         plan = planned.of(self)
         for compiled in plan.compiled:
-            rows, tried = len(compiled.map.patterns), compiled.after.shown()
+            rows, tried = len(compiled.map.movable), compiled.after.shown()
             place = _place(compiled.map)
             yield f"  {_form(compiled):<14}{rows:>7,}  {_patterns(rows)} of {place}: a miss tries {tried}"
         for kept in plan.kept:
@@ -170,7 +170,7 @@ def _maps(plan: MapsPlan) -> list[dict[str, Any]]:
             "source": each.source,
             "variable": each.variable,
             "rows": len(each.patterns),
-            "moved_rows": [_row(row) for row in each.patterns] if verdict["moved"] else [],
+            "moved_rows": [_row(row) for row in each.movable] if verdict["moved"] else [],
             **verdict,
             "cost": Cost.report(before, after),
         }

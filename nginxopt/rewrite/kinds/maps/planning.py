@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt import _native
-from nginxopt.config import Directive, may_read_more
+from nginxopt.config import Directive
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
@@ -16,12 +16,13 @@ from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, MapCos
 from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, read, variables
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions, is_constant
+from nginxopt.text import encode
 
 REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
     "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
     "shared-rows": "it is in a file, or includes one, that is included more than once",
-    "missing-rows": "it includes a file that does not exist, or may read others elsewhere",
+    "missing-rows": "an included file is missing, with no row behind it or no default, or may be another elsewhere",
     "guarded": "its patterns are behind a guard already",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
     "evaluation-depth": "with others of the configuration, its tree would nest more evaluations than nginx does",
@@ -92,12 +93,12 @@ class PlannedMap:
     @property
     def before(self) -> Cost:
         """The patterns tried for a subject that none matches."""
-        return Cost(*self.native.before)
+        return Cost.total([Cost.of(len(self.map.held)), Cost(*self.native.before)])
 
     @property
     def after(self) -> Cost:
         """The same number for the tree."""
-        return Cost(*self.native.after)
+        return Cost.total([Cost.of(len(self.map.held)), Cost(*self.native.after)])
 
 
 @record(eq=True)
@@ -118,12 +119,13 @@ class MapsPlan(ListsPlan[PlannedMap]):
     @property
     def total(self) -> int:
         """The number of rows with regular expressions."""
-        return self.moved + sum(len(kept.map.patterns) for kept in self.kept)
+        held = sum(len(compiled.map.held) for compiled in self.compiled)
+        return self.moved + held + sum(len(kept.map.patterns) for kept in self.kept)
 
     @property
     def moved(self) -> int:
         """The number of these rows that move into a tree."""
-        return sum(len(compiled.map.patterns) for compiled in self.compiled)
+        return sum(len(compiled.map.movable) for compiled in self.compiled)
 
     def reasons(self) -> Counter[str]:
         """Return the number of maps that stay, by reason."""
@@ -167,7 +169,7 @@ def plan(asked: Asked) -> MapsPlan:
     rows = 0
     for number, regex_map in enumerate(candidates, 1):
         reader = refused.get(regex_map)
-        rows += len(regex_map.patterns)
+        rows += len(regex_map.movable)
         result: PlannedMap | KeptMap = KeptMap(regex_map, "internal-error")
         directive = regex_map.directive
         with isolated(f"planning the map {regex_map.variable}", source=directive.source, span=directive.name.span):
@@ -186,6 +188,14 @@ def plan(asked: Asked) -> MapsPlan:
     return MapsPlan(tuple(compiled), tuple(kept), stem, tuple(found))
 
 
+def _always_answers(name: str) -> bool:
+    """Return whether PCRE never gives up on the regular expression of a row."""
+    pattern = encode(name)
+    pattern = b"(?i)" + pattern[2:] if pattern.startswith(b"~*") else pattern[1:]
+    facts = _native.pattern_facts(pattern)
+    return facts is not None and facts[0]
+
+
 def _refused(regex_map: RegexMap, defined: Definitions, captures: CaptureReadings) -> KeptMap | None:
     return next(_refusals(regex_map, defined, captures), None)
 
@@ -195,9 +205,14 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
     config = regex_map.config
     if regex_map.is_guarded:
         yield KeptMap(regex_map, "guarded")
-    for include in regex_map.includes:
-        if may_read_more(config, include):
+    if regex_map.unread and (regex_map.default is None or not regex_map.movable):
+        yield KeptMap(regex_map, "missing-rows", regex_map.unread[-1])
+    for include in regex_map.unread:
+        if config.included(include):
             yield KeptMap(regex_map, "missing-rows", include)
+    for row in regex_map.held if regex_map.movable else ():
+        if not _always_answers(row.name):
+            yield KeptMap(regex_map, "unbounded-row", row)
     if any(config.times(file) > 1 for file in regex_map.files):
         yield KeptMap(regex_map, "shared-rows")
     if not defined.is_stable(regex_map.source):
@@ -231,12 +246,12 @@ def _compile(
         if early is not None:
             return KeptMap(regex_map, "early-values", early)
         return PlannedMap(regex_map, stem, native, keeps_captures)
-    cause = None if native.row is None else regex_map.patterns[native.row]
+    cause = None if native.row is None else regex_map.movable[native.row]
     kept = KeptMap(regex_map, native.reason, cause)
     if native.reason not in _OF_LENGTH:
         return kept
-    counts = _halves(len(regex_map.patterns)) if native.reason == "too-much-work" and for_remark else (_SHORT,)
-    for rows in (rows for rows in counts if rows < len(regex_map.patterns)):
+    counts = _halves(len(regex_map.movable)) if native.reason == "too-much-work" and for_remark else (_SHORT,)
+    for rows in (rows for rows in counts if rows < len(regex_map.movable)):
         shorter = _native.compile_map(
             regex_map.beginning(rows), stem=stem, keeps_captures=keeps_captures, for_remark=for_remark, share=effort
         )
@@ -254,7 +269,7 @@ def _halves(rows: int) -> Iterator[int]:
 def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: str) -> InputError:
     """Return the error for a row with which nginx does not start."""
     if is_pattern:
-        row = regex_map.patterns[place]
+        row = regex_map.movable[place]
         return row.error(f"PCRE2 does not compile the pattern: {message}")
     row = regex_map.exact[place]
     return row.error(
@@ -267,7 +282,7 @@ def _early(regex_map: RegexMap) -> Directive | None:
 
     A tree that numbers its rows may evaluate two of them, although only the first one counts (`$..._pick`).
     """
-    for row in regex_map.patterns:
+    for row in regex_map.movable:
         names = {name for word in row.args if "$" in word for name in variables(word) if not name.isdigit()}
         if names and not all(is_constant(name) for name in names - groups(row.name)):
             return row

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from nginxopt import _native
-from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
+from nginxopt.config import Bulk, Config, Directive, File, Scope, may_read_more, reread
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
@@ -17,6 +17,7 @@ from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.maps.reading import MapBlock, http_maps, inlined
 from nginxopt.rewrite.sizes import DEFAULTS
+from nginxopt.text import encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.emission import Emission
@@ -94,8 +95,8 @@ def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: byte
     Raises `InputError` or `ValueError` if a text cannot be parsed.
     """
     after, generated = read_again(config, texts), reading.parsed(maps)
-    for compiled, directive in _pairs(config, plan, after):
-        text = inlined(after, directive)
+    for compiled, scope in _pairs(config, plan, after):
+        text = _text(after, scope) if compiled.map.unread else inlined(after, _opener(scope))
         yield EmittedMap(compiled, text, tuple(reading.reachable(text, generated)))
 
 
@@ -104,12 +105,42 @@ def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
     return reread(config, {file.path: text for file, text in texts.items()})
 
 
-def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[PlannedMap, Directive]]:
+def _text(config: Config, scope: Scope) -> bytes:
+    """Return the text of a map without rows that were not read, and without the regular expressions before them."""
+    opener = _opener(scope)
+    assert opener.block is not None
+    head = opener.source.data[opener.span.start : opener.block.span.start]
+    ahead = set(_ahead(config, scope))
+    rows = (row for row in scope.directives if row.name != "include" and row not in ahead)
+    return head + b"{\n%s\n}" % b"\n".join(row.source.data[row.span.start : row.span.end] for row in rows)
+
+
+def _ahead(config: Config, scope: Scope) -> list[Directive]:
+    """Return the regular expressions and includes of a map up to the last include that was not read."""
+    rows = [row for row in scope.directives if row.name == "include" or row.name.startswith("~")]
+    unread = [at for at, row in enumerate(rows) if row.name == "include" and may_read_more(config, row)]
+    return rows[: unread[-1] + 1] if unread else []
+
+
+def _always_answers(row: Directive) -> bool:
+    """Return whether PCRE gives up on a row for no subject; an include has no pattern."""
+    pattern = encode(row.name)
+    pattern = b"(?i)" + pattern[2:] if pattern.startswith(b"~*") else pattern[1:]
+    facts = None if row.name == "include" else _native.pattern_facts(pattern)
+    return row.name == "include" or (facts is not None and facts[0])
+
+
+def _opener(scope: Scope) -> Directive:
+    assert scope.opener is not None
+    return scope.opener
+
+
+def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[PlannedMap, Scope]]:
     """Yield each map that becomes a tree with the block that replaces it."""
     by_directive = {compiled.map.directive: compiled for compiled in plan.compiled}
     for scope, other in zip(http_maps(config), http_maps(after), strict=True):
         if scope.opener in by_directive and other.opener is not None:
-            yield by_directive[scope.opener], other.opener
+            yield by_directive[scope.opener], other
 
 
 def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | None = None) -> str | None:
@@ -117,6 +148,13 @@ def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | 
 
     `include` is the name of the file of maps. If given, `after` may include it and set hash table sizes.
     """
+    for compiled, scope in _pairs(before, plan, after):
+        ours = next(each for each in http_maps(before) if each.opener is compiled.map.directive)
+        ahead = [[_words(row) for row in _ahead(config, each)] for config, each in ((before, ours), (after, scope))]
+        if ahead[0] != ahead[1]:
+            return f"the rows of {compiled.map.variable} before those that were not read are not as they were"
+        if not all(_always_answers(row) for row in _ahead(after, scope)):
+            return f"PCRE may give up on a row of {compiled.map.variable}, after which the tree would answer"
     changed = {compiled.map.directive for compiled in plan.compiled}
     return _difference(before.scope, after.scope, changed, include)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nginxopt import _native, lazy
-from nginxopt.config import Block, Config, Directive, File, Scope
+from nginxopt.config import Block, Config, Directive, File, Scope, may_read_more
 from nginxopt.records import record
 from nginxopt.text import Source, encode
 
@@ -64,6 +64,23 @@ class RegexMap:
         """The rows that are regular expressions."""
         return tuple(row for row in self.rows if row.name.startswith("~"))
 
+    @cached_property
+    def unread(self) -> tuple[Directive, ...]:
+        """The includes that could not be read, or may read other files where the configuration is installed."""
+        return tuple(include for include in self.includes if may_read_more(self.config, include))
+
+    @cached_property
+    def held(self) -> tuple[Directive, ...]:
+        """The regular expressions before the last include that was not read, where its rows are tried after them."""
+        if not self.unread:
+            return ()
+        return tuple(row for row in self.rows[: self.rows.index(self.unread[-1])] if row.name.startswith("~"))
+
+    @cached_property
+    def movable(self) -> tuple[Directive, ...]:
+        """The regular expressions behind all rows that were not read."""
+        return self.patterns[len(self.held) :]
+
     @property
     def exact(self) -> tuple[Directive, ...]:
         """The rows with plain keys."""
@@ -91,16 +108,22 @@ class RegexMap:
     @property
     def is_guarded(self) -> bool:
         """Whether an earlier compilation put a guard before its regular expressions."""
-        return bool(self.patterns) and _GUARD.fullmatch(self.patterns[0].name) is not None
+        return bool(self.movable) and _GUARD.fullmatch(self.movable[0].name) is not None
 
     def text(self) -> bytes:
-        """Return the text of the block with its includes inlined."""
-        return inlined(self.config, self.directive)
+        """Return the text of the block with its includes inlined, as if rows that were not read, and the regular
+        expressions before them, were not there.
+        """
+        return self._with(self.movable) if self.unread else inlined(self.config, self.directive)
 
     def beginning(self, patterns: int) -> bytes:
-        """Return the text of the block as if it had only its first rows with regular expressions, and all others."""
+        """Return the text as if the block had only the first of these regular expressions, and all other rows."""
+        return self._with(self.movable[:patterns])
+
+    def _with(self, patterns: Iterable[Directive]) -> bytes:
+        """Return the text of the block with these regular expressions and all rows without one."""
         assert self.directive.block is not None
-        left_out = set(self.patterns[patterns:])
+        left_out = set(self.patterns) - set(patterns)
         rows = [row for row in self.rows if row.name != "include" and row not in left_out]
         head = self.directive.source.data[self.directive.span.start : self.directive.block.span.start]
         return head + b"{\n%s\n}" % b"\n".join(row.source.data[row.span.start : row.span.end] for row in rows)

@@ -30,14 +30,14 @@ def edits(compiled: Iterable[PlannedMap], maps_name: str) -> Mapping[File, list[
 def _edits(compiled: PlannedMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
     guard = compiled.native.guard
     if guard is not None:
-        first = compiled.map.patterns[0]
+        first = compiled.map.movable[0]
         is_first_of_its_line = not first.source.data[: first.span.start].rpartition(b"\n")[2].strip()
         note = [_GUARD_NOTE] if is_first_of_its_line else []  # a comment would end with the line
         change = layout.before(first, [*note, guard.decode("utf-8", "surrogateescape")])
         yield change.source, change.edit
         return
     yield from _default(compiled, maps_name)
-    for run in _runs(compiled.map.patterns):
+    for run in _runs(compiled.map.movable):
         change = layout.delete_all(run)
         yield change.source, change.edit
 
@@ -57,8 +57,8 @@ def _runs(rows: Iterable[Directive]) -> Iterator[list[Directive]]:
 def _default(compiled: PlannedMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
     """Yield the edit that changes the default, and the one that adds a comment at the beginning of the block."""
     regex_map, default = compiled.map, compiled.map.default
-    rows = count(len(regex_map.patterns), "pattern")
-    lines = [f"# {rows} of this map {be(len(regex_map.patterns))} looked up in the maps of {maps_name}."]
+    rows = count(len(regex_map.movable), "pattern")
+    lines = [f"# {rows} of this map {be(len(regex_map.movable))} looked up in the maps of {maps_name}."]
     if default is None:
         lines.append(f"default {compiled.native.default.decode('utf-8', 'surrogateescape')};")
     else:

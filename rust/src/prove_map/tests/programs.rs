@@ -338,7 +338,30 @@ map $uri $m_prefix { "~^(?<m_key>/[ab]/)" $m_key; }
 map $m_prefix $m_tree { "/a/" 0; "/b/" 3; default d; }
 "#;
 
-pub const PROGRAMS: [(&str, &str); 14] = [
+/// Rows of one value share patterns; others keep their place between them.
+pub const ORIGINAL_WORDS: &str = r#"map $http_referer $to {
+    default d;
+    "~*\bcar\b" 1;
+    "~*(?:\b)cart(?:\b)" 1;
+    "~*\b(bus)\b" 1;
+    "~*\bcab\b" 2;
+    "~*x(y)" "$1";
+    "~*\bcart\b" 2;
+    "~.*van.*" 1;
+    "~va(t|x)" 1;
+}"#;
+
+pub const WORDS: &str = r#"map $http_referer $to { default $m_words; }
+map $http_referer $m_words {
+    "~*\b(?:bus|car(?:t|))\b" 1;
+    "~*\bcab\b" 2;
+    "~*x(y)" "$1";
+    "~va(?:n|t|x)" 1;
+    default d;
+}
+"#;
+
+pub const PROGRAMS: [(&str, &str); 15] = [
     (ORIGINAL, TREE),
     (ORIGINAL_CHUNKS, CHUNKS),
     (ORIGINAL_PICK, PICK),
@@ -353,4 +376,5 @@ pub const PROGRAMS: [(&str, &str); 14] = [
     (ORIGINAL_OWN, OWN),
     (ORIGINAL_GUARDED, GUARDED),
     (ORIGINAL_APART, APART),
+    (ORIGINAL_WORDS, WORDS),
 ];
