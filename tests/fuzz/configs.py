@@ -30,6 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import html5lib
+
 from nginxopt import cli
 from nginxopt.config import Context, load_text
 from nginxopt.config.templating import is_template
@@ -66,6 +68,7 @@ _READERS: dict[str, Callable[[bytes], object]] = {
     "text": lambda text: text.decode(),
     "github": lambda text: text.decode(),
     "markdown": lambda text: text.decode(),
+    "html": lambda text: html5lib.HTMLParser(strict=True).parse(text.decode()),
 }
 
 
@@ -261,7 +264,7 @@ class Fuzz:
     def _read(self, name: str) -> None:
         try:
             _READERS[name](self._report.read_bytes())
-        except (ValueError, ET.ParseError) as error:
+        except (ValueError, ET.ParseError, html5lib.html5parser.ParseError) as error:
             raise FaultError(f"the report as {name} cannot be read: {error}") from error
 
     def _mend(self, text: bytes, options: list[str], target: Version) -> None:

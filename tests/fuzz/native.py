@@ -207,6 +207,7 @@ def _prove(values: Values) -> None:
         transparent=[values.word("a")],
         harmless=[values.word("a")],
         inherited=[values.word("a")],
+        quiet=[values.word("a")],
         is_complete=values.flag(),
         include=values.texts() if values.flag() else None,
         may_set_sizes=set(values.texts()) if values.flag() else None,

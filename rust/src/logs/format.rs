@@ -178,7 +178,7 @@ mod tests {
         let (names, texts): (Vec<String>, Vec<Vec<u8>>) = pieces
             .map(|piece| {
                 let end = piece.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(piece.len());
-                (piece[..end].to_owned(), piece[end..].as_bytes().to_vec())
+                (piece[..end].to_owned(), piece.as_bytes()[end..].to_vec())
             })
             .unzip();
         let mut values = Vec::new();

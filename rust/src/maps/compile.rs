@@ -262,7 +262,6 @@ mod tests {
     use crate::maps::example::with_rows;
     use crate::maps::stays::Stays;
     use crate::maps::text::EmittedMap;
-    use crate::maps::words;
 
     /// Maps that are nested too deeply are refused before they are run, which would exhaust the stack.
     #[test]

@@ -4,12 +4,13 @@
 //! outcomes that the status fits remain. So does what a site without a host may be: each candidate is asked.
 
 use crate::request::bytes::Bytes;
+use crate::request::files::simple;
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, OutcomeKind, Question};
 use crate::request::record::Used;
 use crate::request::site::{LevelId, Node};
 use crate::request::tally::End;
-use crate::request::world::{Request, World};
+use crate::request::world::{Found, Request, World};
 
 /// The most times that the model is asked about one candidate.
 const MOST_ASKED: usize = 48;
@@ -85,15 +86,9 @@ impl Model {
         };
         let mut open = vec![(world.clone(), path)];
         while let Some((world, path)) = open.pop() {
-            for found in [Some(false), Some(true), None] {
+            for found in [Some(Found::File), Some(Found::Folder), None] {
                 let mut world = world.clone();
-                match found {
-                    Some(is_folder) => {
-                        let path = if is_folder { folder(&path) } else { path.clone() };
-                        world.files.existing.insert(path)
-                    }
-                    None => world.files.missing.insert(path.clone()),
-                };
+                world.files.tried.push((Bytes(simple(&path)), found));
                 left = left.saturating_sub(1);
                 let mut used = Used::default();
                 let outcome = self.answer(request, &world, &mut used);
@@ -114,13 +109,9 @@ fn question(outcome: &Outcome) -> Option<Bytes> {
     }
 }
 
-fn folder(path: &Bytes) -> Bytes {
-    if path.ends_with(b"/") { path.clone() } else { Bytes([path, &b"/"[..]].concat()) }
-}
-
 /// Whether the answer to a question was not enough, as to whether a file may be executed.
 fn is_same(next: &Bytes, path: &Bytes) -> bool {
-    folder(next) == folder(path)
+    simple(next) == simple(path)
 }
 
 fn way(outcome: Outcome, used: Used, logged: Logged) -> Way {

@@ -119,7 +119,13 @@ def test_a_bad_row_does_not_lose_the_rest() -> None:
     ]
 
 
-ROWS = [["Old URL", "New URL", "Status"], ["/a", "/b", 301], ["", "", ""], ["/c\nx", "/d", 302.0], ["/e", 410, None]]
+ROWS: list[list[object]] = [
+    ["Old URL", "New URL", "Status"],
+    ["/a", "/b", 301],
+    ["", "", ""],
+    ["/c\nx", "/d", 302.0],
+    ["/e", 410, None],
+]
 
 
 def xlsx(rows: Sequence[Sequence[object]]) -> bytes:
