@@ -126,12 +126,6 @@ ROWS: list[list[object]] = [
     ["/c\nx", "/d", 302.0],
     ["/e", 410, None],
 ]
-    ["Old URL", "New URL", "Status"],
-    ["/a", "/b", 301],
-    ["", "", ""],
-    ["/c\nx", "/d", 302.0],
-    ["/e", 410, None],
-]
 
 
 def xlsx(rows: Sequence[Sequence[object]]) -> bytes:
