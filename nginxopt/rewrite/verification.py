@@ -25,7 +25,10 @@ _CHOSEN = b'set $nginxopt_chosen "$nginxopt_chosen/";'
 _NAMED = b"alias /state/;"
 """Makes the outcome depend on the prefix of the chosen location, as it may in the location around a fragment."""
 
-_WHOLE = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\nset $nginxopt_chosen "";\n%s\n%s\n}\n}\n'
+_ANYWHERE = b"location = /nginxopt { try_files /nginxopt $arg_nginxopt; }"
+"""Leads to any URI, one without a slash, too, as what is around a fragment may."""
+
+_WHOLE = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\nset $nginxopt_chosen "";\n%s\n%s\n%s\n}\n}\n'
 
 
 class NotVerifiedError(Exception):
@@ -84,12 +87,12 @@ def _around(context: Context, text: bytes, maps: bytes, variables: bytes) -> Con
     """Return a configuration around a fragment, whose responses show the state after the rules and some variables."""
     match context:
         case ("http", "server"):
-            whole = _WHOLE % (maps, text, b"location / { %s %s }" % (_STATE, _NAMED))
+            whole = _WHOLE % (maps, text, _ANYWHERE, b"location / { %s %s }" % (_STATE, _NAMED))
         case ("http", "server", "location"):
             named = b"" if _has_files(text) else _NAMED
-            whole = _WHOLE % (maps, b"location / { %s %s %s" % (_CHOSEN, _STATE, named), text + b"\n}")
+            whole = _WHOLE % (maps, _ANYWHERE, b"location / { %s %s %s" % (_CHOSEN, _STATE, named), text + b"\n}")
         case ("http",):
-            whole = _WHOLE % (maps + text, b"", b'return 200 "%s";' % variables)
+            whole = _WHOLE % (maps + text, _ANYWHERE, b"", b'return 200 "%s";' % variables)
         case _:
             raise NotVerifiedError(f"a file for {', '.join(context) or 'the main context'} is not compared")
     try:

@@ -80,8 +80,12 @@ class ServerComparison:
         return all(side.keeps_paths for side in self._sides)
 
     @cached_property
-    def _of_paths(self) -> PathCondition:
-        """The requests: what clients send as a path begins with a slash (`ngx_http_parse_request_line`)."""
+    def _requests(self) -> PathCondition:
+        """The requests that a script or the choice of a location has to do with: those whose URI begins with a slash, if
+        nginx leads none to another. What clients send does (`ngx_http_parse_request_line`).
+        """
+        if not self.keeps_paths:
+            return self._region
         return self._region.with_answer(Matches(Variable(URI), starts_with(b"/")), True)
 
     def unlike_definitions(self) -> Iterator[str]:
@@ -153,8 +157,8 @@ class ServerComparison:
         rewritten = "before" if any("error_page" in side.stated for side in self._sides) else False
         try:
             for before, after, region, is_rewritten in (
-                (mine.program, theirs.program, self._of_paths, rewritten),
-                (mine.locating, theirs.locating, self._region if not self.keeps_paths else self._of_paths, False),
+                (mine.program, theirs.program, self._requests, rewritten),
+                (mine.locating, theirs.locating, self._requests, False),
                 *(
                     (mine.named[name], theirs.named[name], PathCondition(), False)
                     for name in mine.named.keys() & theirs.named.keys()

@@ -79,7 +79,8 @@ _UNCOUNTED_OF_LISTEN = {
 _LEADING = frozenset(
     ["try_files", "auth_request", "mirror", "post_action", "internal_redirect", "add_before_body", "add_after_body"]
 )
-"""Directives by whose last argument nginx leads a request, or one of its own, to a URI."""
+"""Directives by whose arguments nginx leads a request, or one of its own, to a URI: by any, as that of a folder leads to
+its index."""
 
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
@@ -556,7 +557,7 @@ class VerifiedSide:
         ]
         for level in self.site.levels:
             for name in _LEADING & level.names:
-                targets += [str(directive.args[-1]) for directive in level.own(name) if directive.args]
+                targets += [str(word) for directive in level.own(name) for word in directive.args]
         return all(map(_PATH.match, targets))
 
     @cached_property

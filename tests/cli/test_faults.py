@@ -167,8 +167,8 @@ def test_other_files_are_compiled(conf: Path, run: Any, bug: Any, monkeypatch: p
     """With several files, a bug that one shows is no reason to leave the others."""
     before = compiling.run
 
-    def fails(call: Call, options: Options) -> int:
-        return bug() if call.file == "a.conf" else before(call, options)
+    def fails(call: Call, options: Options, named: set[str]) -> int:
+        return bug() if call.file == "a.conf" else before(call, options, named)
 
     monkeypatch.setattr("nginxopt.cli.rewrite_to_map.run", fails)
     for name in ("a.conf", "b.conf"):

@@ -14,7 +14,10 @@ import pytest
 from nginxopt.cli import nginxopt, options
 from nginxopt.errors import UsageError
 
-_PURPOSES = {"--nginx", "--diff", "--assume", "--output", "--root", "--targets", "--verbose"}
+_PURPOSES = {
+    "--assume", "--diff", "--header", "--input-format", "--nginx", "--output", "--rate", "--report", "--root", "--targets",
+    "--verbose",
+}  # fmt: skip
 """What each command does with it is another thing, which its help says."""
 
 
@@ -47,7 +50,8 @@ def test_every_option_for_a_path_refuses_an_empty_one() -> None:
     number = 0
     for name, command in commands(nginxopt):
         for option in command.params:
-            if isinstance(option, click.Option) and re.search(r"FILE|DIR|PATH|TABLE|RESULT", option.metavar or ""):
+            of_path = re.search(r"\A[^=]*(FILE|DIR|PATH|TABLE|RESULT)[^=]*\Z", getattr(option, "metavar", None) or "")
+            if isinstance(option, click.Option) and of_path:
                 empty = [""] if option.multiple else ""
                 with pytest.raises(UsageError, match=f"{option.opts[0]} needs the name of a (file|directory)"):
                     option.type_cast_value(click.Context(command), empty)

@@ -102,8 +102,9 @@ def _heading(result: Result) -> Iterator[str]:
         yield str(about["nginx"])
     yield count(result.rounds, "round")
     yield f"by {result.experiment.metric}"
-    if about.get("load") and about.get("cpus"):
-        yield f"load average {about['load'][0]:g} on {count(about['cpus'], 'CPU')} before it"
+    match about:
+        case {"load": [int() | float() as load, *_], "cpus": int(cpus)}:
+            yield f"load average {load:g} on {count(cpus, 'CPU')} before it"
 
 
 def _date(text: str) -> str:

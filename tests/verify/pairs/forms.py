@@ -248,6 +248,12 @@ IN_DOUBT = (
           f" server {{ listen {{L}}; location / {{ {_HOSTED} proxy_pass http://a{{N}}; }} location /p {{ api; }} }}",
           "upstream b{N} { zone z{N} 1m; server 127.0.0.1:{U}; }"
           f" server {{ listen {{L}}; location / {{ {_HOSTED} proxy_pass http://b{{N}}; }} location /p {{ api; }} }}"),
+    Forms("the script of a server runs again for a fallback without a slash",
+          'if ($uri = "") { return 403; } location / { root {T}/r; try_files /none $arg_to; }',
+          "location / { root {T}/r; try_files /none $arg_to; }"),
+    Forms("the index of a folder of which nginx is led to the name, without a slash",
+          "if ($uri !~ ^/) { return 403; } location / { root {T}/r; try_files a/ =404; }",
+          "location / { root {T}/r; try_files a/ =404; }"),
     Forms("a fallback without a slash is in no location",
           "location / { deny all; root {T}/r; } location /a { try_files $uri http://x; }",
           "deny all; location / { root {T}/r; } location /a { allow all; try_files $uri http://x; }"),
