@@ -81,8 +81,8 @@ class ServerComparison:
 
     @cached_property
     def _requests(self) -> PathCondition:
-        """The requests that a script or the choice of a location has to do with: those whose URI begins with a slash, if
-        nginx leads none to another. What clients send does (`ngx_http_parse_request_line`).
+        """The requests that a script or the choice of a location has to do with: if nginx leads none to a URI without a
+        slash, those with one, as clients send them (`ngx_http_parse_request_line`).
         """
         if not self.keeps_paths:
             return self._region

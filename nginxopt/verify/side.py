@@ -79,8 +79,8 @@ _UNCOUNTED_OF_LISTEN = {
 _LEADING = frozenset(
     ["try_files", "auth_request", "mirror", "post_action", "internal_redirect", "add_before_body", "add_after_body"]
 )
-"""Directives by whose arguments nginx leads a request, or one of its own, to a URI: by any, as that of a folder leads to
-its index."""
+"""Directives by whose arguments nginx leads a request, or one of its own, to a URI: by any of them, as the name of a
+folder leads to its index."""
 
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
