@@ -137,9 +137,9 @@ def _changes(plan: Plan, place: MapsPlace) -> Iterator[FileChange]:
 
 
 def _place(plan: Plan, parts: Collection[HttpPart]) -> MapsPlace:
+    standing = sizes.standing(plan.config)
     if not any(map(_has_maps, parts)):
         return MapsPlace(plan.maps_name, None, {})
-    standing = sizes.standing(plan.config)
     runs = [run for part in parts for run in part.runs]
     names = {name for part in parts for name in part.variables}
     tables = [keys for part in parts for keys in part.tables if keys]

@@ -36,6 +36,9 @@ _UNSEEN = 2
 compiled in or loaded, and of future releases. nginx's default sizes suffice for about 25 variables beyond its own. No
 room is added for a fragment, because the configuration around it may set the sizes (the premise `table-sizes`)."""
 
+_ROWS = ("map", "geo", "split_clients", "types", "charset_map")
+"""The blocks whose rows have no directives."""
+
 Sizes = Mapping[str, int]
 """A size by the name of its directive."""
 
@@ -52,9 +55,13 @@ class Standing:
 def standing(config: Config) -> dict[str, Standing]:
     """Return the sizes that the http block of a configuration sets, without those of `stream`.
 
-    Raises `InputError` for a size that nginx refuses, or with which it cannot build any map.
+    Raises `InputError` for a size that nginx refuses, also for one in an inner block, or with which it cannot build any
+    map.
     """
     by_name: dict[str, Standing] = {}
+    for directive in _misplaced(config):
+        nginx = directive.located(f'"{directive.name}" directive is not allowed here')
+        raise directive.error(f'"{directive.name}" is allowed in the http block only', nginx=nginx)
     for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):
         if directive.name in DEFAULTS:
             if directive.name in by_name:
@@ -137,6 +144,14 @@ def _http_scopes(config: Config) -> Iterator[Scope]:
     if ("http",) in config.candidates:
         yield config.scope
     yield from (scope for scope in config.scope.scopes if scope.context == ("http",))
+
+
+def _misplaced(config: Config) -> Iterator[Directive]:
+    """Yield the sizes in blocks of directives in the http block."""
+    for http in _http_scopes(config):
+        for directive, scope in http.walk():
+            if directive.name in DEFAULTS and scope is not http and scope.context[-1] not in _ROWS:
+                yield directive
 
 
 def _size(directive: Directive) -> int:

@@ -97,6 +97,14 @@ def test_sizes_of_other_modules() -> None:
     assert b"    map_hash_max_size 16384;\n    map_hash_bucket_size 512;\n    include " in change.after
 
 
+@pytest.mark.parametrize("rules", ["", "rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent;"], ids=["none", "two"])
+@pytest.mark.parametrize("size", ["map_hash_max_size 12;", "map_hash_bucket_size 9g;"])
+def test_a_size_in_a_server_is_refused(size: str, rules: str) -> None:
+    """nginx allows none there; that is an error of the configuration, whether anything moves or not."""
+    with pytest.raises(InputError, match="in the http block only"):
+        compiled(f"events {{}} http {{ server {{ {size} {rules} }} }}".encode())
+
+
 def test_a_fragment_has_sizes_only_if_it_needs_them() -> None:
     """Few short keys fit nginx's own sizes, so that fragments have none to set twice."""
     assert compiled(b"rewrite ^/a$ /b permanent;\n").sizes == {}
