@@ -107,11 +107,15 @@ class Emission:
 
 
 def emit(plan: Plan) -> Emission:
-    """Return the text of a plan, without using the disk. Linear in the size of the text."""
+    """Return the text of a plan, without using the disk. Linear in the size of the text.
+
+    Raises `InputError` for sizes of hash tables that nginx refuses (`nginxopt.rewrite.sizes.standing`).
+    """
+    standing = sizes.standing(plan.config)
     if not plan.changes:
         return Emission(plan, b"", None, ())
     parts = {kind.name: kind.http(plan.of(kind)) for kind in KINDS}
-    place = _place(plan, parts.values())
+    place = _place(plan, parts.values(), standing)
     changes = tuple(_changes(plan, place))
     if not any(map(_has_maps, parts.values())):
         return Emission(plan, b"", None, changes)
@@ -136,8 +140,7 @@ def _changes(plan: Plan, place: MapsPlace) -> Iterator[FileChange]:
         yield FileChange(file, together, apply(file.source.data, together), place.adds.get(file), of_file)
 
 
-def _place(plan: Plan, parts: Collection[HttpPart]) -> MapsPlace:
-    standing = sizes.standing(plan.config)
+def _place(plan: Plan, parts: Collection[HttpPart], standing: Mapping[str, sizes.Standing]) -> MapsPlace:
     if not any(map(_has_maps, parts)):
         return MapsPlace(plan.maps_name, None, {})
     runs = [run for part in parts for run in part.runs]
