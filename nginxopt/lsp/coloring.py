@@ -14,7 +14,7 @@ from nginxopt import lazy
 from nginxopt.config import Block, Comment, Directive
 from nginxopt.config.tokens import Token
 from nginxopt.config.tree import Bulk
-from nginxopt.lsp.symbols import TABLES
+from nginxopt.facts import group
 from nginxopt.lsp.workspace import Workspace
 from nginxopt.text import Span
 
@@ -23,8 +23,6 @@ KINDS = ["keyword", "variable", "string", "number", "regexp", "comment", "operat
 
 _KEYWORD, _VARIABLE, _STRING, _NUMBER, _REGEXP, _COMMENT, _OPERATOR = range(len(KINDS))
 
-_ROWS = TABLES | {"types", "charset_map"}
-"""The blocks whose rows begin with a key."""
 _OPERATORS = frozenset(["=", "^~", "~", "~*", "!~", "!~*", "!="])
 _QUANTITY = lazy.pattern(r"\d+(?:\.\d+)?(?:[kmg]|ms|[smhdwMy])?")
 _USE = lazy.pattern(rb"\$(?:\{\w+\}|\w+)")
@@ -73,7 +71,7 @@ def _tokens(block: Block, data: bytes, within: Span, kind: str = "") -> Iterator
             for directive in node.nodes():
                 yield from [(directive.span, _COMMENT)] if isinstance(directive, Comment) else _words(directive, data)
         else:
-            yield from _words(node, data, in_rows=kind in _ROWS)
+            yield from _words(node, data, in_rows=kind in group("rows"))
             if node.block is not None and "_by_lua" not in node.name:
                 yield from _tokens(node.block, data, within, node.name)
 

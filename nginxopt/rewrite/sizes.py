@@ -12,6 +12,7 @@ from itertools import chain
 from nginxopt import _native, lazy
 from nginxopt.config import Config, Directive, File, Scope
 from nginxopt.errors import DefectError
+from nginxopt.facts import group
 from nginxopt.records import record
 from nginxopt.rewrite.unread import is_http_known
 from nginxopt.semantics.values import number
@@ -35,9 +36,6 @@ _UNSEEN = 2
 """The table of variables gets room for this number of unknown variables per known one: those of modules that are
 compiled in or loaded, and of future releases. nginx's default sizes suffice for about 25 variables beyond its own. No
 room is added for a fragment, because the configuration around it may set the sizes (the premise `table-sizes`)."""
-
-_ROWS = ("map", "geo", "split_clients", "types", "charset_map")
-"""The blocks whose rows have no directives."""
 
 Sizes = Mapping[str, int]
 """A size by the name of its directive."""
@@ -150,7 +148,7 @@ def _misplaced(config: Config) -> Iterator[Directive]:
     """Yield the sizes in blocks of directives in the http block."""
     for http in _http_scopes(config):
         for directive, scope in http.walk():
-            if directive.name in DEFAULTS and scope is not http and scope.context[-1] not in _ROWS:
+            if directive.name in DEFAULTS and scope is not http and scope.context[-1] not in group("rows"):
                 yield directive
 
 

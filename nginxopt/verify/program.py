@@ -72,19 +72,11 @@ _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
 _EARLY = {"400", "405", "408", "414", "421", "431", "494", "495", "496", "497", "501", "505"}
 """The errors that nginx answers under the settings of a server, before it chooses a location (ngx_http_request.c)."""
 
-_OF_REDIRECTS = {
-    *("absolute_redirect", "default_type", "expires", "msie_refresh", "port_in_redirect", "recursive_error_pages"),
-    *("server_name_in_redirect", "types"),
-}
-"""Settings for answers that are no errors."""
-
-_OF_FILES = {"etag", "if_modified_since", "max_ranges", "slice"}
-
 
 def _changes_errors(name: str) -> bool:
     """Return whether a setting may change the response to a request that no location has handled."""
     known = fact(name)
-    return known is None or (known.effect in ("header", "body") and name not in _OF_FILES)
+    return known is None or (known.effect in ("header", "body") and name not in group("of_files"))
 
 
 def _passes_to_variable(name: str, directives: Value) -> bool:
@@ -196,7 +188,7 @@ class Compiler:
             headers = settings.get("add_header", ())
             settings["add_header"] = tuple(part for part in headers if isinstance(part, Unread) or "always" in part[2:])
         settings["error_page"] = pages
-        shown = settings.keys() if pages else settings.keys() - _OF_REDIRECTS
+        shown = settings.keys() if pages else settings.keys() - group("no_error")
         return {name: settings[name] for name in shown if settings[name]}
 
     def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nginxopt import lazy
 from nginxopt.config import statements
-from nginxopt.facts import having, script
+from nginxopt.facts import group, having, script
 from nginxopt.facts.declarations import declarations
 from nginxopt.records import record
 from nginxopt.semantics.headers import MERGED_SINCE
@@ -75,12 +75,6 @@ _UNCOUNTED_OF_LISTEN = {
     "sndbuf", "so_keepalive", "spdy",
 }  # fmt: skip
 """The parameters of `listen` that change how connections come, and no answer."""
-
-_LEADING = frozenset(
-    ["try_files", "auth_request", "mirror", "post_action", "internal_redirect", "add_before_body", "add_after_body"]
-)
-"""Directives by whose arguments nginx leads a request, or one of its own, to a URI: by any of them, as the name of a
-folder leads to its index."""
 
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
@@ -556,7 +550,7 @@ class VerifiedSide:
             if each["flag"] not in ("redirect", "permanent") and not is_url(each["replacement"])
         ]
         for level in self.site.levels:
-            for name in _LEADING & level.names:
+            for name in group("leads") & level.names:
                 targets += [str(word) for directive in level.own(name) for word in directive.args]
         return all(map(_PATH.match, targets))
 

@@ -8,21 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from nginxopt.facts import group
 from nginxopt.semantics.defaults import PIVOT
 from nginxopt.verify.forms.values import compared
 from nginxopt.verify.unread import Unread, Value, Words
 from nginxopt.version import Version
-
-_FIELDS = (
-    "add_header",
-    "add_trailer",
-    "proxy_set_header",
-    "grpc_set_header",
-    "fastcgi_param",
-    "scgi_param",
-    "uwsgi_param",
-)
-"""Directives whose first argument is the name of a field. Of fields of one name, the order counts."""
 
 _SETS = ("_hide_header", "_pass_header")
 _LISTED = frozenset(["set_real_ip_from", "limit_req", "limit_conn"])
@@ -52,11 +42,11 @@ def ordered(name: str, value: Value, is_entangled: Callable[[_Run], bool]) -> Va
 
 def is_of_fields(name: str) -> bool:
     """Return whether a directive adds fields, whose order counts for no reader (RFC 9110, 5.3)."""
-    return name in _FIELDS
+    return name in group("fields")
 
 
 def _arrangement(name: str) -> _Arrange | None:
-    if name in _FIELDS:
+    if name in group("fields"):
         return _fields
     if name == "error_page":
         return _pages

@@ -23,8 +23,6 @@ _RATE = lazy.pattern(r"rate=0*([1-9][0-9]*)r/([sm])", re.ASCII)
 _ALIASES = {"query_string": "args", "document_uri": "uri"}
 
 _NETWORKS = frozenset(["allow", "deny", "set_real_ip_from"])
-_VALID = ("proxy_cache_valid", "fastcgi_cache_valid", "uwsgi_cache_valid", "scgi_cache_valid")
-_METHODS = ("proxy_cache_methods", "fastcgi_cache_methods", "uwsgi_cache_methods", "scgi_cache_methods")
 _ALWAYS_CACHED = ("get", "head")
 """The methods that are always among those whose responses are stored (`ngx_http_proxy_merge_loc_conf`)."""
 
@@ -38,7 +36,7 @@ def canonical_words(name: str, words: Words, version: Version, taken: Collection
     words = _evaluated(name, words, taken)
     kind = compared(name, version)
     if kind == "set":
-        more = _ALWAYS_CACHED if name in _METHODS else ()
+        more = _ALWAYS_CACHED if name.endswith("_cache_methods") else ()
         return tuple(sorted({*(word.lower() for word in words), *more}))
     if name.endswith(_NAMES_IN_LOWER_CASE) or _is_of_types(name, version):
         return tuple(sorted({word.lower() for word in words}))
@@ -48,7 +46,7 @@ def canonical_words(name: str, words: Words, version: Version, taken: Collection
         return (words[0].removesuffix("/"),)  # ngx_http_core_root
     if name == "limit_req_zone":
         return tuple(map(_rate, words))
-    if name in _VALID:
+    if name.endswith("_cache_valid"):
         return (*words[:-1], *(_of(seconds, word, "s") for word in words[-1:]))
     convert = _CONVERTED.get(kind)
     return words if convert is None or len(words) != 1 else (convert(words[0]),)
