@@ -35,6 +35,7 @@ pub mod quote;
 pub mod request;
 pub mod rewrite;
 pub mod syntax;
+pub mod unnamed;
 pub mod variables;
 pub mod work;
 

@@ -13,7 +13,7 @@ use crate::map_block::{self, MapBlock};
 use crate::prove::{Discharged, Refutation, maps};
 use crate::prove_map;
 use crate::quote::quote;
-use crate::syntax;
+use crate::unnamed::without_names;
 
 /// The maps that look up the groups and kinds of rules.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl<'t> Trees<'t> {
     ) -> Discharged<()> {
         let may_give_up = || Refutation::new("a group contains a rule on which PCRE may give up");
         // The lookup sets no variables: only the rule that fires does.
-        let unnamed = |(pattern, value): &(&'r [u8], &'r [u8])| Some((syntax::without_names(pattern)?, *value));
+        let unnamed = |(pattern, value): &(&'r [u8], &'r [u8])| Some((without_names(pattern)?, *value));
         let rules = rules.iter().map(unnamed).collect::<Option<Vec<_>>>().ok_or_else(may_give_up)?;
         let texts: Vec<&[u8]> = rules.iter().map(|(pattern, _)| &**pattern).collect();
         let mut own = None;

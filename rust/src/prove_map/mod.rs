@@ -187,7 +187,7 @@ fn check(
     let maps = maps?;
     let passed = vec![false; rows.list.len()];
     let has_unions = maps.values().any(|block| block.patterns.iter().any(|row| rows.is_new(row)));
-    let is_twin = |row: usize| has_unions && rows.ways().is_twin(row);
+    let is_twin = |row: usize| has_unions && rows.ways().first(row).is_some();
     let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row) && !is_twin(row)).collect();
     let left_out = variables::has_no_newline(&texts.original.source).then(|| Arc::new(ask::inner_newline()));
     let place = Place { live, passed, end: texts.original.fallback(), left_out, numbers: None };

@@ -14,6 +14,7 @@ use crate::prove_map::guard::Guarding;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{Heads, Numbers, Rows, as_text, group_names};
 use crate::prove_map::segment::SegmentGuard;
+use crate::prove_map::words;
 use crate::syntax::Hir;
 
 pub struct Prover<'b> {
@@ -389,6 +390,37 @@ impl<'b> Prover<'b> {
         let Some(events) = self.rows.list[place].events() else { return false };
         guarding.is_held_by_pattern(&events.pattern.ast)
             || self.questions.is_included(&events.translation.hir, &[&guard.translation.hir])
+    }
+
+    /// The rows that a new pattern stands for, ascending; `None` if it stands for none.
+    pub fn united(&self, row: &'b PatternRow<'b>, place: &Place<'b>) -> Result<Option<Vec<usize>>, MapRefutation> {
+        if place.numbers.is_some() || !self.rows.is_new(row) {
+            return Ok(None);
+        }
+        let language = self.own_pattern(row)?;
+        let escaped = row.pattern.escape_ascii();
+        if language.pattern.named || !language.pattern.looks.is_empty() {
+            return refute(Obligation::Pattern, format!("the pattern \"{escaped}\" is not understood"));
+        }
+        let Some(ways) = words::of_pattern(&language.pattern.ast) else {
+            return refute(Obligation::Pattern, format!("the pattern \"{escaped}\" has too many ways"));
+        };
+        let (rows, other) = self.rows.ways().covered(&row.value, &ways);
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        if other.is_some() {
+            let value = row.value.escape_ascii();
+            let what = format!("\"{escaped}\" may match where no row with the value \"{value}\" does");
+            return refute(Obligation::Union, what);
+        }
+        // Where the pattern stands for the first of several rows with the same ways, the others are tried nowhere. A row
+        // whose first twin is elsewhere is tried here.
+        let has_first =
+            |row: &usize| self.rows.ways().first(*row).is_some_and(|first| rows.binary_search(&first).is_ok());
+        let rows: Vec<usize> = rows.iter().copied().filter(|row| !has_first(row)).collect();
+        rows.iter().for_each(|_| self.proved.discharge(Obligation::Union));
+        Ok(Some(rows))
     }
 
     /// Reads the pattern of a new row. Checks that its language is known exactly, that PCRE compiles it, and that PCRE

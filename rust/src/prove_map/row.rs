@@ -170,7 +170,13 @@ impl<'b> Rows<'b> {
 
     /// The rows by the ways through their patterns.
     pub fn ways(&self) -> &Ways<'b> {
-        self.ways.get_or_init(|| Ways::new(&self.list, |row| self.why_bound(row).is_some()))
+        let read = |(place, row): (usize, &OriginalRow<'b>)| {
+            let language = row.exact().filter(|language| language.pattern.looks.is_empty())?;
+            Some((place, row.value, &language.pattern.ast))
+        };
+        let is_free = |(place, _): &(usize, &OriginalRow<'b>)| self.why_bound(*place).is_none();
+        self.ways
+            .get_or_init(|| Ways::new(self.list.len(), self.list.iter().enumerate().filter(is_free).filter_map(read)))
     }
 
     /// Whether a value is that of some row.

@@ -14,10 +14,6 @@
 
 use std::collections::HashMap;
 
-use crate::map_block::PatternRow;
-use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
-use crate::prove_map::prover::{Place, Prover};
-use crate::prove_map::row::OriginalRow;
 use crate::syntax::{Ast, ByteSet};
 use crate::work::spend;
 
@@ -28,7 +24,7 @@ const MOST_WAYS: usize = 128;
 const MOST_ITEMS: usize = 1_000_000;
 
 /// A way through a pattern. Two ways are written alike only if they have the same items.
-type Way = Vec<u8>;
+pub type Way = Vec<u8>;
 
 /// The rows that a pattern may stand for, by the ways through them.
 pub struct Ways<'b> {
@@ -41,15 +37,15 @@ pub struct Ways<'b> {
 }
 
 impl<'b> Ways<'b> {
-    pub fn new(rows: &[OriginalRow<'b>], is_bound: impl Fn(usize) -> bool) -> Ways<'b> {
-        let mut ways = Ways { rows: HashMap::new(), counts: vec![0; rows.len()], twins: HashMap::new() };
+    /// The ways through rows, each with its place among `count` rows, its value and its tree.
+    pub fn new<'a>(count: usize, rows: impl Iterator<Item = (usize, &'b [u8], &'a Ast)>) -> Ways<'b> {
+        let mut ways = Ways { rows: HashMap::new(), counts: vec![0; count], twins: HashMap::new() };
         let mut known: HashMap<Vec<Way>, usize> = HashMap::new();
-        for (place, row) in rows.iter().enumerate().filter(|(place, _)| !is_bound(*place)) {
-            let Some(language) = row.exact().filter(|language| language.pattern.looks.is_empty()) else { continue };
-            let Some(through) = through(&language.pattern.ast, MOST_WAYS, MOST_ITEMS) else { continue };
+        for (place, value, ast) in rows {
+            let Some(through) = through(ast, MOST_WAYS, MOST_ITEMS) else { continue };
             ways.counts[place] = through.len();
             for way in &through {
-                ways.rows.entry((row.value, way.clone())).or_default().push(place);
+                ways.rows.entry((value, way.clone())).or_default().push(place);
             }
             let first = *known.entry(through).or_insert(place);
             if first < place {
@@ -59,13 +55,13 @@ impl<'b> Ways<'b> {
         ways
     }
 
-    /// Whether an earlier row has the same ways.
-    pub fn is_twin(&self, row: usize) -> bool {
-        self.twins.contains_key(&row)
+    /// The first of the rows with the same ways as a row, if that is an earlier one.
+    pub fn first(&self, row: usize) -> Option<usize> {
+        self.twins.get(&row).copied()
     }
 
     /// The rows with a value all of whose ways are among these, and the first way that is through none of them.
-    fn covered(&self, value: &'b [u8], ways: &[Way]) -> (Vec<usize>, Option<usize>) {
+    pub fn covered(&self, value: &'b [u8], ways: &[Way]) -> (Vec<usize>, Option<usize>) {
         let found: Vec<&[usize]> =
             ways.iter().map(|way| self.rows.get(&(value, way.clone())).map_or(&[][..], Vec::as_slice)).collect();
         let mut counts: HashMap<usize, usize> = HashMap::new();
@@ -77,38 +73,9 @@ impl<'b> Ways<'b> {
     }
 }
 
-impl<'b> Prover<'b> {
-    /// The rows that a new pattern stands for, ascending; `None` if it stands for none.
-    pub fn united(&self, row: &'b PatternRow<'b>, place: &Place<'b>) -> Result<Option<Vec<usize>>, MapRefutation> {
-        if place.numbers.is_some() || !self.rows.is_new(row) {
-            return Ok(None);
-        }
-        let language = self.own_pattern(row)?;
-        let escaped = row.pattern.escape_ascii();
-        if language.pattern.named || !language.pattern.looks.is_empty() {
-            return refute(Obligation::Pattern, format!("the pattern \"{escaped}\" is not understood"));
-        }
-        let ways = through(&language.pattern.ast, usize::MAX, MOST_ITEMS);
-        let Some(ways) = ways else {
-            return refute(Obligation::Pattern, format!("the pattern \"{escaped}\" has too many ways"));
-        };
-        let (rows, other) = self.rows.ways().covered(&row.value, &ways);
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        if other.is_some() {
-            let value = row.value.escape_ascii();
-            let what = format!("\"{escaped}\" may match where no row with the value \"{value}\" does");
-            return refute(Obligation::Union, what);
-        }
-        let twins = &self.rows.ways().twins;
-        // Where the pattern stands for the first of several rows with the same ways, the others are tried nowhere. A row
-        // whose first twin is elsewhere is tried here.
-        let has_first = |row: &usize| twins.get(row).is_some_and(|first| rows.binary_search(first).is_ok());
-        let rows: Vec<usize> = rows.iter().copied().filter(|row| !has_first(row)).collect();
-        rows.iter().for_each(|_| self.proved.discharge(Obligation::Union));
-        Ok(Some(rows))
-    }
+/// The ways through a new pattern, as [`through`]; `None` if they are too long together.
+pub fn of_pattern(ast: &Ast) -> Option<Vec<Way>> {
+    through(ast, usize::MAX, MOST_ITEMS)
 }
 
 /// The ways through a pattern, ascending and distinct; `None` if they are more than `most`, or too long together.

@@ -11,7 +11,8 @@ use crate::rewrite::kinds::KindRule;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Barrier, Rule};
 use crate::rewrite::target::Action;
-use crate::syntax::{Pattern, without_names};
+use crate::syntax::Pattern;
+use crate::unnamed::without_names;
 
 /// A rule that stays, and what decides whether it may be in a group.
 pub struct StayingRule<'r> {

@@ -24,7 +24,6 @@ mod prefix;
 mod readings;
 mod subject;
 mod translate;
-mod unnamed;
 
 use crate::work::spend;
 
@@ -36,7 +35,6 @@ pub use prefix::{begins, prefix};
 pub use readings::{Readings, read_as};
 pub use regex_syntax::hir::Hir;
 pub use translate::Translation;
-pub use unnamed::without_names;
 
 /// Reads a portable pattern; the refusal of any other says whether it is one for some PCRE.
 ///

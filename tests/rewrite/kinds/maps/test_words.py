@@ -37,7 +37,7 @@ def escaped(word: str) -> str:
     return word.replace(".", r"\.")
 
 
-@pytest.mark.parametrize("form", [r'"~*(?:\b){}(?:\b)"', r'"~*\b{}(?:\b|$)"', "~*{}", '"~*^http://{}/"', r"~{}\z"])
+@pytest.mark.parametrize("form", [r'"~*(?:\b){}(?:\b)"', r'"~*\b{}(?:\b|$)"', "~*{}", r"~{}\z"])
 def test_rows_of_one_value(form: str) -> None:
     """A miss tries as many patterns as parameters are needed for the words, and so does a hit."""
     rows = [f"{form.format(escaped(word))} 1;" for word in words(600)]

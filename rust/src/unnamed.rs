@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Ast, Pattern, parse};
+use crate::syntax::{Ast, Pattern, parse};
 
 /// Returns a portable pattern with the names of its groups taken off: it matches and captures the same, and sets no
 /// variables. `None` for any other pattern. O(length).
