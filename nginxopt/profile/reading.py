@@ -251,7 +251,10 @@ def _digest(log: AccessLog, *, is_wrapped: bool) -> LogDigest:
     format_: LogFormat = log.format
     first, *texts = format_.texts
     names = list(format_.variables)
-    return LogDigest(first, names, texts, format_.escape, list(_deciding(log)), wrapped=is_wrapped)
+    try:
+        return LogDigest(first, names, texts, format_.escape, list(_deciding(log)), wrapped=is_wrapped)
+    except ValueError as error:
+        raise InputError(f"the format {format_.name} cannot be read: {error}") from None
 
 
 def _without_port(host: str) -> str:

@@ -225,10 +225,27 @@ def _model(values: Values) -> None:
     model.answers([json.dumps(values.json())], json.dumps(values.json()))
 
 
+def _digest(values: Values) -> None:
+    """Read pieces of a log, place what they bring, and ask for the sums."""
+    digest = _native.LogDigest(
+        values.text(),
+        [values.word("request") for _ in range(3)],
+        values.texts(),
+        values.word("default"),
+        [values.word("host")],
+        wrapped=values.flag(),
+    )
+    for _ in range(2):
+        groups = digest.read(values.text(60))
+        digest.place([([values.word("a")], values.word("b")) for _ in groups])
+    digest.sums()
+
+
 Target = Callable[[Values], object]
 
 TARGETS: Mapping[str, Target] = {
     "Events": _events,
+    "LogDigest": _digest,
     "Patterns": _patterns,
     "RequestModel": _model,
     "captures": lambda values: _native.captures(values.text(), values.text()),

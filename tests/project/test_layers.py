@@ -90,6 +90,7 @@ CRATE_USES: dict[str, set[str]] = {
     "hash": {"work"},
     "collisions": {"hash"},
     "syntax": {"bytes", "work"},
+    "unnamed": {"syntax"},
     "pcre": {"work"},
     "compile_error": {"syntax", "pcre"},
     "parallel": {"work"},
@@ -102,11 +103,11 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match", "work"},
     "rewrite": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
-        *("map_block", "maps", "pattern_text", "phase", "collisions", "compile_error", "work"),
+        *("map_block", "maps", "pattern_text", "phase", "collisions", "compile_error", "work", "unnamed"),
     },
     "prove": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match"),
-        *("map_block", "phase", "prove_map", "facts"),
+        *("map_block", "phase", "prove_map", "facts", "unnamed"),
     },
     "maps": {
         *("map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "variables", "first_match", "language"),

@@ -106,6 +106,7 @@ http {{
     "own/own_rule.py": 'import subprocess\nsubprocess.run(["touch", "{here}/ran"], check=False)\n',
     "secret.key": "secret\n",
     "evil.lua": "os.execute('touch {here}/ran')\n",
+    "access.log": '127.0.0.1 - - [01/Nov/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 2 "-" "-"\n',
     "paths.csv": "from,to,status\nhttp://localhost:8080/,,204\n",
     "hosts/a/nginx.conf": "events {{}}\nhttp {{ gzip on; gzip_comp_level 9; }}\n",
 }
@@ -123,6 +124,7 @@ CALLS: Mapping[str, Sequence[str]] = {
     "trace": ["plain.conf", URL],
     "test": ["plain.conf", "paths.csv"],
     "verify": ["plain.conf", "plain.conf"],
+    "profile": ["plain.conf", "access.log"],
     "rewrite-to-map": ["rules.conf", "--context", "server"],
     "fleet lint": ["hosts", "--output", "out.duckdb", "--workers", "1"],
     "fleet query": ["SELECT 1", "--result", "fleet.duckdb"],
@@ -137,6 +139,8 @@ VALUES: Mapping[str, Sequence[str]] = {
     "--output": ["out.txt"],
     "--write-baseline": ["out.json"],
     "--report": ["out.json"],
+    "--save": ["out.profile"],
+    "--html": ["out.html"],
     "--output-dir": ["out"],
     "--diff-base": ["HEAD"],
     "--settings-from": ["HEAD"],
@@ -152,7 +156,7 @@ INSTEAD: Mapping[tuple[str, str], Sequence[str]] = {
 WRITTEN: Mapping[str, Sequence[str]] = {
     "the named files": ["plain.conf", "rules.conf"],
     "the named files and others beside them": ["rules.conf", ".rules.conf.nginxopt-orig"],
-    "FILE": ["out.txt", "out.json"],
+    "FILE": ["out.txt", "out.json", "out.html", "out.profile"],
     "FOLDER": ["out"],
     "the new files": ["new"],
     "the result": ["out.duckdb"],

@@ -17,6 +17,9 @@ use crate::logs::value::Escape;
 use crate::request::settle::Verdict;
 use crate::request::world::World;
 
+/// The most variables of a format: it is split by a recursion over them.
+const MOST_VARIABLES: usize = 500;
+
 /// The sums of a log.
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct LogDigest(Arc<Mutex<Digest>>);
@@ -39,6 +42,9 @@ impl LogDigest {
             "none" => Escape::None,
             _ => return Err(PyValueError::new_err(format!("no escape: {escape}"))),
         };
+        if variables.len() != texts.len() || variables.len() > MOST_VARIABLES {
+            return Err(PyValueError::new_err("it has too many variables, or no text behind one"));
+        }
         let columns = Columns::new(&variables, &group);
         let digest = Digest::new(Format::new(first, &variables, &texts, escape), columns, wrapped);
         Ok(LogDigest(Arc::new(Mutex::new(digest))))
