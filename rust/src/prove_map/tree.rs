@@ -168,9 +168,11 @@ impl<'b> TreeProof<'_, 'b> {
             }
             if !self.is_apart(bucket, row) {
                 // Several rows may have the value. The one that covers the bucket may be gone.
-                let cover = self.gone_cover(bucket, &leaf, row).or(is_end.then_some(row));
-                let missing = || self.refute_missing(bucket, row);
-                return cover.map_or_else(missing, |cover| self.check_cover(bucket, &leaf, cover));
+                return match self.check_gone_cover(bucket, &leaf, row) {
+                    Some(checked) => checked,
+                    None if is_end => self.check_cover(bucket, &leaf, row),
+                    None => self.refute_missing(bucket, row),
+                };
             }
         }
         if goes_on || leaf.end == self.tree.place.end {
@@ -178,17 +180,21 @@ impl<'b> TreeProof<'_, 'b> {
         }
         let other =
             || refute(Obligation::End, format!("{} ends with another value than the default", self.name(bucket)));
-        let cover = self.gone_cover(bucket, &leaf, self.prover.rows.list.len());
-        cover.map_or_else(other, |cover| self.check_cover(bucket, &leaf, cover))
+        self.check_gone_cover(bucket, &leaf, self.prover.rows.list.len()).unwrap_or_else(other)
     }
 
-    /// A row before `behind` that is live no more, covers the bucket and has the value that ends the leaf. It may stand
-    /// there all the same: an earlier level decides all subjects of the bucket.
-    fn gone_cover(&self, bucket: BucketId, leaf: &Chain, behind: usize) -> Option<usize> {
+    /// Checks that a row before `behind` that is live no more may stand at the end of the leaf: it covers the bucket and
+    /// has the value. An earlier level decides all subjects of the bucket. `None` if there is no such row; of several,
+    /// one is enough, and the last has the fewest rows behind it.
+    fn check_gone_cover(&self, bucket: BucketId, leaf: &Chain, behind: usize) -> Option<Result<(), MapRefutation>> {
         let Tree { place, gone, .. } = self.tree;
         let value = place.numbers.map_or(Some(leaf.end), |numbers| Some(numbers.split(leaf.end)?.1))?;
-        let rows = gone.get(value)?.iter().copied().take_while(|row| *row < behind);
-        rows.filter(|row| self.prover.says(*row, leaf.end, place)).find(|row| self.covers(bucket, *row))
+        let rows = gone.get(value)?;
+        let before = rows[..rows.partition_point(|row| *row < behind)].iter().rev().copied();
+        let mut covers =
+            before.filter(|row| self.prover.says(*row, leaf.end, place)).filter(|row| self.covers(bucket, *row));
+        let last = self.check_cover(bucket, leaf, covers.next()?);
+        Some(last.or_else(|refuted| covers.find_map(|row| self.check_cover(bucket, leaf, row).ok()).ok_or(refuted)))
     }
 
     fn refute_missing(&self, bucket: BucketId, row: usize) -> Result<(), MapRefutation> {
