@@ -17,7 +17,7 @@ __all__ = ["base_image", "engine"]
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel in the place of the action's folder: its command is the nginxopt that is tested."""
+    """A wheel whose command is the nginxopt that is tested, and which needs no other package."""
     path = tmp_path_factory.mktemp("package") / "nginxopt-1-py3-none-any.whl"
     python = repr(sys.executable)
     run = f"os.execv({python}, [{python}, '-P', '-m', 'nginxopt', *sys.argv[1:]])"
@@ -35,13 +35,27 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def source(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the action, from which that wheel is built."""
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "release").mkdir()
+    (folder / "release" / "runtime.txt").write_text("# none\n")
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    build = f"def build_wheel(folder, *_):\n    shutil.copy({str(package)!r}, folder)\n    return {package.name!r}\n"
+    (folder / "backend.py").write_text(f"import shutil\n{build}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machine(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of GitHub's machine after the first step, which installs without a network."""
     temp = tmp_path_factory.mktemp("runner")
     environment = {
         **os.environ,
         "RUNNER_TEMP": str(temp),
-        "GITHUB_ACTION_PATH": str(package),
+        "GITHUB_ACTION_PATH": str(source),
         "GITHUB_OUTPUT": str(temp / "output"),
         "PIP_NO_INDEX": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
