@@ -170,6 +170,18 @@ pub fn within<R>(most: impl Into<Bound>, work: impl FnOnce() -> R) -> Result<(R,
     }
 }
 
+/// Does work that may be in vain in at most half of what is left of the work around it; `None` if that does not suffice.
+///
+/// Panics if the work does.
+pub fn attempt<R>(work: impl FnOnce() -> R) -> Option<R> {
+    let Some(count) = current() else { return Some(work()) };
+    settle();
+    let held = u64::try_from(count.held.load(Ordering::Relaxed)).unwrap_or(0);
+    let steps = count.most.steps.saturating_sub(count.spent.load(Ordering::Relaxed)) / 2;
+    let most = Bound { steps, bytes: count.most.bytes.saturating_sub(held) / 2 };
+    within(most, work).ok().map(|(result, _)| result)
+}
+
 fn counted<R>(count: Arc<Count>, work: impl FnOnce() -> R) -> thread::Result<R> {
     settle();
     let outer = CURRENT.replace(Some(count));
@@ -255,6 +267,14 @@ mod tests {
         assert_eq!((threads(5_000), threads(4_999)), (Ok((5_000, 5_000)), Err(Exceeded)));
         assert_eq!(within(1, || parallel::both(|| spend(1), || spend(1))), Err(Exceeded));
         spend(usize::MAX);
+    }
+
+    /// An attempt takes half of what is left, and the work around it goes on.
+    #[test]
+    fn attempted() {
+        assert_eq!(attempt(|| spend(usize::MAX)), Some(()));
+        let around = |steps| within(100, || (spend(20), attempt(|| spend(steps)).is_some(), spend(30)).1);
+        assert_eq!((around(40), around(41)), (Ok((true, 90)), Ok((false, 91))));
     }
 
     /// Memory that is held counts at the next step, whichever thread takes it, and no longer when it is freed. What

@@ -377,6 +377,6 @@ def test_what_a_list_holds_is_bounded() -> None:
         reason, multiple = done.stdout.split()
         return reason, float(multiple)
 
-    (reason, multiple), (usual, _) = taken(0.2), taken(4)
+    (reason, multiple), (usual, _) = taken(0.2), taken(2)
     assert (reason, usual) == ("too-much-work", "not-worse")
     assert multiple < 3

@@ -1,5 +1,7 @@
 //! Compiles a map: writes the maps that replace its patterns, if they cost less.
 
+use std::collections::HashMap;
+
 use crate::collisions;
 use crate::first_match::{FirstMatch, ReadPatterns};
 use crate::map_block::MapBlock;
@@ -20,6 +22,7 @@ use crate::maps::words;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::parallel;
 use crate::variables;
+use crate::work::attempt;
 
 /// How deep the new maps may be nested below the map itself. nginx nests at most 100 evaluations of variables
 /// (`ngx_http_variable_depth`), including those of the rest of the configuration; deeper values are empty.
@@ -107,17 +110,26 @@ fn compiled(
         tree
     } else {
         let chain = plan(Parts::chained(&rows, exact.clone(), has_no_newline));
-        let may_unite = rows.len() >= FEWEST_UNITED;
-        let united = may_unite.then(|| plan(Parts::united(&rows, exact.clone(), has_no_newline)));
-        cheapest(cheaper(tree, chain), united)
+        let united = || plan(Parts::united(&rows, exact.clone(), has_no_newline));
+        cheapest(cheaper(tree, chain), have_one_value(&rows).then(|| attempt(united)).flatten())
     };
     let is_short = |compiled: &Compiled| compiled.cost.far <= FEW.max(rows.len() / SHARE);
     let filtered = || Parts::filtered(&rows, exact, has_no_newline, (folded, large)).and_then(plan);
     let may_filter = !found.as_ref().is_ok_and(is_short);
-    cheapest(found, may_filter.then(filtered))
+    cheapest(found, may_filter.then(|| attempt(filtered)).flatten())
 }
 
-/// As [`cheaper`], for a form that is not for all lists: why it fails is no reason.
+/// Whether enough rows have the same value to share patterns.
+fn have_one_value(rows: &[RowFacts]) -> bool {
+    let mut counts: HashMap<&[u8], usize> = HashMap::new();
+    rows.iter().any(|row| {
+        let count = counts.entry(&row.row.value).or_default();
+        *count += 1;
+        *count >= FEWEST_UNITED
+    })
+}
+
+/// As [`cheaper`], for a form that is not for all lists: why it fails is no reason, and neither is how long it takes.
 fn cheapest(found: Result<Compiled, Stays>, other: Option<Result<Compiled, Stays>>) -> Result<Compiled, Stays> {
     match (found, other) {
         (Ok(found), Some(other)) => cheaper(Ok(found), other),
