@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio.abc import ByteReceiveStream, Process
 
 from nginxopt import budget
 from nginxopt.errors import InputError, UsageError
@@ -72,20 +74,45 @@ async def run(roots: Roots, *arguments: str, text: str | None = None) -> Command
         raise InputError(f"the text is longer than {MOST_TEXT:,} bytes")
     seconds = budget.limit("seconds")
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-m", "nginxopt", *arguments]
     try:
         with anyio.fail_after(seconds):
-            done = await anyio.run_process(
-                [sys.executable, "-m", "nginxopt", *arguments],
-                input=(text or "").encode("utf-8", "replace"),
-                check=False,
-                cwd=roots.folders[0],
-                env=environment,
-            )
+            async with await anyio.open_process(command, cwd=roots.folders[0], env=environment) as process:
+                read = await _communicate(process, (text or "").encode("utf-8", "replace"))
     except TimeoutError:
         raise InputError(f"the call took longer than {seconds} s") from None
-    if len(done.stdout) > MOST_RESULT:
+    if len(read[0]) > MOST_RESULT:
         raise InputError(f"the result is longer than {MOST_RESULT:,} bytes: name fewer files, or fewer rules")
-    out, messages = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
-    if done.returncode not in (0, 1, 5) and not (done.returncode == 3 and out.strip()):
-        raise InputError(messages.strip() or f"exit status {done.returncode}")
-    return CommandResult(done.returncode, out, messages.strip())
+    out, messages = (stream.decode("utf-8", "replace") for stream in read)
+    status = process.returncode
+    if status is None or (status not in (0, 1, 5) and not (status == 3 and out.strip())):
+        raise InputError(messages.strip() or f"exit status {status}")
+    return CommandResult(status, out, messages.strip())
+
+
+async def _communicate(process: Process, text: bytes) -> tuple[bytes, bytes]:
+    """Return what a process writes to its standard output and error, of which it is killed for too much."""
+    read: dict[int, bytes] = {}
+
+    async def write() -> None:
+        assert process.stdin is not None
+        with suppress(anyio.BrokenResourceError):  # it need not read all of it
+            await process.stdin.send(text)
+        await process.stdin.aclose()
+
+    async def collect(number: int, stream: ByteReceiveStream | None) -> None:
+        found = bytearray()
+        assert stream is not None
+        async for part in stream:
+            found += part
+            if len(found) > MOST_RESULT:
+                process.kill()
+                break
+        read[number] = bytes(found)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(write)
+        tasks.start_soon(collect, 1, process.stdout)
+        tasks.start_soon(collect, 2, process.stderr)
+    await process.wait()
+    return read[1], read[2]
