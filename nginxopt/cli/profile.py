@@ -32,14 +32,14 @@ Exit status: 0 success, 2 usage error, 3 unreadable input.
 @click.argument("files", nargs=-1, metavar="CONFIG LOG... | PROFILE...")
 @click.option("--input-format", metavar="NAME", help="Format of the logs: combined, or the name of a log_format.")
 @click.option(
-    "--host-of", multiple=True, metavar="LOG=HOST", help="Host of the requests in LOG, if its lines do not tell it."
+    "--host-of", multiple=True, metavar="LOG=HOST", help="Host of the requests in LOG, if its format has none."
 )
 @site.of_site
-@click.option("--save", type=options.FILE, metavar="FILE", help="Also write the sums to FILE, which can be added up.")
+@click.option("--save", type=options.FILE, metavar="FILE", help="Also save the sums to FILE; saved profiles add up.")
 @click.option("--html", type=options.FILE, metavar="FILE", help="Also write the report as a page to FILE.")
-@click.option("--print-log-format", is_flag=True, help="Print a log_format that has all that is read, and exit.")
+@click.option("--print-log-format", is_flag=True, help="Print a log_format with all variables that are read, and exit.")
 @options.format_of(["text", "json"], "text")
-@click.option("-v", "--verbose", is_flag=True, help="List all, not only the first of each kind.")
+@click.option("-v", "--verbose", is_flag=True, help="List everything, not only the first entries of each kind.")
 def command(
     files: tuple[str, ...],
     input_format: str | None,
@@ -54,8 +54,8 @@ def command(
     """Show what a configuration costs under its own traffic, from access logs.
 
     Shows which locations and directives answer the requests and how long they take, responses that are not what the
-    configuration gives, rules that no request uses, and what the logs do not tell. Logs may be compressed with gzip,
-    and - is standard input. Saved profiles add up.
+    configuration gives, rules that no request uses, and the variables that the logs lack. Logs may be compressed with
+    gzip; - is standard input. Saved profiles add up.
     """
     from nginxopt.profile import figures, json, sums, text
     from nginxopt.system.files import write_all

@@ -170,7 +170,7 @@ def command(
 
 @contextlib.contextmanager
 def _asking(asked: AskedSite, batch: Batch, binary: Binary | None) -> Iterator[Ask]:
-    """Yield who answers: the model, or a private nginx, whose disagreements with the model are told in the end."""
+    """Yield who answers: the model, or a private nginx, whose disagreements with the model are reported at the end."""
     if binary is None:
         yield batch.answers
         return

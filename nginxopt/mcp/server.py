@@ -39,7 +39,7 @@ def server(roots: Roots) -> MCPServer:
 
 
 def _told(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """Return a tool whose errors are told to the assistant with their place and advice."""
+    """Return a tool whose errors reach the assistant with their place and hint."""
 
     @wraps(tool)
     async def asked(**arguments: Any) -> Any:

@@ -43,7 +43,7 @@ class SiteLogs:
 
     Attributes:
         paths: The files; `-` is standard input.
-        stated: The name of their `log_format`; None to tell it by their content.
+        stated: The name of their `log_format`; None to recognise it by their content.
         base: Where requests without a host go, and the scheme of all; None if that is not known.
         hosts: The hosts of logs without one, by path.
     """

@@ -15,7 +15,7 @@ _LONGEST = 200
 """The most characters of a value."""
 
 _MOST = 40
-"""The most decisions that are told of the beginning of a way, and of its end."""
+"""How many decisions are shown at most at the beginning and at the end of a way."""
 
 
 def render(trace: Trace) -> Iterator[str]:

@@ -9,7 +9,7 @@ use crate::request::outcome::OutcomeKind;
 use crate::request::settle::{Settled, Verdict};
 use crate::request::site::{LevelId, Node, ServerId};
 
-/// The most clients and names of robots that are told apart; others are added up as one.
+/// The most clients and names of robots that have a sum of their own; all others share one.
 const MOST_CLIENTS: usize = 50_000;
 const MOST_ROBOTS: usize = 1_000;
 
@@ -143,7 +143,7 @@ impl Sum {
 #[derive(Debug, Default)]
 pub struct Named {
     sums: HashMap<Box<[u8]>, Sum>,
-    /// What more names took than are told apart.
+    /// The sum of the names that have none of their own.
     others: Sum,
     most: usize,
 }
