@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
+import os
+import shlex
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -79,6 +83,19 @@ class OpenLog:
             yield rest
 
 
+def require(path: str) -> None:
+    """Raise `InputError` for a log that cannot be read, without opening it: a pipe can be opened once."""
+    if path == STDIN:
+        return
+    try:
+        if stat.S_ISDIR(Path(path).stat().st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not os.access(path, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
 @contextmanager
 def opened(path: str) -> Iterator[OpenLog]:
     """Open a log. Raises `InputError` for one that cannot be read, or that this Python cannot decompress."""
@@ -89,7 +106,11 @@ def opened(path: str) -> Iterator[OpenLog]:
         with Path(path).open("rb", _BUFFER) as file:
             yield _open(cast(io.BufferedReader, file), path)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: OSError) -> InputError:
+    return InputError(f"cannot be read: {error.strerror or error}", path=path)
 
 
 def _open(raw: io.BufferedReader, path: str) -> OpenLog:
@@ -105,6 +126,6 @@ def _zstd(raw: io.BufferedReader, path: str) -> Any:
     try:
         module = import_module("compression.zstd")
     except ImportError:
-        hint = f"run zstd -dc {path} | nginxopt profile CONFIG -"
+        hint = f"run zstd -dc {shlex.quote(path)} | nginxopt profile CONFIG -"
         raise InputError("this Python cannot read zstd (3.14 can)", path=path, hint=hint) from None
     return module.ZstdFile(raw)

@@ -13,7 +13,7 @@ from nginxopt._native import LogDigest
 from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.log_places import LogPlaces
-from nginxopt.profile.pieces import opened
+from nginxopt.profile.pieces import opened, require
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Use
 from nginxopt.request.access_logs import HOSTS, AccessLog
 from nginxopt.request.connection import ClientGate, NobodyListensError, is_named
@@ -61,7 +61,11 @@ class SiteLogs:
         profile = Profile(self.model.config.main.path, f"nginx {self.model.version}", limits=dict(self._limits()))
         requests: dict[Node, int] = {}
         for path in self.paths:
+            require(path)  # of ten logs, a missing one is an error before the others are read
+        for path in self.paths:
             _LogReading(self, path, profile, requests).read(progress)
+        if not profile.files:
+            raise InputError("the file is empty", path=self.paths[0])
         site = self.model.site
         for use in usage(site.site, requests).uses:
             logs = self._logs_here(use.node)
@@ -120,6 +124,9 @@ class _LogReading:
         with opened(self.path) as file:
             size = 0 if progress is None or self.path == "-" else os.path.getsize(self.path)  # noqa: PTH202
             head = file.content.peek(_HEAD)
+            if not head:  # as a log is that was just rotated
+                self.profile.notes.append(f"{self.path}: the file is empty")
+                return
             is_wrapped = any(mark in head[:4096] for mark in _WRAPPED)
             log = self._log(_unwrapped(head) if is_wrapped else head)
             digest = _digest(log, is_wrapped=is_wrapped)

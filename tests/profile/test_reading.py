@@ -113,6 +113,29 @@ def test_lines_that_are_none(tmp_path: Path) -> None:
     assert key.reason == "no HTTP request"
 
 
+def test_a_log_that_was_just_rotated(tmp_path: Path) -> None:
+    """An empty log among others is a note; empty logs alone are an error."""
+    empty, full = tmp_path / "access.log", tmp_path / "access.log.1"
+    empty.touch()
+    full.write_text(LINE.format("GET /old HTTP/1.1", 301))
+    profile = profile_of([empty, full], FILES)
+    assert [file.lines for file in profile.files] == [1]
+    assert profile.notes == [f"{empty}: the file is empty"]
+    with pytest.raises(InputError, match="the file is empty"):
+        profile_of([empty], FILES)
+
+
+def test_a_missing_log_is_found_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an error before any log is read, however many there are."""
+    full = tmp_path / "access.log.1"
+    full.write_text(LINE.format("GET /old HTTP/1.1", 301))
+    monkeypatch.setattr("nginxopt.profile.reading.opened", lambda path: pytest.fail(f"{path} was opened"))
+    for last in (tmp_path / "access.log.2", tmp_path):
+        with pytest.raises(InputError, match="cannot be read") as caught:
+            profile_of([full, last], FILES)
+        assert caught.value.path == str(last)
+
+
 def test_a_log_that_is_cut_short(tmp_path: Path) -> None:
     """What can be read of a compressed log is, and the report says that it ends too early."""
     whole = LINE.format("GET /old HTTP/1.1", 301) * 10 + "".join(

@@ -207,7 +207,9 @@ class RejectedError(InputError):
         if more > 0:
             shown.append(f"... and {more:,} more rows that cannot be answered exactly")
         if self.wrote:
-            shown.append("these rows, and those that would answer in their place, are left out; --skip-rows accepts that")
+            shown.append(
+                "these rows, and those that would answer in their place, are left out; --skip-rows accepts that"
+            )
         else:
             shown.append("nothing was written: no row is left")
         return "\n".join(shown)
