@@ -95,7 +95,7 @@ def test_rejected_rows_are_an_error(run: Any, bad: Path, tmp_path: Path) -> None
         "    /z,//evil.example/\n"
         "       ^^^^^^^^^^^^^^^\n"
         "  hint: write the scheme: https://...\n"
-        "these rows, and those that would answer in their place, are left out; --skip-rows accepts that\n"
+        "left out, with the rows that would answer in their place; --skip-rows accepts that\n"
     )
     assert b'"/old" "/new"' in (tmp_path / "out" / "http.conf").read_bytes()
     assert len(json.loads((tmp_path / "report.json").read_bytes())["skipped"]) == 2

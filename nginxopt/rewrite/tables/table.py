@@ -208,7 +208,7 @@ class RejectedError(InputError):
             shown.append(f"... and {more:,} more rows that cannot be answered exactly")
         if self.wrote:
             shown.append(
-                "these rows, and those that would answer in their place, are left out; --skip-rows accepts that"
+                "left out, with the rows that would answer in their place; --skip-rows accepts that"
             )
         else:
             shown.append("nothing was written: no row is left")
