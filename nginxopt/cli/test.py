@@ -94,10 +94,10 @@ class TestCall:
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="With --live, wait so long for an answer.",
+    help="With --live, how long to wait for an answer.",
 )
-@click.option("--http2", is_flag=True, help="With --live, ask by HTTP/2; without TLS, by prior knowledge.")
-@click.option("--insecure", is_flag=True, help="With --live, take any certificate.")
+@click.option("--http2", is_flag=True, help="With --live, use HTTP/2, with prior knowledge where there is no TLS.")
+@click.option("--insecure", is_flag=True, help="With --live, accept any certificate.")
 @options.check_with_nginx(
     "Ask nginx, on 127.0.0.1 with echo servers as upstreams, instead of the model.", options.ALLOW_CODE
 )
