@@ -207,9 +207,7 @@ class RejectedError(InputError):
         if more > 0:
             shown.append(f"... and {more:,} more rows that cannot be answered exactly")
         if self.wrote:
-            shown.append(
-                "left out, with the rows that would answer in their place; --skip-rows accepts that"
-            )
+            shown.append("left out, with the rows that would answer in their place; --skip-rows accepts that")
         else:
             shown.append("nothing was written: no row is left")
         return "\n".join(shown)
