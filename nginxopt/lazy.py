@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from typing import Any, AnyStr, cast
 
@@ -20,7 +20,9 @@ def attributes(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = places[name]
-        return getattr(import_module(module if "." in module else f"{package}.{module}"), name)
+        value = getattr(import_module(module if "." in module else f"{package}.{module}"), name)
+        vars(sys.modules[package])[name] = value  # so that only the first use comes here
+        return value
 
     return get
 
@@ -35,13 +37,18 @@ def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 class _Pattern:
     def __init__(self, text: AnyStr, flags: int) -> None:
-        self._compile = partial(re.compile, text, flags)
+        self._arguments: tuple[Any, int] = text, flags
 
     def __getattr__(self, name: str) -> Any:
-        compiled = self._compile()
+        if name not in _ATTRIBUTES:  # such as `__setstate__`, which `pickle` looks for before there are arguments
+            raise AttributeError(f"a pattern has no attribute {name!r}")
+        compiled = re.compile(*self._arguments)
         # The methods become attributes of this object, so only the first use comes here.
         vars(self).update({name: getattr(compiled, name) for name in _ATTRIBUTES})
         return getattr(compiled, name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pattern, self._arguments
 
-_ATTRIBUTES = [name for name in dir(re.Pattern) if not name.startswith("_")]
+
+_ATTRIBUTES = frozenset(name for name in dir(re.Pattern) if not name.startswith("_"))

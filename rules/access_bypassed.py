@@ -63,18 +63,15 @@ If everybody may see the response; then delete the restriction.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.config import Directive
-from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Related, Severity, rule
+from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Related, Severity, pattern, rule
 from nginxopt.lint.queries import access, reaching
 from nginxopt.semantics import Level
 
-_SAME_HOST = re.compile(
-    r"(?:https?://|\$scheme://)?\$\{?(?:host|http_host|server_name)\b|/(?!/)|\$\{?(?:request_)?uri\b"
-)
+_SAME_HOST = pattern(r"(?:https?://|\$scheme://)?\$\{?(?:host|http_host|server_name)\b|/(?!/)|\$\{?(?:request_)?uri\b")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 

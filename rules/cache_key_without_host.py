@@ -88,20 +88,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, pattern, rule
 from nginxopt.semantics import Level, Pass
 
 _CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
 _DEFAULT = "$scheme$proxy_host$request_uri"
-_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
-_WITHOUT_HOST = re.compile(
+_VARIABLE = pattern(r"\$\{?(\w+)\}?")
+_WITHOUT_HOST = pattern(
     r"scheme|request_uri|uri|document_uri|args|is_args|query_string|request_method|https|proxy_host|proxy_port"
     r"|arg_\w+|cookie_\w+|http_(?:accept\w*|cookie|user_agent|origin|range|x_requested_with)|slice_range|remote_user"
     r"|request_body",
     re.IGNORECASE,
 )
 """Variables that are certain not to tell sites apart."""
-_OF_CLIENT = re.compile(r"\$\{?(?:host|http_host|server_name|http_x_forwarded_host)\b", re.IGNORECASE)
+_OF_CLIENT = pattern(r"\$\{?(?:host|http_host|server_name|http_x_forwarded_host)\b", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="security")

@@ -80,11 +80,11 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import headers, pools
 from nginxopt.semantics import Pass
 
-_STREAM = re.compile(r"stream|events?\b|\bsse\b|socket|\bws\b|live|poll", re.IGNORECASE)
+_STREAM = pattern(r"stream|events?\b|\bsse\b|socket|\bws\b|live|poll", re.IGNORECASE)
 CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 
 

@@ -57,15 +57,14 @@ Never.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
 from nginxopt.facts import group
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import FRAGMENT, Level, locations, subjects
 
-_CAPTURE = re.compile(r"\$(?:\{([1-9])\}|([1-9]))")
+_CAPTURE = pattern(r"\$(?:\{([1-9])\}|([1-9]))")
 _READERS = group("captures")
 
 

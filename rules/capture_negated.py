@@ -44,14 +44,13 @@ Never.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.facts import group
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import Level
 
-_CAPTURE = re.compile(r"\$(?:\{[1-9]\}|[1-9])")
+_CAPTURE = pattern(r"\$(?:\{[1-9]\}|[1-9])")
 _READERS = group("captures")
 _NEGATED = ("!~", "!~*")
 

@@ -60,14 +60,13 @@ If nginx cannot spare idle connections, or a load balancer in front of nginx dis
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.semantics import Level, default, values
 
-_LOOPBACK = re.compile(r"unix:|localhost\b|127\.|\[::1\]")
+_LOOPBACK = pattern(r"unix:|localhost\b|127\.|\[::1\]")
 
 
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)

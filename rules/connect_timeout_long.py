@@ -57,17 +57,16 @@ If the kernel was told to try longer (`net.ipv4.tcp_syn_retries`), and clients w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import PROTOCOLS, Pass, values
 
 LONGEST = 131_000
 """Milliseconds after which every Linux has given up: 1 + 2 + ... + 64 seconds, and 4 more since 6.5."""
 
-_LOCAL = re.compile(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
+_LOCAL = pattern(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
 
 
 @rule(severity=Severity.INFO, category="proxy")

@@ -51,10 +51,10 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.semantics import PROTOCOLS, Level
 
-_NAME = re.compile(r"content-type", re.IGNORECASE)
+_NAME = pattern(r"content-type", re.IGNORECASE)
 _EMPTY = {"204", "304", "444"}
 
 

@@ -45,16 +45,15 @@ If such clients remain.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
-_SUITE = re.compile(
+_SUITE = pattern(
     r"(?:(?P<exchange>ECDHE|DHE|EDH|ECDH|DH)-(?:RSA|ECDSA|DSS)-)?(?:AES|CAMELLIA|SEED|ARIA)\d*-?[A-Z0-9-]*"
 )
-_MODERN = re.compile(r"GCM|CCM|CHACHA20")
+_MODERN = pattern(r"GCM|CCM|CHACHA20")
 _FORWARD = ("ECDHE", "DHE", "EDH")
 
 

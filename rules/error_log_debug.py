@@ -56,10 +56,10 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import purpose
 
-_MEANT = re.compile(r"debug|troubleshoot|\bdev(?:el)?\b|develop|\btests?\b", re.IGNORECASE)
+_MEANT = pattern(r"debug|troubleshoot|\bdev(?:el)?\b|develop|\btests?\b", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)

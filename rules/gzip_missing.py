@@ -76,15 +76,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.lint.queries import static, whole
 from nginxopt.semantics import Level, read_listens
 
 COMPRESSING = (
     "gzip", "gzip_static", "gunzip", "brotli", "brotli_static", "zstd", "zstd_static", "pagespeed",
 )  # fmt: skip
-_BINARY = re.compile(r"\\\.\(?(?:\?:)?(?:jpe?g|png|gif|ico|webp|avif|mp4|webm|woff2?|zip|gz|pdf)\b", re.IGNORECASE)
-_LOCAL = re.compile(r"unix:|127\.|\[::1\]|localhost")
+_BINARY = pattern(r"\\\.\(?(?:\?:)?(?:jpe?g|png|gif|ico|webp|avif|mp4|webm|woff2?|zip|gz|pdf)\b", re.IGNORECASE)
+_LOCAL = pattern(r"unix:|127\.|\[::1\]|localhost")
 
 
 @rule(severity=Severity.INFO, category="client")

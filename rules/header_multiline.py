@@ -43,16 +43,15 @@ Never.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
 _OPTIONS = ("-s", "-t")
 """The options of `more_set_headers` that list statuses and types."""
-_FOLD = re.compile(r"\s*[\r\n]\s*")
+_FOLD = pattern(r"\s*[\r\n]\s*")
 
 
 @rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)

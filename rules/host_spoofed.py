@@ -68,9 +68,9 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
-_OF_CLIENTS = re.compile(r"\$\{?((?:http|arg|cookie)_\w+)", re.IGNORECASE)
+_OF_CLIENTS = pattern(r"\$\{?((?:http|arg|cookie)_\w+)", re.IGNORECASE)
 
 
 @rule(severity=Severity.INFO, highest=Severity.WARNING, category="hardening", default=False, fix=Safety.UNSAFE)

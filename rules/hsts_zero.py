@@ -37,11 +37,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nginxopt.config import Comment, Directive, layout
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import Level
 
-_ZERO = re.compile(r"max-age\s*=\s*\"?0+\"?\s*(?:;|$)", re.IGNORECASE)
-_MEANT = re.compile(r"disabl|remov|forget|reset|clear|off\b|until|undo|revert|turn", re.IGNORECASE)
+_ZERO = pattern(r"max-age\s*=\s*\"?0+\"?\s*(?:;|$)", re.IGNORECASE)
+_MEANT = pattern(r"disabl|remov|forget|reset|clear|off\b|until|undo|revert|turn", re.IGNORECASE)
 
 
 @rule(severity=Severity.INFO, category="security")

@@ -98,21 +98,20 @@ If the tests must run at their place among other rules.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Directive, decode, encode, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, rule, without_captures
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, pattern, rule, without_captures
 from nginxopt.lint.queries import cost, variables
 from nginxopt.semantics import Level, locations, maphash, values
 
 LEAST = 3
 """Fewer are as clear as a map and cost next to nothing."""
 
-_CAPTURE = re.compile(r"\$\{?[1-9]")
+_CAPTURE = pattern(r"\$\{?[1-9]")
 _TABLES = ("map", "geo", "split_clients")
-_SETTER = re.compile(r"set|set_.*|.*_set|js_var|keyval|geoip2|num_map")
+_SETTER = pattern(r"set|set_.*|.*_set|js_var|keyval|geoip2|num_map")
 _SPECIAL = ("default", "hostnames", "include", "volatile")
 
 

@@ -80,19 +80,18 @@ If the rewrite is one of several that depend on each other.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, transparent
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule, transparent
 from nginxopt.semantics import Level, locations
 
-_FILE = re.compile(r"\$\{?(?:request_filename|uri|document_uri)\b")
+_FILE = pattern(r"\$\{?(?:request_filename|uri|document_uri)\b")
 _REDIRECTS = ("http://", "https://", "$scheme")
 _EVERYTHING = ("^", ".", ".*", "^.*$", "^(.*)$", "^(.+)$", "^(.*)", "(.*)", "^/(.*)$", "^/(.+)$", "^/")
-_FOLDER = re.compile(r"\^/(?:[\w-]+/)+(?:\(?\.\*\)?)?\$?")
-_TARGET = re.compile(r"/[\w./-]+")
-_HANDLERS = re.compile(r"\w+_pass|try_files|alias|internal|empty_gif|stub_status|dav_methods|index|error_page")
+_FOLDER = pattern(r"\^/(?:[\w-]+/)+(?:\(?\.\*\)?)?\$?")
+_TARGET = pattern(r"/[\w./-]+")
+_HANDLERS = pattern(r"\w+_pass|try_files|alias|internal|empty_gif|stub_status|dav_methods|index|error_page")
 
 
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)

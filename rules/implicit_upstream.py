@@ -103,19 +103,19 @@ from collections.abc import Iterator
 from itertools import chain, count
 
 from nginxopt.config import Change, Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Saving, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Saving, Severity, pattern, rule
 from nginxopt.lint.queries import capacity, headers, pooling, pools, sharing
 from nginxopt.semantics import FRAGMENT, Level, Pass, locations
 
 Target = tuple[str, str, str, str | None]
 
-_RARE = re.compile(
+_RARE = pattern(
     r"status|metrics|monitor|\.well-known|acme|robots\.txt|favicon|sitemap|debug|pprof|exporter|prometheus|grafana|kibana|"
     r"adminer|phpmyadmin|pgadmin|portainer|mailhog|mailpit|mailcatcher|[-_]ui\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[\w.:\[\]-]+")
-_LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
+_NAME = pattern(r"[\w.:\[\]-]+")
+_LOOPBACK = pattern(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, scenario="keepalive", under_load=True)

@@ -47,13 +47,13 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
-_FORGED = re.compile(
+_FORGED = pattern(
     r"\$\{?(http_x_forwarded_for|proxy_add_x_forwarded_for|http_x_real_ip|http_forwarded|http_client_ip|http_x_client_ip)\b",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"\$\{?(?:binary_)?remote_addr\b", re.IGNORECASE)
+_ADDRESS = pattern(r"\$\{?(?:binary_)?remote_addr\b", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE)

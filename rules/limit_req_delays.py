@@ -55,14 +55,13 @@ If requests are meant to wait, to slow down a log-in form or to smooth what an u
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import values
 
-_RATE = re.compile(r"(\d+)r/([sm])")
+_RATE = pattern(r"(\d+)r/([sm])")
 _PER = {"s": 1, "m": 60}
 NOTICED = 1.0
 """Seconds from which a client notices."""

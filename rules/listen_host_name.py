@@ -47,12 +47,11 @@ If `/etc/hosts` has the name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+_NAME = pattern(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 
 
 @rule(severity=Severity.WARNING, category="correctness")

@@ -49,10 +49,10 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Change, Directive, Edit, Span, encode
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
-_OBJECT = re.compile(r"\s*\{\s*\"[^\"]*\"\s*:.*\}\s*,?\s*\Z", re.DOTALL)
-_OF_CLIENTS = re.compile(
+_OBJECT = pattern(r"\s*\{\s*\"[^\"]*\"\s*:.*\}\s*,?\s*\Z", re.DOTALL)
+_OF_CLIENTS = pattern(
     r"\"[^\"]*\"\s*:\s*\"[^\"$]*\$\{?(?:request|request_uri|uri|document_uri|args|query_string|request_body|remote_user"
     r"|http_(?!host\b)\w+|arg_\w+|cookie_\w+)\b"
 )

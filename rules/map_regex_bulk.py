@@ -59,14 +59,13 @@ If few requests use the variable.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Saving, Severity, rule
+from nginxopt.lint import Finding, Model, Saving, Severity, pattern, rule
 from nginxopt.lint.queries import cost
 from nginxopt.semantics import MANY_REGEXES, Level
 
-_LITERAL = re.compile(r"~\*?\^(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*(?:/\?)?\$")
+_LITERAL = pattern(r"~\*?\^(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*(?:/\?)?\$")
 
 
 @rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)

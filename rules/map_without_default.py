@@ -81,14 +81,13 @@ If another directive refuses the requests.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, pattern, rule
 from nginxopt.semantics import Level
 
-_REFUSALS = re.compile(r"4\d\d")
+_REFUSALS = pattern(r"4\d\d")
 _SETTINGS = {"default", "hostnames", "volatile", "include", "ranges", "delete", "proxy", "proxy_recursive"}
 
 

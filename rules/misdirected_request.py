@@ -78,15 +78,14 @@ If the certificates have no names that other machines serve.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import tls
 from nginxopt.semantics import Endpoint, Level
 
-_REFUSALS = re.compile(r"4\d\d")
+_REFUSALS = pattern(r"4\d\d")
 _LINE = "return 421;"
 
 

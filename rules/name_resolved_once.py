@@ -68,14 +68,14 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, Version, rule
+from nginxopt.lint import Finding, Model, Severity, Version, pattern, rule
 from nginxopt.lint.queries import pools
 
 _RESOLVES = Version(1, 27, 3)
 """The first version with `resolve` outside of NGINX Plus (CHANGES 1.27.3)."""
 
-_PUBLIC = re.compile(r"(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+\.?", re.IGNORECASE)
-_PRIVATE = re.compile(
+_PUBLIC = pattern(r"(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+\.?", re.IGNORECASE)
+_PRIVATE = pattern(
     r"\.(?:local|localdomain|internal|intranet|lan|home|corp|private|svc|cluster|consul|docker|prod|staging|stage|test|example)\.?$",
     re.I,
 )

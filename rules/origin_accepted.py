@@ -86,13 +86,12 @@ If the pattern protects only public content, such as images that other sites sho
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from nginxopt.config import Directive
-from nginxopt.lint import AskedRequest, Finding, Model, Severity, Witness, rule
+from nginxopt.lint import AskedRequest, Finding, Model, Severity, Witness, pattern, record, rule
 from nginxopt.lint.queries import origins, reaching
 from nginxopt.semantics import FRAGMENT, Level
 
@@ -106,13 +105,13 @@ _KINDS: dict[str, tuple[origins.Kind, str]] = {
 }
 _ALLOW_ORIGIN = "access-control-allow-origin"
 _ALLOW_CREDENTIALS = "access-control-allow-credentials"
-_REFUSALS = re.compile(r"4\d\d")
+_REFUSALS = pattern(r"4\d\d")
 _MOST_LEVELS = 8
 _MOST_PATTERNS = 500
 """The number of patterns that are looked at: each takes some ms."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Pattern:
     """A pattern that lets some requests pass.
 
@@ -132,11 +131,11 @@ class _Pattern:
 @rule(severity=Severity.INFO, highest=Severity.ERROR, category="security", witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that accept foreign names, and origins that are repeated."""
-    for pattern in islice((*_conditions(model), *_rows(model), *_referrers(model)), _MOST_PATTERNS):
-        name = origins.foreign(pattern.text, pattern.kind, caseless=pattern.is_caseless)
-        witness = _witness(model, pattern, name) if name else None
+    for accepting in islice((*_conditions(model), *_rows(model), *_referrers(model)), _MOST_PATTERNS):
+        name = origins.foreign(accepting.text, accepting.kind, caseless=accepting.is_caseless)
+        witness = _witness(model, accepting, name) if name else None
         if witness is not None:
-            yield _finding(model, pattern, witness)
+            yield _finding(model, accepting, witness)
     yield from _repeated(model)
 
 

@@ -70,15 +70,15 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.facts import group
-from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, pattern, rule
 from nginxopt.lint.queries import pools
 from nginxopt.semantics import Level, Pass, Upstream
 
 # The directives that give a hop a purpose, at any level.
 JOBS = group("job")
-_USUAL_HEADERS = re.compile(r"host|connection|upgrade|forwarded|x-real-ip|x-forwarded-.*|accept-encoding")
+_USUAL_HEADERS = pattern(r"host|connection|upgrade|forwarded|x-real-ip|x-forwarded-.*|accept-encoding")
 _OFF = {"off", "none"}
-_LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
+_LOCAL = pattern(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
 
 
 @rule(severity=Severity.INFO, category="proxy", scenario="hop")

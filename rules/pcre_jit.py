@@ -74,12 +74,11 @@ If memory is short, or the system's PCRE is built without JIT: then `nginx -t` w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 
 from nginxopt.config import layout
-from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.semantics import Level, locations
 
 LEAST, MOST = 20, 1_000
@@ -89,7 +88,7 @@ compiled code takes more than 9 MB."""
 NEEDS = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
 
 _OPERATORS = ("~", "~*", "!~", "!~*")
-_REPEATED_GROUP = re.compile(r"(?<!\\)\)(?:[*+]|\{)|\(\?(?:R|&|P>|[0-9+-]*\d\))")
+_REPEATED_GROUP = pattern(r"(?<!\\)\)(?:[*+]|\{)|\(\?(?:R|&|P>|[0-9+-]*\d\))")
 
 
 @rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE))

@@ -66,16 +66,15 @@ If PHP-FPM has its default `security.limit_extensions`, or `cgi.fix_pathinfo=0`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import AskedRequest, Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
+from nginxopt.lint import AskedRequest, Finding, Fix, Model, ModelAnswer, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Level, Pass, locations
 
 _PICTURE = b"/avatar.png/x.php"
-_OF_URI = re.compile(r"\$\{?(?:fastcgi_script_name|uri|document_uri|request_filename|\d)\b")
+_OF_URI = pattern(r"\$\{?(?:fastcgi_script_name|uri|document_uri|request_filename|\d)\b")
 _LIMITED = "limit_extensions"
 
 

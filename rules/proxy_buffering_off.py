@@ -64,7 +64,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import pools, purpose
 from nginxopt.semantics import Level, Pass
 
@@ -73,12 +73,12 @@ BUFFERING = ("proxy", "fastcgi", "uwsgi", "scgi")
 LONG = 300
 """The `proxy_read_timeout` in seconds from which responses are considered streams."""
 
-_STREAMS = re.compile(
+_STREAMS = pattern(
     r"sse\b|\bws|event|(?<!up)stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
     r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell",
     re.IGNORECASE,
 )
-_REASON = re.compile(r"buffering\b.{0,40}\b(?:to|for|because|since|as|so|else|otherwise)\b", re.IGNORECASE)
+_REASON = pattern(r"buffering\b.{0,40}\b(?:to|for|because|since|as|so|else|otherwise)\b", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
 

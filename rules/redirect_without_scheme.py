@@ -60,9 +60,9 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
-_HOST = re.compile(
+_HOST = pattern(
     r"(?:www\.[\w.-]+\.[a-z]{2,}|(?:[\w-]+\.)+(?:com|org|net|de|edu|gov|info|io|ru|fr|nl|ch|at|co\.uk|dev|app)"
     r"|\$\{?(?:host|http_host|server_name|hostname)\b\}?)(?::\d+)?(?=[/?$]|$)",
     re.IGNORECASE,

@@ -68,12 +68,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import quote
 
 from nginxopt.config import Directive, Span, decode
-from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, Sign, rule
+from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, Sign, record, rule
 from nginxopt.lint.queries import backtracking, reaching
 from nginxopt.semantics import FRAGMENT, Level, locations
 
@@ -87,7 +86,7 @@ _GIVES_UP = r"failed: (?:-47|-8) on "
 """What nginx logs at the match limit of PCRE2, and of PCRE."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Pattern:
     """A pattern, and what it is compared with: `subject` is a variable."""
 

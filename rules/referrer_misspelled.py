@@ -47,10 +47,10 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Change, Edit, Span
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import variables
 
-_MISSPELLED = re.compile(rb"(?<=http_refer)r(?=er\b)", re.IGNORECASE)
+_MISSPELLED = pattern(rb"(?<=http_refer)r(?=er\b)", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)

@@ -58,10 +58,10 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Change, Directive, Edit, Span, encode, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.semantics import FRAGMENT, Level, locations
 
-_LITERAL = re.compile(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
+_LITERAL = pattern(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 """Anchored at both ends, with only literal characters; an unescaped dot counts as a dot."""
 
 

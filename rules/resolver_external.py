@@ -55,15 +55,14 @@ If upstreams are reached over TLS with `proxy_ssl_verify on`, or the network lea
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.lint.queries import settled
 from nginxopt.semantics import Level, Pass
 
-_ADDRESS = re.compile(r"[\d.]+|\[.*|unix|localhost")
+_ADDRESS = pattern(r"[\d.]+|\[.*|unix|localhost")
 """Hosts that nobody looks up."""
 
 

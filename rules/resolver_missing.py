@@ -80,12 +80,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.lint.queries import settled
 from nginxopt.semantics import Pass, read_pass
 
-_ADDRESS = re.compile(r"\d+(?:\.\d+){3}|\[.*|unix", re.IGNORECASE)
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
+_ADDRESS = pattern(r"\d+(?:\.\d+){3}|\[.*|unix", re.IGNORECASE)
+_NAME = pattern(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
 
 
 @rule(severity=Severity.ERROR, category="correctness")

@@ -62,13 +62,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import Level, Pass, directives
 
-_ADDRESS = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
-_USERS = re.compile(
-    r"ssl_stapling|ssl_ocsp|auth_jwt.*|.*_by_lua.*|js_.*|perl.*|resolver_.*|acme.*|otel.*|.*oidc.*|mirror"
-)
+_ADDRESS = pattern(r"\d+(?:\.\d+){3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
+_USERS = pattern(r"ssl_stapling|ssl_ocsp|auth_jwt.*|.*_by_lua.*|js_.*|perl.*|resolver_.*|acme.*|otel.*|.*oidc.*|mirror")
 
 
 @rule(severity=Severity.INFO, category="proxy")

@@ -81,17 +81,17 @@ from collections.abc import Iterator
 from itertools import islice
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, ModelAnswer, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import newlines
 from nginxopt.semantics import FRAGMENT, Level
 
 _TARGETS = ("return", "rewrite", "proxy_pass")
 _HEADERS = ("add_header", "proxy_set_header")
 _ABSOLUTE = ("http://", "https://", "$scheme")
-_URI = re.compile(r"\$(?:uri|document_uri)\b(?:\$is_args\$args|\?\$args)?|\$\{(?:uri|document_uri)\}")
-_BROKEN = re.compile(r"\n.", re.DOTALL)
+_URI = pattern(r"\$(?:uri|document_uri)\b(?:\$is_args\$args|\?\$args)?|\$\{(?:uri|document_uri)\}")
+_BROKEN = pattern(r"\n.", re.DOTALL)
 """A line end with something behind it."""
-_HEADER = re.compile(r"\n[A-Za-z]")
+_HEADER = pattern(r"\n[A-Za-z]")
 """A line end with what may be the name of a header."""
 _MOST_LEVELS = 8
 _MOST_VALUES = 500

@@ -76,7 +76,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import Bulk, Directive, Span, directive_at
-from nginxopt.lint import Finding, Model, Related, Severity, Version, rule
+from nginxopt.lint import Finding, Model, Related, Severity, Version, pattern, rule
 from nginxopt.semantics import FRAGMENT, Level
 
 _ARGS_FIXED = (Version(1, 30, 1), Version(1, 31, 0))
@@ -84,14 +84,14 @@ _OVERLAP_FIXED = (Version(1, 30, 2), Version(1, 31, 1))
 _MAPS_FIXED = (Version(1, 30, 4), Version(1, 31, 3))
 _MAINLINE = Version(1, 31, 0)
 
-_CAPTURE = re.compile(r"\$(?:\{([1-9])\}|([1-9]))")
-_VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*", re.ASCII)
+_CAPTURE = pattern(r"\$(?:\{([1-9])\}|([1-9]))")
+_VARIABLE = pattern(r"\$\{?[A-Za-z_]\w*", re.ASCII)
 _ABSOLUTE = ("http://", "https://", "$scheme")
 _REDIRECTS = ("redirect", "permanent")
 _FLAGS = ("last", "break", *_REDIRECTS)
 _ENDING = ("return", "break")
-_NESTED = re.compile(rb"rewrite\s+\S*\([^()\s]*\((?!\?)\S*\s+[^\s;]*\$\d[^\s;]*\$\d[^\s;]*")
-_FLAGLESS = re.compile(rb"rewrite\s+\S+\s+[^\s;]*\?[^\s;]+\s*;")
+_NESTED = pattern(rb"rewrite\s+\S*\([^()\s]*\((?!\?)\S*\s+[^\s;]*\$\d[^\s;]*\$\d[^\s;]*")
+_FLAGLESS = pattern(rb"rewrite\s+\S+\s+[^\s;]*\?[^\s;]+\s*;")
 """What makes a folded run worth reading: a group inside another, arguments without a flag."""
 _PATCHED = "name the groups: (?<name>...) and $name; or update nginx, unless the build is patched"
 

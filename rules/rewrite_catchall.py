@@ -55,19 +55,18 @@ If clients rely on the normalized URI in the target.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.semantics import FRAGMENT, Level
 
 CODES = {"permanent": "301", "redirect": "302"}
 
-_ALL = re.compile(r"\^?(?:/?\(\.\*\)|\.\*|/?)\$?")
+_ALL = pattern(r"\^?(?:/?\(\.\*\)|\.\*|/?)\$?")
 """Matches patterns that match every non-empty URI; those with `$` do not match one with a newline."""
 
-_WHOLE = re.compile(r"((?:https?|\$scheme)://[^\s/?%]+?)(?:\$\{?(?:request_uri|uri|document_uri)\}?|(/?)\$1)(\??)")
+_WHOLE = pattern(r"((?:https?|\$scheme)://[^\s/?%]+?)(?:\$\{?(?:request_uri|uri|document_uri)\}?|(/?)\$1)(\??)")
 
 
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)

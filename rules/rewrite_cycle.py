@@ -49,15 +49,14 @@ Never.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, ModelAnswer, Severity, rule
+from nginxopt.lint import Finding, Model, ModelAnswer, Severity, pattern, rule
 from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Level
 
-_ITSELF = re.compile(r"\$\{?(?:request_uri|uri|document_uri)\b")
+_ITSELF = pattern(r"\$\{?(?:request_uri|uri|document_uri)\b")
 _FLAGS = ((), ("last",))
 
 

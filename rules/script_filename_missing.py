@@ -61,12 +61,12 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.semantics import Pass, locations
 
 _LINE = "fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;"
 _FILES = {"SCRIPT_FILENAME", "PATH_TRANSLATED"}
-_PHP = re.compile(r"\bphp", re.IGNORECASE)
+_PHP = pattern(r"\bphp", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)

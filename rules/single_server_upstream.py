@@ -44,13 +44,12 @@ If the server is itself a load balancer, or the site may be down when the server
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import Upstream
 
-_ONE_ADDRESS = re.compile(r"(?:unix:.*|localhost|\d+(?:\.\d+){3}|\[[^]]*\])(?::\d+)?")
+_ONE_ADDRESS = pattern(r"(?:unix:.*|localhost|\d+(?:\.\d+){3}|\[[^]]*\])(?::\d+)?")
 _WITHOUT_BACKUP = ("hash", "ip_hash", "random")
 _IGNORED = ("max_fails", "fail_timeout", "slow_start", "weight")
 

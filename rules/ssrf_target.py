@@ -71,7 +71,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Severity, Sign, rule
+from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Severity, Sign, pattern, rule
 from nginxopt.lint.queries import controlled, purpose
 from nginxopt.semantics import Pass
 
@@ -79,9 +79,9 @@ _ADDRESS = "127.0.0.1:6379"
 _HOST = "evil.test"
 _TEXTS = (_ADDRESS, f"http://{_ADDRESS}/", f"{_ADDRESS}/", f"{_ADDRESS}?", "6379", "61616")
 _NAMES = (_HOST, f"http://{_HOST}/", f".{_HOST}/", f"{_HOST}?", f"{_HOST}/")
-_PATHS = re.compile(r"(?:[/?]|\$(?:request_uri|uri|document_uri|is_args)\b).*$", re.DOTALL)
+_PATHS = pattern(r"(?:[/?]|\$(?:request_uri|uri|document_uri|is_args)\b).*$", re.DOTALL)
 _BY_HOST = {"host", "http_host"}
-_FORWARD = re.compile(
+_FORWARD = pattern(
     r"(?:forward|transparent|egress|outbound|caching|simple)[ _-]?proxy|proxy the request|lan-?cache", re.I
 )
 

@@ -64,19 +64,18 @@ If clarity is worth more than a microsecond.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Change, Directive, Edit, Token
-from nginxopt.lint import Finding, Fix, Model, Reach, Related, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Reach, Related, Safety, Severity, pattern, rule
 from nginxopt.semantics import Level, locations
 
-_HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
-_TAIL = re.compile(r"(?<!\\)(?<!\\c)\.\*\$?$")
+_HEAD = pattern(r"\^?\.\*(?![?+*{|)]|$)")
+_TAIL = pattern(r"(?<!\\)(?<!\\c)\.\*\$?$")
 _EVERYTHING = ("", "^", "$", "^/", "/", "^$")
-_GROUP = re.compile(r"(?<!\\)\((?!\?[:=!>#])")
-_BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&~ -]+\]|(?<=\()\?:)*")
+_GROUP = pattern(r"(?<!\\)\((?!\?[:=!>#])")
+_BOUNDED = pattern(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&~ -]+\]|(?<=\()\?:)*")
 """Matches patterns without repetition, which cannot fail with an error; each escape is a character or a class."""
 
 
@@ -84,8 +83,8 @@ _BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns with a useless `.*`, in one finding for each block and kind of fix."""
     groups: dict[tuple[Level | None, str, Safety | None], list[_Idle]] = {}
-    for directive, pattern, block in _patterns(model):
-        idle = _idle(directive, pattern)
+    for directive, word, block in _patterns(model):
+        idle = _idle(directive, word)
         if idle is not None:
             groups.setdefault((block, str(directive.name), idle.safety), []).append(idle)
     for (_, _, safety), group in groups.items():

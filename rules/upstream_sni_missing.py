@@ -62,10 +62,10 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import headers
 
-_PUBLIC = re.compile(
+_PUBLIC = pattern(
     r"(?:[a-z0-9-]+\.)+(?!internal|local|localdomain|lan|home|intranet|corp|cluster|test)[a-z]{2,}", re.IGNORECASE
 )
 _SCHEMES = {"https": "proxy", "grpcs": "grpc"}

@@ -46,10 +46,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 
 _TLS = {"https", "grpcs", "suwsgi"}
-_OWN = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]|unix", re.IGNORECASE)
+_OWN = pattern(r"localhost|127(?:\.\d+){3}|\[::1\]|unix", re.IGNORECASE)
 
 
 @rule(severity=Severity.INFO, category="hardening", default=False, since="1.7.0")

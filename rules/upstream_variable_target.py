@@ -69,7 +69,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from nginxopt.lint import Finding, Model, Related, Severity, Version, rule
+from nginxopt.lint import Finding, Model, Related, Severity, Version, pattern, rule
 from nginxopt.lint.queries import pools
 from nginxopt.semantics import Level, Pass
 
@@ -79,8 +79,8 @@ RESOLVE = Version(1, 27, 3)
 MOST = 16
 """More targets than this are a routing table, not a fixed server."""
 
-_ADDRESS = re.compile(r"(?:\d+(?:\.\d+){3}|\[|localhost|unix:)")
-_PART = re.compile(r"(\$\w+|\$\{\w+\})")
+_ADDRESS = pattern(r"(?:\d+(?:\.\d+){3}|\[|localhost|unix:)")
+_PART = pattern(r"(\$\w+|\$\{\w+\})")
 Written = dict[tuple[Level | None, str], list[str]]
 """The values that `set` assigns to a variable, by server and name."""
 

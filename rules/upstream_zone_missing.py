@@ -65,11 +65,10 @@ If `max_conns` is meant per worker.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import zones
 from nginxopt.semantics import Upstream
 
@@ -77,7 +76,7 @@ from nginxopt.semantics import Upstream
 # 53 in 64k, 264 in 256k, 1,109 in 1m. Each holds half of that here, for what is kept of TLS sessions.
 _SIZES = ((24, "64k"), (128, "256k"), (512, "1m"), (2048, "4m"))
 
-_ADDRESS = re.compile(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\d+)?")
+_ADDRESS = pattern(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\d+)?")
 """Matches a server that is one address; a name may resolve to several."""
 
 

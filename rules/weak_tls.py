@@ -87,7 +87,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nginxopt.config import Comment, Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, pattern, rule
 from nginxopt.lint.queries import tls
 from nginxopt.semantics import Level
 
@@ -112,7 +112,7 @@ _AT_LEVEL_0 = {"NULL", "anonymous key exchange", "MD5"}
 _LEVEL_0 = "@SECLEVEL=0"
 _ADVICE = "use the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"
 _EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
-_FOR_OLD_CLIENTS = re.compile(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
+_FOR_OLD_CLIENTS = pattern(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
 
 
 @rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", fix=Safety.UNSAFE)

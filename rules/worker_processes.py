@@ -80,13 +80,24 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import PLAIN_COMMAND_LINE, SEVERAL_WORKERS, Finding, Fix, Model, Reach, Safety, Severity, rule
+from nginxopt.lint import (
+    PLAIN_COMMAND_LINE,
+    SEVERAL_WORKERS,
+    Finding,
+    Fix,
+    Model,
+    Reach,
+    Safety,
+    Severity,
+    pattern,
+    rule,
+)
 from nginxopt.semantics import values
 
 DOCKER_DNS = "127.0.0.11"
 """The name server of Docker networks (Docker's documentation of networking)."""
 
-_CONTAINER = re.compile(r"docker|container|compose|k8s|kube|helm|podman|werf", re.IGNORECASE)
+_CONTAINER = pattern(r"docker|container|compose|k8s|kube|helm|podman|werf", re.IGNORECASE)
 
 NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 

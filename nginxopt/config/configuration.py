@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,13 +27,14 @@ from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, gu
 from nginxopt.config.roots import Roots
 from nginxopt.config.scope import Scope, read_scope
 from nginxopt.config.tree import Block, Directive, reading
+from nginxopt.records import record
 from nginxopt.text import Source
 
 if TYPE_CHECKING:
     from nginxopt.config.templates import Templates
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False)
 class Config:
     """A configuration or fragment with all its includes.
 

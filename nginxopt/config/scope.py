@@ -7,17 +7,18 @@ All other code walks a configuration through scopes. They cross files, and leave
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nginxopt.config.context import Context
 from nginxopt.config.tokens import Comment
 from nginxopt.config.tree import Block, Bulk, Directive
+from nginxopt.records import record
 
 IncludedBlocks = Callable[[Directive], Iterable[Block]]
 """A function that returns the top-level blocks of the files that an `include` names, in nginx's order."""
 
 
-@dataclass(eq=False, slots=True)
+@record(frozen=False)
 class Scope:
     """The content of a block or of the main file, including its includes.
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
+    from nginxopt.lazy import pattern
     from nginxopt.lint.declare import Check, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving
     from nginxopt.lint.queries.model import Model
     from nginxopt.lint.queries.requests import FOREIGN, AskedRequest, ModelAnswer
     from nginxopt.lint.witness import Sign, Witness
+    from nginxopt.records import record
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.kinds.rules.planning import Dead, Duplicate, PlannedRun, RulesOfFile
     from nginxopt.rewrite.kinds.rules.sections import transparent
@@ -83,7 +85,9 @@ __all__ = [
     "Version",
     "Witness",
     "count",
+    "pattern",
     "pattern_error",
+    "record",
     "rule",
     "shown",
     "transparent",
@@ -95,6 +99,8 @@ __getattr__ = attributes(
     {
         "declare": ("Check", "Page", "Rule", "rule"),
         "diagnostic": ("Diagnostic", "Finding", "Fix", "Reach", "Related", "Safety", "Saving"),
+        "nginxopt.lazy": ("pattern",),
+        "nginxopt.records": ("record",),
         "nginxopt.lint.queries.model": ("Model",),
         "nginxopt.settings.premises": (
             "HTTP11_BACKENDS",

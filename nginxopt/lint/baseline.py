@@ -17,7 +17,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ _BETWEEN = lazy.pattern(r"[\s,]*")
 _UPDATE = "update it with --write-baseline"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record(eq=True, order=True)
 class BaselineEntry:
     """A known finding; `file` is relative to the folder of the baseline, or the path on a host.
 

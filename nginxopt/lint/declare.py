@@ -37,10 +37,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nginxopt.lint.diagnostic import Finding, Reach, Safety
+from nginxopt.records import record
 from nginxopt.settings.premises import Premise
 from nginxopt.settings.selecting import CATEGORIES, Severity
 from nginxopt.version import Version
@@ -53,7 +53,7 @@ Check = Callable[["Model"], Iterator[Finding]]
 PAGES = "https://github.com/nginxopt/nginxopt/blob/main/docs/rules"
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Page:
     """The documentation of a rule: the docstring of its module."""
 
@@ -70,7 +70,7 @@ class Page:
         return re.split(r"^## ", self.text, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2].strip()
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Rule:
     """One rule of the catalogue.
 

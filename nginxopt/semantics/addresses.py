@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 
 from nginxopt import lazy
+from nginxopt.records import record
 from nginxopt.semantics.values import number
 from nginxopt.text import encode
 from nginxopt.version import Version
@@ -23,7 +23,7 @@ _MOST_PATH = 107
 _HEXTET = lazy.pattern(r"[0-9a-fA-F]{1,4}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record(eq=True, order=True)
 class Address:
     """An address of a `listen`. Equal addresses are the same socket to nginx.
 

@@ -16,7 +16,7 @@ misplaced block is open as well, as nginx merges nothing into it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, KeysView, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from nginxopt import lazy
@@ -90,7 +90,7 @@ _PACKAGED = {
 """All such files, including those of nginx's packages that people sometimes change, and the directives in them."""
 
 
-@dataclass(eq=False, slots=True)
+@record(frozen=False)
 class _Stated:
     """A summary that all levels of a configuration share, so that a directive that none of them has needs no search.
 
@@ -112,7 +112,7 @@ class _Stated:
         return setting
 
 
-@dataclass(eq=False, slots=True)
+@record(frozen=False)
 class Level:
     """A block of the configuration, with the files that it includes.
 

@@ -8,7 +8,6 @@ before it knows the server name are those of the default server.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt.config import Directive, Token
@@ -86,7 +85,7 @@ class Listen:
         return self.directive.args[1:] if self.directive else ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False)
 class Endpoint:
     """An address with all its `listen` directives, in the order in which nginx reads them."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.facts.vendors import target as stated_target
 from nginxopt.format import IndentStyle
 from nginxopt.format.style import WIDTHS
+from nginxopt.records import record
 from nginxopt.settings import patterns, premises
 from nginxopt.settings.around import STOCK
 from nginxopt.settings.premises import Premise
@@ -39,7 +40,7 @@ ALL = "all"
 """The name for all rules, where ids and categories are allowed."""
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Settings:
     """What to check, which rules to run, and the severity of findings.
 
@@ -84,7 +85,7 @@ class Settings:
     fail_on: Severity = Severity.WARNING
     context: Mapping[str, Context] = field(default_factory=lambda: MappingProxyType({}))
     baseline: str | None = None
-    format: IndentStyle = IndentStyle()  # noqa: RUF009 - it cannot be changed
+    format: IndentStyle = IndentStyle()
     budget: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     origin: Path | None = None
 

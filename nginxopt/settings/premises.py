@@ -7,13 +7,13 @@ docs/guide/premises.md is generated from this module.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 from nginxopt.text import suggestion
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record(eq=True, order=True)
 class Premise:
     """A condition that an operator can know but the configuration does not show.
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 Path = tuple[str | int, ...]
@@ -23,7 +23,7 @@ _MARK = "\ue000"
 """A name that does not occur in settings: a private-use character."""
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class TomlValue:
     """A value of a TOML file, with its path."""
 

@@ -12,7 +12,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from queue import Empty, SimpleQueue
 from time import monotonic
 
@@ -62,7 +62,7 @@ class Accounts:
     is_complete: bool = True
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Machine:
     """A machine that a configuration is checked for.
 

@@ -10,7 +10,7 @@ import re
 import socket
 import ssl
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from nginxopt.errors import RunError, UsageError
@@ -52,7 +52,7 @@ class UpstreamTarget:
         return cls((parts.hostname or "", port), parts.netloc.rpartition("@")[2], path, scheme == "https")
 
 
-@dataclass(slots=True)
+@record(eq=True, frozen=False)
 class UpstreamResponse:
     """A complete response; `interim` are the statuses of interim responses (1xx) before it."""
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from nginxopt.records import record
@@ -55,7 +55,7 @@ class Position:
     column: int
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False)
 class Source:
     """A text and its name in messages. Sources are compared by identity.
 

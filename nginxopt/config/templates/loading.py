@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
@@ -26,6 +26,7 @@ from nginxopt.config.tree import collector_paused
 from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
 from nginxopt.facts.declarations import declarations
+from nginxopt.records import record
 from nginxopt.text import Source, Span, encode
 
 _EACH = 60
@@ -35,7 +36,7 @@ Load = Callable[[Files, bytes], Config]
 """Reads a configuration from some files, the bytes being those of its main file."""
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Reread:
     """A configuration in one reading of its templates.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from nginxopt import budget, lazy
@@ -238,7 +238,7 @@ class _Placing:
         return Header(statement.start, statement.end, name, span, words, statement.kind == "{")
 
 
-@dataclass(slots=True)
+@record(eq=True, frozen=False)
 class _Around:
     """A block: its name, and the names of the directives in it; the file itself has no name."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from nginxopt import budget
 from nginxopt.config.templates.structure import Pieces, TagBlock, TagText, Template, ValueTag
+from nginxopt.records import record
 from nginxopt.text import Span
 
 _EACH = 4  # bytes that a piece counts for besides its text: loops in loops may write nothing forever
@@ -30,7 +30,7 @@ class WrittenValue(NamedTuple):
     value: ValueTag
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Rendered:
     """A rendered template.
 

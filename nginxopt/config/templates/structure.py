@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from nginxopt import budget, lazy
 from nginxopt.config.templates.tags import Action, Tag, Trim, tags
@@ -78,7 +78,7 @@ Chain = tuple[tuple[int, int], ...]
 """The blocks around a piece, from the outermost in: the number of each block and of its option that has the piece."""
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Template:
     """A parsed template.
 
@@ -105,7 +105,7 @@ class Template:
         return next((chain for text, chain in near if span.end <= text.end), None)
 
 
-@dataclass(slots=True)
+@record(eq=True, frozen=False)
 class _Open:
     """A block that is not closed yet.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import posixpath
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nginxopt.config import has_placeholder
 from nginxopt.config.dump import is_dump
 from nginxopt.lint.queries.model import Model, once
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.config.rooted import Reached
@@ -24,7 +24,7 @@ _VOLATILE = ("/run/", "/var/run/", "/tmp/", "/dev/", "/proc/", "/sys/")
 """Folders that are filled when a machine starts: a copy of its files shows nothing of them."""
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Places:
     """The names of a configuration on a machine.
 

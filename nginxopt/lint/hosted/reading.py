@@ -11,7 +11,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from nginxopt import lazy
@@ -29,7 +29,7 @@ _DES = lazy.pattern(r"[./0-9A-Za-z]{13}")
 _HASH = lazy.pattern(r"[{$_]")
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class UserFile:
     """A file of names and passwords.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nginxopt.config import Directive, Token
 from nginxopt.facts.declarations import Declaration
@@ -16,7 +16,7 @@ PAGE = 4096
 """`ngx_pagesize` of most machines: zones must have a multiple of it at least."""
 
 
-@dataclass(slots=True)
+@record(eq=True, frozen=False)
 class Zone:
     """A shared memory zone: the module that it belongs to, its size (0 if none was given yet), and what uses it."""
 
@@ -25,7 +25,7 @@ class Zone:
     user: str | None = None
 
 
-@dataclass(slots=True)
+@record(eq=True, frozen=False)
 class Listened:
     """An address of `listen`: the servers that use it, and whether one sets its options or is its default server."""
 
@@ -34,7 +34,7 @@ class Listened:
     has_default: bool = False
 
 
-@dataclass(slots=True)
+@record(eq=True, frozen=False)
 class ReadState:
     """The state of nginx while it reads: what earlier directives have declared.
 

@@ -9,7 +9,7 @@ rules on both sides of them belong to one section.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Literal
 
@@ -97,7 +97,7 @@ def placed(config: Config) -> tuple[Config, Context | None]:
     return replace(config, candidates=(assumed,)), assumed
 
 
-@dataclass(slots=True)
+@record(eq=True, frozen=False)
 class _Gathered:
     """The rewrites of a file while they are gathered."""
 
