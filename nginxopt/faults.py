@@ -7,7 +7,6 @@ of the innermost `collecting`, and the program goes on after it. Errors of users
 from __future__ import annotations
 
 import errno
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -123,6 +122,8 @@ def internal(
 
 def _place(error: BaseException) -> str:
     """Return where an exception was raised: the last place in nginxopt."""
+    import traceback  # which no run without a bug needs, and takes 3 ms to import
+
     frames = traceback.extract_tb(error.__traceback__)
     native = panic_place() if isinstance(error, PanicException) else None
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]

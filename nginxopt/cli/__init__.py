@@ -162,7 +162,7 @@ _UNPRINTABLE = (ClosedPipeError, OutputError)
 
 def _name_written() -> None:
     """Name what the command had written before it ended with an error that wrote nothing, such as a report."""
-    from nginxopt.system.files import DONE
+    from nginxopt.system.writing import DONE
     from nginxopt.text.escape import line
 
     if DONE:
@@ -171,7 +171,7 @@ def _name_written() -> None:
 
 def _report_bug() -> str:
     """Return what to do about a bug, and what the command had written before."""
-    from nginxopt.system.files import DONE
+    from nginxopt.system.writing import DONE
     from nginxopt.text.escape import line
 
     written = line(f"it had written {', '.join(DONE)}") if DONE else "nothing was written"

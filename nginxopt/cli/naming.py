@@ -22,7 +22,7 @@ def noting(command: click.Command) -> click.Command:
     @wraps(callback)
     def noted(*args: Any, **values: Any) -> Any:
         from nginxopt.config import places, roots
-        from nginxopt.system.files import DONE
+        from nginxopt.system.writing import DONE
 
         roots.forget()
         places.state({})

@@ -19,8 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from crossplane.analyzer import DIRECTIVES
-
 from nginxopt import budget
 from nginxopt.config.tokens import Comment, Statement, Token, statements
 from nginxopt.errors import InputError
@@ -264,6 +262,8 @@ def _refuse_byte_order_mark(source: Source) -> None:
     """
     if not source.data.startswith(_MARK.encode()):
         return
+    from crossplane.analyzer import DIRECTIVES  # takes as long to import as to read a thousand lines
+
     first = next(statements(source))  # there is one, or an error: the mark begins a word
     name = first.words[0]
     if name[1:] in DIRECTIVES or name[1:].startswith("#"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
 from nginxopt import lazy
 from nginxopt.config import Block, Token
@@ -202,6 +201,8 @@ def _meant(word: str) -> SuppressionScope | None:
     """Return the keyword that is meant by another; None if none is similar."""
     if _LINES.fullmatch(word):
         return SuppressionScope.LINE
+    from difflib import get_close_matches
+
     close = get_close_matches(word, [kind.value for kind in SuppressionScope], n=1)
     return SuppressionScope(close[0]) if close else None
 

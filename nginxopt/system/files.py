@@ -15,20 +15,16 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from nginxopt.errors import InputError
 from nginxopt.system.interrupts import orderly, uninterrupted
-from nginxopt.system.writing import targets
+from nginxopt.system.writing import DONE, targets
 from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED
 from nginxopt.system.writing.scratch import Scratch, sweep
 from nginxopt.system.writing.steps import ChangedError, Step, Written, prepared
 from nginxopt.system.writing.targets import WriteTarget, is_among
 
 __all__ = ["BACKUP", "Written", "folder", "is_among", "refuse_unwritable", "sweep", "write_all"]
-
-DONE: dict[str, None] = {}
-"""The paths that this process has written, in order: what it may say of them if it fails later."""
 
 _NO_TEXTS: Mapping[str, bytes] = {}
 _NO_FILES: Mapping[str, str] = {}
@@ -146,6 +142,8 @@ def _naming(target: WriteTarget) -> Iterator[None]:
 
 def refuse_unwritable(path: str) -> None:
     """Raise `InputError` if a file cannot be written to a path, before long work whose result belongs there."""
+    from tempfile import TemporaryFile  # takes 5 ms to import, with the modules for archives
+
     _, files = targets.find({path: b""}, _NO_TEXTS, _NO_FILES)
     for target in files:
         if target.status is None:

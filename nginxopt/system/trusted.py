@@ -11,7 +11,6 @@ from pathlib import Path
 
 from nginxopt.errors import InputError
 from nginxopt.system import trust
-from nginxopt.system.files import write_all
 
 
 def record() -> Path:
@@ -58,6 +57,8 @@ def remove(folder: str | os.PathLike[str]) -> bool:
 
 
 def _write(trusted: Iterable[Path]) -> None:
+    from nginxopt.system.files import write_all  # each run of lint reads the record, and few write it
+
     path = record()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -9,19 +9,20 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nginxopt.errors import MissingError, RunError
 from nginxopt.records import record
-from nginxopt.system import process
-from nginxopt.system.confinement import Confinement
-from nginxopt.system.network import hosts_file, own_network
-from nginxopt.system.nginx.prefix import NO_FILES, private_prefix
 from nginxopt.system.nginx.verdict import Message, Verdict
 from nginxopt.version import dotted
+
+if TYPE_CHECKING:
+    from nginxopt.system.confinement import Confinement
 
 _SECONDS = 120.0
 _PREFIX = "/usr/local/nginx"  # without --prefix (auto/options)
 _ELF = b"\x7fELF"
+_NO_FILES: Mapping[str, bytes] = {}
 
 
 @record(eq=True)
@@ -82,16 +83,20 @@ class Binary:
         """
         return any(_has(str(path), name) for path in (Path(self.path).resolve(), *modules))
 
-    def test(self, config: bytes, files: Mapping[str, bytes] = NO_FILES) -> Verdict:
+    def test(self, config: bytes, files: Mapping[str, bytes] = _NO_FILES) -> Verdict:
         """Return the verdict of `nginx -t` on a complete configuration. Relative paths in it lead to `files`.
 
         Even with -t, nginx opens the pid file and binds the addresses of the configuration: see `configuration`.
         """
+        from nginxopt.system.nginx.prefix import private_prefix
+
         with private_prefix({**files, "nginx.conf": config}) as prefix:
             return self.test_in(prefix)
 
     def test_in(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> Verdict:
         """Return the verdict of `nginx -t` on `prefix/nginx.conf`; messages have paths relative to the prefix."""
+        from nginxopt.system.confinement import Confinement
+
         return _verdict([*wrapper, *self.command(prefix), "-t", *options], {f"{prefix}/": ""}, Confinement(prefix))
 
     def test_copy(self, prefix: Path, main: Path, names: Mapping[str, str], hosts: tuple[str, ...]) -> Verdict:
@@ -100,6 +105,9 @@ class Binary:
         It has a network of its own, in which `hosts` are names of 127.0.0.1. `names` are replacements for paths in
         nginx's messages, as in `Verdict.of`.
         """
+        from nginxopt.system.confinement import Confinement
+        from nginxopt.system.network import hosts_file, own_network
+
         command = [*self.command(prefix), "-t", "-q"]
         command[command.index("-c") + 1] = str(main)
         with own_network(hosts_file(prefix, hosts)) as network:
@@ -108,6 +116,8 @@ class Binary:
 
 
 def _verdict(command: Sequence[str], names: Mapping[str, str], confinement: Confinement) -> Verdict:
+    from nginxopt.system import process
+
     try:
         run = process.run(command, cwd=confinement.folder, seconds=_SECONDS, confinement=confinement)
     except RunError:
