@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
-from nginxopt._native import RequestModel, SiteRefusedError
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import Answering, SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.world import World
-from nginxopt.semantics.site.form import LevelForm, SiteForm, StatedForm
 
 _MOST = 40
 """The maximum number of sites that are made."""
@@ -19,7 +15,7 @@ class Texts:
 
     def __init__(self, model: SiteModel) -> None:
         self._model = model
-        self._sites: dict[tuple[int, tuple[str, ...]], RequestModel | None] = {}
+        self._sites: dict[tuple[int, tuple[str, ...]], Answering | None] = {}
 
     def values(self, texts: tuple[str, ...], outcome: OutcomeForm, request: str, world: World) -> list[str | None]:
         """Return the values of texts at the level of an outcome of a request; None for one that is not known."""
@@ -29,43 +25,27 @@ class Texts:
         site = None if level is None else self._site(level, texts)
         if site is None:
             return [text if "$" not in text else None for text in texts]
-        again: OutcomeForm = json.loads(site.answers([request], json.dumps(world.form()))[0])
+        again = site(request, world)
         if _place(again) != _place(outcome):
             return [None] * len(texts)
         found = {header["name"]: header["value"][1:] for header in again["headers"]}
         return [found.get(_name(number)) for number in range(len(texts))]
 
-    def _site(self, level: int, texts: tuple[str, ...]) -> RequestModel | None:
+    def _site(self, level: int, texts: tuple[str, ...]) -> Answering | None:
         """Return the site with texts as headers at a level; None beyond the maximum."""
         key = level, texts
         if key not in self._sites:
-            self._sites[key] = self._made(level, texts) if len(self._sites) < _MOST else None
+            self._sites[key] = self._model.with_headers(level, _headers(texts)) if len(self._sites) < _MOST else None
         return self._sites[key]
-
-    def _made(self, level: int, texts: tuple[str, ...]) -> RequestModel | None:
-        site, node = self._model.site.site, self._model.site.site["levels"][level]["node"]
-        first = len(site["directives"])
-        # A value that is not empty is always sent.
-        headers: list[StatedForm] = [
-            {"node": node, "args": [_name(number), f"={text}", "always"]} for number, text in enumerate(texts)
-        ]
-        numbers = [*range(first, first + len(headers))]
-        form = site["levels"][level]
-        changed: LevelForm = {
-            **form,
-            "settings": {**form["settings"], "add_header": numbers, "expires": []},
-            "filters": [],
-        }
-        levels = [changed if number == level else each for number, each in enumerate(site["levels"])]
-        with_texts: SiteForm = {**site, "levels": levels, "directives": [*site["directives"], *headers]}
-        try:
-            return RequestModel(json.dumps(with_texts), list(self._model.site.texts))
-        except SiteRefusedError:
-            return None
 
 
 def _place(outcome: OutcomeForm) -> tuple[object, ...]:
     return outcome["kind"], outcome["level"], outcome["node"], outcome["uri"]
+
+
+def _headers(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return a header for each text; one with a value that is not empty is always sent."""
+    return [(_name(number), f"={text}") for number, text in enumerate(texts)]
 
 
 def _name(number: int) -> str:
