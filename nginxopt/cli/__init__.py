@@ -41,6 +41,7 @@ _COMMANDS = {
     "bench": "nginxopt.cli.bench",
     "fleet": "nginxopt.cli.fleet",
     "lsp": "nginxopt.cli.lsp",
+    "ingress": "nginxopt.cli.ingress",
     "mcp": "nginxopt.cli.mcp",
 }
 """Each command is a module with a `command`, imported on first use."""

@@ -108,6 +108,9 @@ http {{
     "evil.lua": "os.execute('touch {here}/ran')\n",
     "access.log": '127.0.0.1 - - [01/Nov/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 2 "-" "-"\n',
     "paths.csv": "from,to,status\nhttp://localhost:8080/,,204\n",
+    "ingress.yaml": "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: a, annotations: "
+    '{{nginx.ingress.kubernetes.io/server-snippet: "include {here}/evil.lua;"}}}}\n'
+    "spec: {{rules: [{{host: a.example}}]}}\n",
     "hosts/a/nginx.conf": "events {{}}\nhttp {{ gzip on; gzip_comp_level 9; }}\n",
 }
 """A folder of a stranger: what is named in it are traps."""
@@ -132,6 +135,7 @@ CALLS: Mapping[str, Sequence[str]] = {
     "fleet diff": ["--result", "fleet.duckdb"],
     "lsp": [],
     "mcp": [],
+    "ingress": ["ingress.yaml"],
 }
 """How each command is called; where another result of `fleet lint` is needed, it is made before."""
 

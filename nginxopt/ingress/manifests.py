@@ -1,0 +1,244 @@
+"""Reads Ingresses from manifests: YAML with any number of documents, lists as kubectl prints them, JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from nginxopt.config.reader import source
+from nginxopt.errors import InputError, MissingError
+from nginxopt.records import record
+from nginxopt.text import Source, Span
+
+PREFIX = "nginx.ingress.kubernetes.io/"
+"""What the names of the controller's annotations begin with, by default."""
+
+_CLASS = "kubernetes.io/ingress.class"
+_ENDS = (".yaml", ".yml", ".json")
+_GROUPS = ("networking.k8s.io/", "extensions/")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+_DEEPEST = 100  # levels of a document; a manifest has about ten
+
+
+@record(eq=True)
+class Backend:
+    """The Service that answers: its name, and the number or name of its port."""
+
+    service: str
+    port: str
+
+
+@record(eq=True)
+class RulePath:
+    """A path of a rule; without a `backend` if that is no Service."""
+
+    path: str
+    kind: str
+    backend: Backend | None
+
+
+@record(eq=True)
+class Rule:
+    """The paths of a host; of any other host if that is empty. `paths` is None for a rule without `http`."""
+
+    host: str
+    paths: tuple[RulePath, ...] | None
+
+
+@record(eq=True)
+class Tls:
+    """Hosts with a certificate, and the Secret that has it."""
+
+    hosts: tuple[str, ...]
+    secret: str
+
+
+@record()
+class Ingress:
+    """An Ingress.
+
+    Attributes:
+        annotations: Those of the controller, without `PREFIX`.
+        ingress_class: The class, or nothing.
+        created: When it was created, if the manifest says so, as text that can be compared.
+        place: The file and line of the manifest.
+    """
+
+    namespace: str
+    name: str
+    annotations: Mapping[str, str]
+    ingress_class: str
+    default: Backend | None
+    rules: tuple[Rule, ...]
+    tls: tuple[Tls, ...]
+    created: str
+    place: str
+
+    @property
+    def key(self) -> str:
+        """The namespace and the name."""
+        return f"{self.namespace}/{self.name}"
+
+
+def ingresses(paths: Sequence[str]) -> list[Ingress]:
+    """Return the Ingresses of files, and of the files below folders; `-` is standard input.
+
+    Raises `InputError` for what is no YAML, and for an Ingress that Kubernetes would refuse.
+    """
+    return [ingress for path in paths for file in _files(path) for ingress in _of_file(file)]
+
+
+def documents(text: Source) -> Iterator[tuple[int, Any]]:
+    """Yield the documents of a file with their first lines. Raises `InputError`, or `MissingError` without PyYAML."""
+    if find_spec("yaml") is None:
+        raise MissingError("PyYAML is not installed", hint="install it with pip install 'nginxopt[ingress]'")
+    import yaml
+
+    try:
+        content = text.data.decode()
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8", path=text.path) from None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(content)
+    try:
+        while loader.check_node():
+            node: Any = loader.get_node()
+            yield node.start_mark.line + 1, loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(text, content, error) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"not YAML: {str(error).splitlines()[0]}", path=text.path) from None
+    except RecursionError:
+        raise InputError("not a manifest: it is nested too deep", path=text.path) from None
+    finally:
+        loader.dispose()
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a mapping of a document; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _files(path: str) -> list[str]:
+    folder = Path(path)
+    if path == "-" or not folder.is_dir():
+        return [path]
+    return sorted(str(file) for file in folder.rglob("*") if file.suffix in _ENDS and file.is_file())
+
+
+def _not_yaml(text: Source, content: str, error: Any) -> InputError:
+    mark = error.problem_mark
+    at = 0 if mark is None else sum(len(line) for line in content.splitlines(keepends=True)[: mark.line]) + mark.column
+    start = min(len(content[:at].encode()), max(0, len(text.data) - 1))
+    is_template = b"{{" in text.data
+    hint = "render templates first, such as with helm template" if is_template else None
+    return InputError(f"not YAML: {error.problem}", source=text, span=Span(start, start + 1), hint=hint)
+
+
+def _of_file(path: str) -> Iterator[Ingress]:
+    text = source(path)
+    for line, document in documents(text):
+        for item in _items(document):
+            if item.get("kind") == "Ingress" and str(item.get("apiVersion", "")).startswith(_GROUPS):
+                yield _Reading(f"{text.path}:{line}", text.path).ingress(item)
+
+
+def _items(document: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a document, which may be a list of them."""
+    found = mapping(document)
+    if str(found.get("kind", "")).endswith("List") and depth < _DEEPEST:
+        for item in found.get("items") or ():
+            yield from _items(item, depth + 1)
+    elif found:
+        yield found
+
+
+class _Reading:
+    """Reads one Ingress; `place` names it in messages until it has a name."""
+
+    def __init__(self, place: str, path: str) -> None:
+        self._place = place
+        self._path = path
+
+    def ingress(self, item: Mapping[str, Any]) -> Ingress:
+        metadata, spec = mapping(item.get("metadata")), mapping(item.get("spec"))
+        self._place = f"{self._place}: Ingress {metadata.get('name')}"
+        annotations = self._texts(metadata.get("annotations"))
+        own = {name.removeprefix(PREFIX): text for name, text in annotations.items() if name.startswith(PREFIX)}
+        return Ingress(
+            namespace=self._named(metadata.get("namespace") or "default", "namespace"),
+            name=self._named(metadata.get("name"), "name"),
+            annotations=own,
+            ingress_class=str(spec.get("ingressClassName") or annotations.get(_CLASS, "")),
+            default=self._backend(spec.get("defaultBackend") or spec.get("backend")),
+            rules=tuple(map(self._rule, self._list(spec.get("rules"), "rules"))),
+            tls=tuple(map(self._tls, self._list(spec.get("tls"), "tls"))),
+            created=str(metadata.get("creationTimestamp") or ""),
+            place=self._place.partition(": Ingress")[0],
+        )
+
+    def _texts(self, found: Any) -> Mapping[str, str]:
+        for name, value in mapping(found).items():
+            if not isinstance(value, str):
+                shown = str(value).lower() if isinstance(value, bool) else value
+                raise self._refused(f'the annotation {name} is not a text: write it as "{shown}"')
+        return mapping(found)
+
+    def _rule(self, rule: Any) -> Rule:
+        http = mapping(rule).get("http")
+        paths = None if http is None else tuple(map(self._path_of, self._list(mapping(http).get("paths"), "paths")))
+        return Rule(self._host(mapping(rule).get("host") or ""), paths)
+
+    def _path_of(self, path: Any) -> RulePath:
+        found = mapping(path)
+        kind = str(found.get("pathType") or "ImplementationSpecific")
+        text = self._text(found.get("path") or "/", "path")
+        if not text.startswith("/") or any(char in text for char in "\r\n\0"):
+            raise self._refused(f"{text!r} is not a path: it begins with /")
+        return RulePath(text, kind, self._backend(found.get("backend")))
+
+    def _backend(self, backend: Any) -> Backend | None:
+        """Return the Service of a backend, which v1beta1 wrote as `serviceName` and `servicePort`."""
+        found = mapping(backend)
+        if "serviceName" in found:
+            port = self._named(str(found.get("servicePort")), "servicePort")
+            return Backend(self._named(found["serviceName"], "serviceName"), port)
+        service = mapping(found.get("service"))
+        if not service:
+            return None
+        stated = mapping(service.get("port"))
+        port = self._named(str(stated.get("number") or stated.get("name")), "port of a Service")
+        return Backend(self._named(service.get("name"), "name of a Service"), port)
+
+    def _tls(self, tls: Any) -> Tls:
+        found = mapping(tls)
+        hosts = tuple(map(self._host, self._list(found.get("hosts"), "hosts")))
+        secret = found.get("secretName")
+        return Tls(hosts, self._named(secret, "secretName") if secret else "")
+
+    def _host(self, host: Any) -> str:
+        text = self._text(host, "host")
+        if any(char.isspace() or char in '"\\;{}$' for char in text):
+            raise self._refused(f"{text!r} is not a host")
+        return text
+
+    def _list(self, found: Any, name: str) -> Sequence[Any]:
+        if not isinstance(found or [], list):
+            raise self._refused(f"{name} is not a list")
+        return found or []
+
+    def _text(self, found: Any, name: str) -> str:
+        if not isinstance(found, str):
+            raise self._refused(f"the {name} is not a text")
+        return found
+
+    def _named(self, found: Any, name: str) -> str:
+        text = self._text(found, name)
+        if not _NAME.fullmatch(text):
+            raise self._refused(f"{text!r} is not a {name}")
+        return text
+
+    def _refused(self, message: str) -> InputError:
+        return InputError(message, path=self._place)
