@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 
 from nginxopt._native import RequestModel, SiteRefusedError
 from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.request.connection import ClientGate, RequestForm
-from nginxopt.request.outcomes import BranchForm, TraceForm
+from nginxopt.request.outcomes import BranchForm, OutcomeForm, TraceForm
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build, LoweredSite, lower
+from nginxopt.semantics.site.form import LevelForm, SiteForm, StatedForm
+
+Answering = Callable[[str, World], OutcomeForm]
+"""A function that says what becomes of a request, as JSON, in a world."""
 
 
 class SiteModel:
@@ -55,6 +60,28 @@ class SiteModel:
         """Return what becomes of a request, and the way there."""
         trace: TraceForm = json.loads(self.native.trace(json.dumps(request), json.dumps(world.form())))
         return trace
+
+    def with_headers(self, level: int, headers: Sequence[tuple[str, str]]) -> Answering | None:
+        """Return a function that says what becomes of a request, as JSON, if every response from a level has these
+        headers instead of its own, whatever its status; None if nginx refuses them.
+        """
+        site = self.site.site
+        form, first = site["levels"][level], len(site["directives"])
+        stated: list[StatedForm] = [{"node": form["node"], "args": [*header, "always"]} for header in headers]
+        settings = {**form["settings"], "add_header": [*range(first, first + len(stated))], "expires": []}
+        changed: LevelForm = {**form, "settings": settings, "filters": []}
+        levels = [*site["levels"][:level], changed, *site["levels"][level + 1 :]]
+        with_headers: SiteForm = {**site, "levels": levels, "directives": [*site["directives"], *stated]}
+        try:
+            native = RequestModel(json.dumps(with_headers), list(self.site.texts))
+        except SiteRefusedError:
+            return None
+
+        def answer(request: str, world: World) -> OutcomeForm:
+            outcome: OutcomeForm = json.loads(native.answers([request], json.dumps(world.form()))[0])
+            return outcome
+
+        return answer
 
 
 def _refused(site: LoweredSite, node: int, message: str) -> InputError:

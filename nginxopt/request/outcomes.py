@@ -14,8 +14,9 @@ from nginxopt.text.escape import unicode
 
 OutcomeKind = Literal[
     "return", "redirect", "static", "error", "closed", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached",
-    "handler", "unknown",
+    "handler", "unknown", "refused",
 ]  # fmt: skip
+"""Those of the model, and `refused` of `verify`: nothing listens where the request goes."""
 
 StepKind = Literal[
     "socket", "server", "set", "if", "rewrite", "return", "break", "location", "internal", "access", "try_files",

@@ -226,4 +226,5 @@ def _bytes(sent: RequestForm) -> bytes:
     """Return a request as it is sent."""
     line = f"{sent['method']} {sent['target']} HTTP/{'.'.join(map(str, sent['version']))}"
     fields = "".join(f"{name}: {value}\r\n" for name, value in sent["headers"])
-    return f"{line}\r\n{fields}\r\n".encode("latin-1")
+    sizes = [int(value) for name, value in sent["headers"] if name == "Content-Length" and value.isdecimal()]
+    return f"{line}\r\n{fields}\r\n".encode("latin-1") + b"x" * max(sizes, default=0)

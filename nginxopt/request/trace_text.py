@@ -245,6 +245,8 @@ def headline(outcome: OutcomeForm) -> str:
             return f"{code}-> {'a Location that is not known' if location is None else _short(location)}"
         case "closed":
             return "closed without a response"
+        case "refused":
+            return "no connection, as nothing listens there"
         case "return":
             if outcome["body"]:
                 return f"{code}{_quoted(outcome['body'])}"

@@ -7,6 +7,7 @@ is SCGI, and the preface of HTTP/2 is gRPC, which gets no answer.
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import struct
 import threading
@@ -14,11 +15,13 @@ from dataclasses import field, replace
 from types import TracebackType
 from typing import Self
 
+from nginxopt import lazy
 from nginxopt.records import record
 from nginxopt.system.network import MACHINE, Network
 
 _SECONDS = 5.0
-_MOST = 1 << 20
+_MOST = 128 << 20
+_CONTENT_LENGTH = lazy.pattern(rb"\r\nContent-Length: *([0-9]{1,9})\r\n", re.IGNORECASE)
 _PREFACE = b"PRI * HTTP/2.0"
 _STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
@@ -80,10 +83,14 @@ class Echo:
                 self._answer(connection)
 
     def _answer(self, connection: socket.socket) -> None:
-        received = b""
-        while len(received) < _MOST:
+        buffer, length = bytearray(), 0
+        while len(buffer) < _MOST:
             data = connection.recv(65_536)
-            received += data
+            buffer += data
+            length = length or _length(buffer)
+            if data and len(buffer) < length:
+                continue
+            received = bytes(buffer)
             asked = _asked(received)
             if asked is not None:
                 self.asked.append(replace(asked, data=received))
@@ -91,6 +98,14 @@ class Echo:
                 return
             if not data:
                 return
+
+
+def _length(data: bytearray) -> int:
+    """Return the length of an HTTP request with a body of a stated length; 0 if it has none, or if the headers are not
+    complete."""
+    end = data.find(b"\r\n\r\n") if data[:1].isalpha() else -1
+    stated = _CONTENT_LENGTH.search(data, 0, end + 2) if end >= 0 else None
+    return 0 if stated is None else end + 4 + int(stated[1])
 
 
 def _asked(data: bytes) -> EchoedRequest | None:

@@ -43,12 +43,12 @@ def exchange(
     seconds.
     """
     with network.tcp() as plain, _connected(plain, port, sni, tls=tls) as connection:
-        connection.sendall(request)
         received = b""
         try:
+            connection.sendall(request)
             while data := connection.recv(65_536):
                 received += data
-        except (ConnectionResetError, ssl.SSLEOFError):
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
             pass
         return _response(received) if received else None
 

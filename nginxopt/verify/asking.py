@@ -8,12 +8,25 @@ from functools import cached_property
 
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.outcomes import OutcomeForm, TraceForm
 from nginxopt.request.world import World
 from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.effects import Effect, Effects
 from nginxopt.verify.observation import ObservedOutcome
 from nginxopt.verify.part import ListenAddress
 from nginxopt.verify.verdict import RequestWitness
+
+_Difference = tuple[World, tuple[Effect, ...], tuple[str, ...]]
+"""A world in which a request is answered differently, what differs besides the outcomes, and what else has to be so."""
+
+_REFUSED: TraceForm = {
+    "outcome": {
+        "kind": "refused", "status": None, "location": None, "body": None, "uri": "", "args": "", "server": None,
+        "level": None, "node": None, "file": None, "upstream": None, "headers": [], "unknown": None,
+    },
+    "steps": [],
+}  # fmt: skip
+"""What becomes of a request where nothing listens."""
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -23,6 +36,7 @@ class Asking:
 
     def __init__(self, old: SiteModel, new: SiteModel) -> None:
         self._models = (old, new)
+        self._effects = Effects(old, new)
         self._alike: set[str] = set()
         self.tried = 0
 
@@ -38,16 +52,38 @@ class Asking:
         self.tried += 1
         for exists in (lambda _: False, lambda _: True, self._is_named):
             paths: set[str] = set()
-            world = self._telling(text, exists, paths)
-            if world is not None:
+            found = self._telling(request, text, exists, paths)
+            if found is not None:
+                world, effects, premises = found
                 old, new = (model.trace(request, world) for model in self._models)
-                return RequestWitness(request, old, new, world.existing, world.missing)
+                return RequestWitness(request, old, new, world.existing, world.missing, effects, premises)
             if not paths:
                 break
         self._alike.add(text)
         return None
 
-    def _telling(self, request: str, exists: Callable[[str], bool], paths: set[str]) -> World | None:
+    def alone(self, request: RequestForm, number: int, premises: tuple[str, ...]) -> RequestWitness | None:
+        """Return a request that only the side with this number answers, if it is known how; the other one does not
+        listen where it goes."""
+        self.tried += 1
+        text, paths = json.dumps(request), set[str]()
+        for _ in range(_MOST_FILES):
+            world = World(existing=tuple(sorted(paths)))
+            [answer] = self._models[number].native.answers([text], json.dumps(world.form()))
+            outcome: OutcomeForm = json.loads(answer)
+            asked = _file(outcome)
+            if outcome["kind"] != "unknown":
+                traces = [self._models[number].trace(request, world), _REFUSED]
+                old, new = traces if number == 0 else reversed(traces)
+                return RequestWitness(request, old, new, world.existing, world.missing, (), premises)
+            if asked is None or asked in paths:
+                break
+            paths.add(asked)
+        return None
+
+    def _telling(
+        self, request: RequestForm, text: str, exists: Callable[[str], bool], paths: set[str]
+    ) -> _Difference | None:
         """Return a world in which only these files exist and a request is answered differently; None if it is not.
 
         Adds the paths that the outcomes depend on.
@@ -56,13 +92,17 @@ class Asking:
             existing = tuple(sorted(filter(exists, paths)))
             missing = tuple(sorted(paths.difference(existing)))
             world = World(existing=existing, missing=missing)
-            mine, theirs = self._outcomes(request, json.dumps(world.form()))
+            mine, theirs = self._outcomes(text, json.dumps(world.form()))
             asked = {path for outcome in (mine, theirs) if (path := _file(outcome)) is not None} - paths
             if asked:
                 paths |= asked
                 continue
-            is_known = mine["unknown"] is None and theirs["unknown"] is None
-            return world if is_known and self._differ(mine, theirs) else None
+            if "unknown" in (mine["kind"], theirs["kind"]):
+                return None
+            if self._differ(mine, theirs):
+                return world, (), ()
+            effects, premises = self._effects.unlike(request, text, world, (mine, theirs))
+            return (world, effects, premises) if effects else None
         return None
 
     def _outcomes(self, request: str, world: str) -> tuple[OutcomeForm, OutcomeForm]:
@@ -73,7 +113,8 @@ class Asking:
         mine, theirs = (
             ObservedOutcome.of(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True)
         )
-        return mine.differs(theirs)
+        is_known = old["unknown"] is None and new["unknown"] is None
+        return mine.differs(theirs) if is_known else mine.certainly_differs(theirs)
 
     def _is_named(self, path: str) -> bool:
         """Return whether a file is that of an error page or a fallback."""
@@ -105,6 +146,7 @@ _MOST_FILES = 16
 def request_of(candidate: Candidate, address: ListenAddress, *, is_tls: bool) -> RequestForm:
     """Return the request of a candidate at an address."""
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in candidate.headers]
+    headers += [] if candidate.size is None else [("Content-Length", str(candidate.size))]
     named = candidate.host is not None
     return {
         "method": candidate.method.decode("latin-1"),

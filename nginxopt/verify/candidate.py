@@ -19,7 +19,7 @@ _IN_HEADER = rb"\A[^\x00-\x1f\x7f]*\z"
 
 @record(eq=True)
 class Candidate:
-    """A request to try, as far as a region determines it."""
+    """A request to try, as far as a region determines it; `size` is that of its body in bytes, if it has one."""
 
     path: bytes = b"/"
     args: bytes | None = None
@@ -27,6 +27,7 @@ class Candidate:
     host: str | None = None
     headers: tuple[tuple[bytes, bytes], ...] = ()
     is_tls: bool | None = None
+    size: int | None = None
 
     @property
     def target(self) -> bytes:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 from nginxopt.request.model import SiteModel
+from nginxopt.semantics.values import size
 from nginxopt.verify.asking import Asking, request_of
 from nginxopt.verify.candidate import Candidate, candidates
+from nginxopt.verify.emptied import emptied, unread_paths
 from nginxopt.verify.explore import Divergence
 from nginxopt.verify.given import given_unread, is_whole
-from nginxopt.verify.hosts import Hosts, addresses, pairs, taken, unlike, unlike_hosts
+from nginxopt.verify.hosts import Hosts, addresses, alone, pairs, taken, unlike, unlike_hosts
 from nginxopt.verify.influences import counting
 from nginxopt.verify.names import Names, names
 from nginxopt.verify.outside import unlike_outside
@@ -29,6 +32,11 @@ MOST_DOUBTS = 20
 """The maximum number of doubts that are reported."""
 
 _HTTP = 0  # the number of the http block
+_BODY = 1 << 20
+"""The largest body without a `client_max_body_size`."""
+_MOST_BODY = 64 << 20
+"""The largest body that is tried."""
+
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
@@ -38,7 +46,14 @@ def verify(old: SiteModel, new: SiteModel, *, only: Part | None = None) -> Verif
     `only` limits the comparison to the requests of a part of the site. If nginx leads such a request to the rest of the
     site, the rest is assumed to answer alike.
     """
-    return _Verifier(old, new, only).result()
+    result = _Verifier(old, new, only).result()
+    if result.verdict == "unknown" and (models := emptied(old, new)) is not None:
+        found = _Verifier(*models, only).result()
+        if found.witness is not None:
+            files = dict.fromkeys(path for model in (old, new) for path in unread_paths(model).values())
+            premises = (*found.witness.premises, *(f"{path} is empty" for path in files))
+            return replace(found, witness=replace(found.witness, premises=premises), doubts=result.doubts)
+    return result
 
 
 class _Verifier:
@@ -69,9 +84,9 @@ class _Verifier:
 
     def result(self) -> Verification:
         compared: set[tuple[int, int]] = set()
-        witness = None
         self._compare_sites()
         self._compare_addresses()
+        witness = self._ask_alone()
         for hosts in pairs(self._old, self._new, self._only):
             compared.add((hosts.old, hosts.new))
             witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._probe(hosts)
@@ -118,6 +133,26 @@ class _Verifier:
         if outside:
             yield f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}"
 
+    def _ask_alone(self) -> RequestWitness | None:
+        """Return a request that only one side answers, as the other does not listen where it goes."""
+        for address, number in alone(self._old, self._new, self._only):
+            side, socket = self._sides[number], addresses(self._sides[number])[address]
+            names = (name["text"] for name in side.server(socket["default"])["names"])
+            host = next((name for name in names if name[:1].isalnum() and not name.endswith("*")), "other.invalid")
+            for probe in of_locations(self._old, self._new):
+                request = replace(probe, host=host if self._only is None else self._only.host)
+                if self._is_asked(request):
+                    sent = request_of(request, address, is_tls=socket["tls"])
+                    witness = self._asking.alone(sent, number, self._unread_listens(address, 1 - number))
+                    if witness is not None:
+                        return witness
+        return None
+
+    def _unread_listens(self, address: ListenAddress, number: int) -> tuple[str, ...]:
+        """Return what has to be so for a side not to listen at an address."""
+        is_read = is_whole(self._configs[number]) and not self._sides[number].has_open
+        return () if is_read else (f"nothing that was not read listens at {address}",)
+
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
         """Compare the servers that were compared with none, and those whose listens may be in unread or unknown text,
         in their order."""
@@ -154,7 +189,7 @@ class _Verifier:
         """Return a request that two servers answer differently; add what is in doubt."""
         result = self._comparison.servers(hosts.old, hosts.new)
         for difference in islice(result.differences, _MOST_TRIED):
-            witness = self._ask(candidates(difference.region, hosts.example), hosts)
+            witness = self._ask(self._requests(difference, hosts), hosts)
             if witness is not None:
                 return witness
             self._doubt(self._reason(difference), difference.old.node, difference.new.node)
@@ -164,6 +199,26 @@ class _Verifier:
         for reason, mine, theirs in (*result.reasons, *captures):
             self._doubt(reason, mine, theirs)
         return None
+
+    def _requests(self, difference: Divergence, hosts: Hosts) -> Iterator[Candidate]:
+        """Yield requests that may show a difference, with bodies if it is about their sizes."""
+        levels = difference.old.state.level, difference.new.state.level
+        yield from candidates(difference.region, hosts.example)
+        if self._sizes and "client_max_body_size" in unlike_settings(self._old, levels[0], self._new, levels[1]):
+            for request in islice(candidates(difference.region, hosts.example), 1):
+                yield from (replace(request, size=size) for size in self._sizes)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        """The sizes of bodies that are just too large for one of the limits."""
+        words = {
+            directive.args[0]
+            for side in self._sides
+            for level in side.site.levels
+            for directive in level.own("client_max_body_size")
+        }
+        limits = {limit for word in words if (limit := size(word, giga=True))} | {_BODY}
+        return tuple(limit + 1 for limit in sorted(limits) if limit <= _MOST_BODY)
 
     def _probe_captures(self, hosts: Hosts) -> RequestWitness | None:
         """Return a request that is answered differently because its host sets different captures on the two sides."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Config
+from nginxopt.errors import UsageError
 from nginxopt.request.model import SiteModel
 from nginxopt.request.private import Exchange, PrivateNginx
 from nginxopt.request.real import differences
@@ -25,7 +26,11 @@ def confirm(
 ) -> Confirmation:
     """Return what nginx makes of a witness. Raises as `PrivateNginx`."""
     world = World(existing=witness.existing, missing=witness.missing)
-    (mine, before), (theirs, after) = (_ask(witness, side, world, binary) for side in (old, new))
+    traces = witness.old, witness.new
+    (mine, before), (theirs, after) = (
+        _ask(witness, side, world, binary, is_refused=trace["outcome"]["kind"] == "refused")
+        for side, trace in zip((old, new), traces, strict=True)
+    )
     is_shown = not _is_hidden(witness, old[1], new[1])
     return Confirmation(str(binary), (mine, theirs), is_alike=is_shown and _are_alike(before, after))
 
@@ -41,16 +46,27 @@ def _is_hidden(witness: RequestWitness, old: SiteModel, new: SiteModel) -> bool:
 
 
 def _ask(
-    witness: RequestWitness, side: tuple[Config, SiteModel], world: World, binary: Binary
+    witness: RequestWitness, side: tuple[Config, SiteModel], world: World, binary: Binary, *, is_refused: bool
 ) -> tuple[tuple[str, ...], tuple[_Observed, _Observed]]:
     """Return how nginx differs from the model, and its answers to the same request sent twice."""
     config, model = side
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
     with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
+        if is_refused:
+            return _refused(witness, nginx), ({}, {})
         moved = nginx.moved(witness.request)
         first, second = nginx.ask(moved), nginx.ask(moved)
         told = tuple(differences(nginx.expected(moved), first))
         return told, (observed(first, nginx), observed(second, nginx))
+
+
+def _refused(witness: RequestWitness, nginx: PrivateNginx) -> tuple[str, ...]:
+    """Return what is wrong if nothing is to listen where a request goes."""
+    try:
+        nginx.moved(witness.request)
+    except UsageError:
+        return ()
+    return ("nginx listens there",)
 
 
 def observed(exchange: Exchange, nginx: PrivateNginx) -> _Observed:

@@ -59,6 +59,16 @@ def _is_default(server: Level) -> bool:
     return any(not {"default_server", "default"}.isdisjoint(listen.args[1:]) for listen in server.own("listen"))
 
 
+def alone(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[tuple[ListenAddress, int]]:
+    """Yield the addresses of TCP that clients reach on one side only, with the number of that side."""
+    sides = addresses(old), addresses(new)
+    for number, (own, others) in enumerate((sides, reversed(sides))):
+        for address in own:
+            is_asked = (part is None or part.is_at(address)) and address.family.startswith("inet") and not address.quic
+            if is_asked and not any(map(address.may_be_reached_at, others)):
+                yield address, number
+
+
 _SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}
 """How an address is spoken to, and by whom: each with the parameter of `listen` that says so."""
 

@@ -56,6 +56,21 @@ class ObservedOutcome:
         is_for_another = len(hosts) > 1 and None not in hosts
         return self.response != other.response or is_for_another or self.is_elsewhere(other)
 
+    def certainly_differs(self, other: ObservedOutcome) -> bool:
+        """Return the same for outcomes whose headers or body may be unknown, which do not count then."""
+        kind, status, *_, file, _ = self.response[:6]
+        their_kind, their_status, *_, their_file, _ = other.response[:6]
+        if kind != their_kind or (None not in (status, their_status) and status != their_status):
+            return True
+        sent, their_sent = self.response[6:], other.response[6:]
+        hosts = {self.host, other.host}
+        return (
+            (file != their_file and None not in (file, their_file))
+            or sent != their_sent
+            or (len(hosts) > 1 and None not in hosts)
+            or self.is_elsewhere(other)
+        )
+
     def is_elsewhere(self, other: ObservedOutcome) -> bool:
         """Return whether another outcome leads to other servers."""
         return self.server != other.server and self.servers.isdisjoint(other.servers)
@@ -94,13 +109,14 @@ def _stated(headers: Sequence[Sequence[str]], passed: PassedForm) -> str | None:
     """Return the header Host among headers that replace the default ones as far as they have their names."""
     values = [value for name, value in headers if name.lower() == "host"]
     if not values:
-        return _name(passed)
+        return name_of(passed)
     if len(values) > 1 or not values[0]:
         return None
     if values[0] in ("$proxy_host", "${proxy_host}"):
-        return _name(passed)
+        return name_of(passed)
     return None if "$" in values[0] else values[0].lower()
 
 
-def _name(passed: PassedForm) -> str:
+def name_of(passed: PassedForm) -> str:
+    """Return the server of a pass as `$proxy_host` has it, in small letters."""
     return passed["server"].lower().removesuffix(_PORTS.get(passed["scheme"], ""))

@@ -10,10 +10,11 @@ from nginxopt import __version__
 from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm, shown
 from nginxopt.request.trace import directive_text, line_of
-from nginxopt.request.trace_text import headline
+from nginxopt.request.trace_text import LONGEST, headline
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.escape import printable, unicode
 from nginxopt.text.plural import count
+from nginxopt.text.shorten import shorten
 from nginxopt.text.style import Style
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
@@ -57,7 +58,9 @@ class _Text:
             case "equivalent":
                 return f"both configurations answer every request alike ({servers} compared)"
             case "different":
-                return "this request is answered differently"
+                assert self._result.witness is not None
+                premises = self._result.witness.premises
+                return f"this request is answered differently{', if what it needs is so' if premises else ''}"
             case _:
                 places = count(len(self._result.doubts), "difference")
                 return f"{places} may change an answer, but no request was found that shows it"
@@ -71,10 +74,17 @@ class _Text:
         yield f"  to {connection['host']}:{connection['port']}{tls}"
         yield from (f"  if {printable(shown(path))} exists" for path in witness.existing)
         yield from (f"  if {printable(shown(path))} does not exist" for path in witness.missing)
-        for name, model, trace in zip(self._names, self._models, (witness.old, witness.new), strict=True):
+        yield from (f"  if {printable(premise)}" for premise in witness.premises)
+        for side, (name, model, trace) in enumerate(
+            zip(self._names, self._models, (witness.old, witness.new), strict=True)
+        ):
             outcome = trace["outcome"]
             yield f"{self._style(printable(name), bold=True)}: {headline(outcome)}"
             yield from self._by(model, outcome)
+            for effect in witness.effects:
+                values = (effect.old, effect.new)[side]
+                yield from (f"  {effect.what}: {printable(shown(shorten(value, LONGEST)))}" for value in values)
+                yield from () if values else (f"  no {effect.what}",)
 
     def _by(self, model: SiteModel, outcome: OutcomeForm) -> Iterator[str]:
         if outcome["node"] is not None:
@@ -131,6 +141,11 @@ def _witness(witness: RequestWitness, old: SiteModel, new: SiteModel) -> dict[st
         "quic": sent["connection"].get("quic", False),
         "existing": [shown(path) for path in witness.existing],
         "missing": [shown(path) for path in witness.missing],
+        "effects": [
+            {"what": shown(each.what), "old": [*map(shown, each.old)], "new": [*map(shown, each.new)]}
+            for each in witness.effects
+        ],
+        "premises": [*witness.premises],
         "old": _outcome(old, witness.old["outcome"]),
         "new": _outcome(new, witness.new["outcome"]),
     }

@@ -9,6 +9,7 @@ from nginxopt.records import record
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.outcomes import TraceForm
 from nginxopt.semantics.site.form import Node
+from nginxopt.verify.effects import Effect
 
 Verdict = Literal["equivalent", "different", "unknown"]
 
@@ -20,6 +21,8 @@ class RequestWitness:
     Attributes:
         existing: The files that are taken to exist.
         missing: Those that are taken to be missing.
+        effects: What differs besides the outcomes.
+        premises: What else has to be so, as clauses.
     """
 
     request: RequestForm
@@ -27,6 +30,8 @@ class RequestWitness:
     new: TraceForm
     existing: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    premises: tuple[str, ...] = ()
 
 
 @record(eq=True)

@@ -60,9 +60,12 @@ def test_an_edit_that_keeps_the_meaning(pair: Pair) -> None:
 
 @pytest.mark.parametrize("pair", UNKNOWN, ids=names(UNKNOWN))
 def test_what_is_not_known_is_in_doubt(pair: Pair) -> None:
-    """What may change an answer, but is not shown by a request, is unknown, with a reason."""
+    """What may change an answer, but is not shown by a request, is unknown, with a reason; what a request shows if a
+    file that was not read is empty is different, and says so.
+    """
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
-        assert result.verdict == "unknown"
+        is_shown = result.witness is not None and result.witness.premises[-1].endswith(" is empty")
+        assert result.verdict == ("different" if is_shown else "unknown")
         assert result.doubts[0].reason
 
 

@@ -140,7 +140,6 @@ UNKNOWN = (
         "limit_req_zone $uri zone=z:1m rate=1r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
         "limit_req_zone $uri zone=z:1m rate=9r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
     ),
-    Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
     Pair(
         "an upstream that a map names",
         "upstream app { server 127.0.0.1:{U}; } map $host $up { default app; } server { listen"

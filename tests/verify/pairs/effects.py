@@ -1,0 +1,76 @@
+"""Pairs that only the header fields, parameters and bodies of requests and responses tell apart, and an address."""
+
+from __future__ import annotations
+
+from tests.verify.pairs.pair import Pair
+
+_PASS = "location / {{ proxy_pass http://127.0.0.1:{{U}}; {} }}"
+_FASTCGI = "location / {{ fastcgi_pass 127.0.0.1:{{U}}; {} }}"
+
+
+def _proxied(name: str, old: str, new: str) -> Pair:
+    return Pair(name, _PASS.format(old), _PASS.format(new))
+
+
+def _fastcgi(name: str, old: str, new: str) -> Pair:
+    return Pair(name, _FASTCGI.format(old), _FASTCGI.format(new))
+
+
+SHOWN = (
+    _proxied("a header of a request", "proxy_set_header X-A a;", "proxy_set_header X-A b;"),
+    _proxied("a header less", "proxy_set_header X-A a; proxy_set_header X-B b;", "proxy_set_header X-A a;"),
+    _proxied("a header with a variable", "proxy_set_header X-A $uri;", "proxy_set_header X-A $uri-;"),
+    _proxied("the name of a host", "proxy_set_header Host $host;", ""),
+    _proxied("a header twice", "proxy_set_header X-A a; proxy_set_header X-A b;", "proxy_set_header X-A a;"),
+    _proxied("a header of a response", "add_header X-A a;", "add_header X-A b;"),
+    _proxied("a header of a response less", "add_header X-A $uri; add_header X-B b;", "add_header X-B b;"),
+    _proxied("a size of bodies", "client_max_body_size 10;", "client_max_body_size 20;"),
+    _proxied("no limit of bodies", "", "client_max_body_size 0;"),
+    _fastcgi("a parameter", "fastcgi_param A a;", "fastcgi_param A b;"),
+    _fastcgi("a parameter with variables", "fastcgi_param A $document_root$uri;", "fastcgi_param A $document_root;"),
+    _fastcgi("an empty parameter", "fastcgi_param A ''; fastcgi_param B b;", "fastcgi_param B b;"),
+    Pair(
+        "a parameter of uwsgi",
+        "location / { uwsgi_pass 127.0.0.1:{U}; uwsgi_param A a; }",
+        "location / { uwsgi_pass 127.0.0.1:{U}; uwsgi_param A b; }",
+    ),
+    Pair(
+        "a variable of a script",
+        "set $a a; location / { proxy_pass http://127.0.0.1:{U}; proxy_set_header X $a; }",
+        "set $a b; location / { proxy_pass http://127.0.0.1:{U}; proxy_set_header X $a; }",
+    ),
+    Pair(
+        "a row of a map",
+        "map $uri $a { default d; /x/y 1; } server { listen 127.0.0.1:{P}; server_name h;"
+        " location / { proxy_pass http://127.0.0.1:{U}; proxy_set_header X $a; } }",
+        "map $uri $a { default d; /x/y 2; } server { listen 127.0.0.1:{P}; server_name h;"
+        " location / { proxy_pass http://127.0.0.1:{U}; proxy_set_header X $a; } }",
+    ),
+    Pair("a type", "default_type text/plain;", "default_type text/csv;"),
+    Pair("a realm", "auth_basic a; auth_basic_user_file {T}/none;", "auth_basic b; auth_basic_user_file {T}/none;"),
+    Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
+    Pair(
+        "an address less",
+        "server { listen {P}; return 200; } server { listen {U}; return 204; }",
+        "server { listen {P}; return 200; }",
+    ),
+    Pair("a limit of bodies in a location", "", "location = /up { client_max_body_size 5; }"),
+)
+"""What nginx shows."""
+
+HIDDEN = (
+    _proxied("a header without a value", "proxy_set_header X-A '';", ""),
+    _proxied("the header Connection", "proxy_set_header Connection close;", ""),
+    _proxied("the header Host", "proxy_set_header Host $proxy_host;", ""),
+    _proxied("a header that may be empty", "proxy_set_header X-A $arg_a$arg_b;", "proxy_set_header X-A $arg_b$arg_a;"),
+    _proxied(
+        "a header of the response of the upstream", "add_header X-A $upstream_addr;", "add_header X-A $proxy_host;"
+    ),
+    _fastcgi("an optional parameter without a value", "fastcgi_param A '' if_not_empty;", ""),
+    Pair(
+        "a value of a variable that nobody reads",
+        "location / { set $a a; proxy_set_header X x; proxy_pass http://127.0.0.1:{U}; }",
+        "location / { set $a b; proxy_set_header X x; proxy_pass http://127.0.0.1:{U}; }",
+    ),
+)
+"""What no request without arguments shows, as a whole."""

@@ -1,0 +1,103 @@
+"""What only header fields, parameters, bodies and addresses show is different, with what differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.verify import RequestWitness, verify
+from tests.verify.pairs import Pair
+from tests.verify.pairs.effects import HIDDEN, SHOWN
+from tests.verify.test_verify import model, names, verified
+
+EMPTY = "/nowhere/none.conf is empty"
+
+
+def witness(old: str, new: str) -> RequestWitness:
+    """The witness of a pair of servers."""
+    result = verified(Pair("", old, new))
+    assert result.witness is not None, result.doubts
+    return result.witness
+
+
+@pytest.mark.parametrize("pair", SHOWN, ids=names(SHOWN))
+def test_what_is_shown_is_different(pair: Pair) -> None:
+    """A request shows it, in both directions."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict == "different", result.doubts
+
+
+@pytest.mark.parametrize("pair", HIDDEN, ids=names(HIDDEN))
+def test_what_is_not_shown_is_not_different(pair: Pair) -> None:
+    """No witness says that it is."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict != "different", result.witness
+
+
+def test_an_effect_has_both_values() -> None:
+    """It names what the upstream gets, and what it gets on each side."""
+    pass_ = "proxy_pass http://127.0.0.1:{U};"
+    shown = witness(f"location /a {{ proxy_set_header X-Real-IP $remote_addr; {pass_} }}", f"location /a {{ {pass_} }}")
+    [effect] = shown.effects
+    assert (effect.what, effect.old, effect.new) == ("request header X-Real-IP", ("127.0.0.1",), ())
+    assert not shown.premises
+
+
+def test_an_answer_of_the_upstream_is_a_premise() -> None:
+    """Without `always`, headers are added to some responses only."""
+    pass_ = "proxy_pass http://127.0.0.1:{U};"
+    shown = witness(f"location / {{ add_header X a; {pass_} }}", f"location / {{ add_header X b; {pass_} }}")
+    assert shown.premises == ("the upstream answers with status 200",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("include /nowhere/none.conf; return 200 a;", "include /nowhere/none.conf; return 200 b;"),
+        (
+            "location / { include /nowhere/none.conf; add_header X a; }",
+            "location / { include /nowhere/none.conf; add_header X b; }",
+        ),
+        ("location / { include /nowhere/none.conf; root /a; }", "location / { include /nowhere/none.conf; root /b; }"),
+    ],
+)
+def test_files_that_were_not_read_are_taken_to_be_empty(old: str, new: str) -> None:
+    """What differs if they are is different, and says so."""
+    assert EMPTY in witness(old, new).premises
+
+
+def test_headers_behind_an_error_page() -> None:
+    """A response of an upstream that is an error page keeps the status of the error: nothing is added to it."""
+    text = "error_page 404 /up; location / {{ return 404; }} location /up {{ internal; add_header X {}; {} }}"
+    pass_ = "proxy_pass http://127.0.0.1:{U};"
+    assert verified(Pair("", text.format("a", pass_), text.format("b", pass_))).witness is None
+
+
+def test_a_file_of_nginx_is_not_empty() -> None:
+    """The file of a package is what it is: that it is empty is no premise."""
+    pass_ = "fastcgi_pass 127.0.0.1:{U}; include fastcgi_params;"
+    shown = witness(f"location / {{ {pass_} fastcgi_param A a; }}", f"location / {{ {pass_} fastcgi_param A b; }}")
+    assert (shown.effects[0].what, shown.premises) == ("parameter A", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "premise"),
+    [
+        ("events {{ }} http {{ include /nowhere/none.conf; {} }}", EMPTY),
+        ("{}", "nothing that was not read listens at 0.0.0.0:81"),
+    ],
+)
+def test_a_server_that_was_not_read_may_listen(text: str, premise: str) -> None:
+    """Where not all was read, the address may be one of a server there, which is a premise."""
+    servers = ["server { listen 80; return 200 a; }", "server { listen 81; return 200 b; }"]
+    result = verify(model(text.format(" ".join(servers))), model(text.format(servers[0])))
+    assert result.witness is not None
+    assert result.witness.new["outcome"]["kind"] == "refused"
+    assert result.witness.premises == (premise,)
+
+
+def test_an_address_that_another_one_covers() -> None:
+    """Requests to a removed address may come to one that listens everywhere: nothing is refused then."""
+    other = "server { listen 80; server_name h; return 200 a; }"
+    both = f"server {{ listen 127.0.0.1:80; server_name h; return 200 a; }} {other}"
+    result = verify(model(f"events {{ }} http {{ {both} }}"), model(f"events {{ }} http {{ {other} }}"))
+    assert result.verdict == "unknown"
