@@ -22,6 +22,7 @@ from tests.rewrite.mutations import (
     rows,
     surroundings,
     tables,
+    targets,
 )
 from tests.rewrite.mutations.fault import Mutation
 from tests.rewrite.mutations.forged import FORGERIES, Forgery
@@ -44,6 +45,7 @@ MUTATIONS = (
     *filtered.MUTATIONS,
     *surroundings.MUTATIONS,
     *missing.MUTATIONS,
+    *targets.MUTATIONS,
 )
 
 

@@ -87,7 +87,7 @@ impl CompiledRun {
     pub(super) fn new(bytes: &[u8], run: &Run, plan: Plan, options: &Options) -> CompiledRun {
         let step = plan.entries.len().div_ceil(SAMPLE).max(1);
         let tiers = emit::tiers(run, &plan, options);
-        let lists = tiers.iter().filter(|tier| tier.key.is_none());
+        let lists = tiers.iter().filter(|tier| tier.is_listed());
         let grouping = Grouping::of(bytes, run, &plan, options);
         let has_groups = grouping.as_ref().is_some_and(|grouping| grouping.count() > 0);
         CompiledRun {
@@ -177,12 +177,11 @@ impl CompiledRun {
 }
 
 /// Whether a statement must empty `$1` to `$9`, because the rules did and guards do not. Not if the first rule stays:
-/// it needs the former values, and empties them itself if it does not match. The check for a final newline empties
+/// it needs the former values, and empties them itself if it does not match. Patterns in the conditions of tiers empty
 /// them, too.
 fn clears(tiers: &[Tier], plan: &Plan, options: &Options) -> bool {
-    let has_guard = tiers.iter().any(|tier| tier.key.is_some());
-    let has_look = tiers.iter().any(|tier| tier.strips_newline);
-    options.captures_matter && has_guard && !plan.stays_first() && !has_look
+    let has_guard = tiers.iter().any(|tier| !tier.is_listed());
+    options.captures_matter && has_guard && !plan.stays_first() && !tiers.iter().any(Tier::clears_captures)
 }
 
 /// For each declared reading, the number of removed rules that it changes.

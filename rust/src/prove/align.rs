@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use crate::phase::{Entering, Phase};
 use crate::prove::groups::{self, Flat};
+use crate::prove::guards;
 use crate::prove::known::Known;
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
@@ -183,6 +184,8 @@ struct EmittedNames<'t> {
     classes: HashSet<&'t [u8]>,
     /// The variables that hold the URI without a final newline.
     lines: HashSet<&'t [u8]>,
+    /// The variables in which conditions capture a target.
+    captured: HashSet<&'t [u8]>,
 }
 
 impl<'t> EmittedNames<'t> {
@@ -194,12 +197,18 @@ impl<'t> EmittedNames<'t> {
         };
         let lines = maps.sources().filter(|source| *source != b"uri").collect::<HashSet<_>>();
         let classes = sets.filter_map(class).filter(|name| !lines.contains(name)).collect();
-        EmittedNames { maps, classes, lines }
+        let conditions = after.iter().filter_map(|node| guards::target_condition(node));
+        let captured = conditions.filter_map(|(map, captured)| maps.get(map).and(captured)).collect();
+        EmittedNames { maps, classes, lines, captured }
     }
 
-    /// Checks that nothing else sets the variable of a class, not even a map.
+    /// Checks that nothing else sets the variable of a class, not even a map, and that each variable has one use.
     fn check_names(&self, used: &Used) -> Discharged<()> {
-        for name in self.classes.iter().chain(&self.lines) {
+        let is_set = |name: &&&[u8]| self.classes.contains(*name) || self.lines.contains(*name);
+        if self.captured.iter().any(|name| is_set(&name) || self.maps.names().any(|other| other == *name)) {
+            return Err(Refutation::new("a condition captures a target in a variable that something else sets"));
+        }
+        for name in self.classes.iter().chain(&self.lines).chain(&self.captured) {
             names::is_free(name)?;
             used.leave(name)?;
             if self.maps.get(name).is_some() {
@@ -212,7 +221,7 @@ impl<'t> EmittedNames<'t> {
     fn is_emitted(&self, node: &Node) -> bool {
         let name = match (node.word(0), node.word(1)) {
             (b"set", [b'$', name @ ..]) => return self.classes.contains(name) || self.lines.contains(name),
-            (b"if", [b'(', b'$', name @ ..]) => name,
+            (b"if", [b'(', b'$', name @ ..]) => name.strip_suffix(b")").unwrap_or(name),
             _ => return false,
         };
         self.maps.get(name).is_some() || self.classes.contains(name) || self.lines.contains(name)

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::gone::LIMIT;
-use crate::prove::maps::{Maps, Near};
+use crate::prove::maps::{Near, UriMap};
 use crate::prove::oracle::Matches;
 use crate::prove::target::{End, Target, TargetPart, variable};
 use crate::syntax::{self, Ast};
@@ -44,6 +44,9 @@ pub enum Captures {
     /// The groups of this pattern on a URI that stands for many.
     Of(Vec<u8>),
 }
+
+/// Returns the map of the URI whose value a variable has, if it is one.
+pub type MapOf<'m, 'e> = &'m dyn Fn(&[u8]) -> Option<&'e UriMap<'e>>;
 
 /// Everything that a rule does when it fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +117,9 @@ impl<'t> Rewrite<'t> {
     }
 
     /// The effect of the rule on a URI that it matches. If not `keep_captures`, nothing reads the captures afterwards.
-    pub fn effect<'e>(&self, uri: Uri, maps: Option<&'e Maps<'e>>, keep_captures: bool) -> Option<Effect<'e>>
+    ///
+    /// `maps` returns the map whose value a variable has.
+    pub fn effect<'e>(&self, uri: Uri, maps: MapOf<'_, 'e>, keep_captures: bool) -> Option<Effect<'e>>
     where
         't: 'e,
     {
@@ -154,7 +159,7 @@ fn written<'e>(
     parts: &[TargetPart<'e>],
     captures: &Captures,
     escapes: bool,
-    maps: Option<&'e Maps<'e>>,
+    maps: MapOf<'_, 'e>,
     uri: Uri,
 ) -> Option<Vec<Piece<'e>>> {
     let mut out = Vec::with_capacity(parts.len());
@@ -172,7 +177,7 @@ fn written<'e>(
                     }
                 }
             },
-            TargetPart::Variable(name) => match maps.and_then(|maps| maps.get(name)) {
+            TargetPart::Variable(name) => match maps(name) {
                 None => out.push(Piece::Variable(name)),
                 Some(map) => push_value(&mut out, map.get_near(uri.text, uri.near))?,
             },

@@ -1,10 +1,21 @@
 //! Reads the form for a server, which is emitted statements behind guards, and runs it on a URI
 //! (`ngx_http_rewrite_handler`).
+//!
+//! # Targets as guards
+//!
+//! `if ($to) { rewrite PATTERN ... }`, where `$to` is a map of the URI, is entered for each spelling of a key of the map
+//! and for no other URI: all values are texts that `if` takes for true, and all other URIs get the empty string. Maps
+//! fold only the letters from `A` to `Z`. So if no key has one of these, and PATTERN matches exactly the URIs without
+//! them, the rewrite fires on the keys and on nothing else; if PATTERN is `^`, it fires on each spelling.
+//!
+//! `if ($to ~ "(?s)^(?<text>.+)")` is entered for the same URIs. `$text` then has the value of `$to` for this URI, as
+//! the pattern matches all of a value that is not empty. It never reads an older one, as only a statement behind this
+//! condition may read it.
 
 use std::borrow::Cow;
 
-use crate::prove::effect::{Behaviour, Rewrite, Uri};
-use crate::prove::maps::{Maps, UriMap};
+use crate::prove::effect::{Behaviour, Effect, Rewrite, Uri};
+use crate::prove::maps::{LONGEST_GROUP, Maps, UriMap};
 use crate::prove::node::Node;
 use crate::prove::oracle::Matches;
 use crate::prove::residual::Residual;
@@ -21,6 +32,8 @@ pub struct Guards<'t> {
 enum Statement<'t> {
     /// `if ($key = $uri)` and its effect.
     Guard(&'t UriMap<'t>, Then<'t>),
+    /// `if ($to)`.
+    Target(TargetGuard<'t>),
     /// `if ($hit = number)`.
     Class(&'t [u8], Rewrites<'t>),
 }
@@ -30,9 +43,30 @@ enum Then<'t> {
     Rewrite(Rewrites<'t>),
 }
 
+/// A map of targets whose values guard a rewrite.
+struct TargetGuard<'t> {
+    targets: &'t UriMap<'t>,
+    /// The variable that the condition captures the target in.
+    captured: Option<&'t [u8]>,
+    rewrite: Rewrite<'t>,
+}
+
+/// Whether statements leave `$1` to `$9` empty if no rule fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clears {
+    Always,
+    Never,
+    /// For some URIs.
+    Sometimes,
+}
+
+/// A pattern that matches exactly the URIs without a letter from `A` to `Z`.
+const NO_CAPITAL: &[u8] = br"^[^A-Z]*\z";
+
 impl<'t> Guards<'t> {
     /// Accepts only statements that cannot affect a URI that is not a key: a variable that is emptied first, a variable
-    /// without the final newline of the URI, exact guards, and comparisons of the first variable with a number.
+    /// without the final newline of the URI, exact guards, targets that exclude other spellings, and comparisons of the
+    /// first variable with a number.
     pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Guards<'t>> {
         let (hit, rest) = match nodes {
             [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
@@ -47,6 +81,10 @@ impl<'t> Guards<'t> {
         let scope = Scope { hit: hit.map(|(name, _)| name), line, maps };
         let mut statements = Vec::new();
         for node in rest {
+            if let Some((targets, captured)) = target_condition(node) {
+                statements.push(Statement::Target(scope.target(targets, captured, node)?));
+                continue;
+            }
             let Some((left, right, body)) = condition(node) else {
                 return Err(Refutation::new("an emitted statement is neither a guard nor a class"));
             };
@@ -55,11 +93,20 @@ impl<'t> Guards<'t> {
         Ok(Guards { line, statements })
     }
 
-    /// Whether the statements leave `$1` to `$9` empty if no guard is true. The pattern that looks for a newline
-    /// empties them if it does not match (`ngx_http_script_regex_start_code`); if it does, the statements of its block
-    /// do.
-    pub fn clears_captures(&self) -> bool {
-        self.line.is_some()
+    /// Whether the statements leave `$1` to `$9` empty if no rule fires. The pattern that looks for a newline empties
+    /// them if it does not match (`ngx_http_script_regex_start_code`); if it does, the statements of its block do. The
+    /// pattern that captures a target does as well; if it matches, the one of the rewrite behind it does. Without it,
+    /// only that of a rewrite does, for other spellings of a key.
+    pub fn clears_captures(&self) -> Clears {
+        let mut clears = if self.line.is_some() { Clears::Always } else { Clears::Never };
+        for statement in &self.statements {
+            match statement {
+                Statement::Target(TargetGuard { captured: Some(_), .. }) => clears = Clears::Always,
+                Statement::Target(_) if clears == Clears::Never => clears = Clears::Sometimes,
+                _ => {}
+            }
+        }
+        clears
     }
 
     /// Runs the statements. `own` decides whether a pattern is known to match a URI that stands for many.
@@ -77,6 +124,9 @@ impl<'t> Guards<'t> {
                     Then::Rewrite(rewrites) => rewrites,
                 },
                 Statement::Class(number, rewrites) if class == *number => rewrites,
+                Statement::Target(guard) if guard.fires(uri) => {
+                    return guard.effect(uri, maps, keep_captures).map_or(Behaviour::Unknown, Behaviour::Fires);
+                }
                 _ => continue,
             };
             entered = true;
@@ -86,7 +136,7 @@ impl<'t> Guards<'t> {
                     Matches::Unknown => return Behaviour::Unknown,
                     Matches::Yes => {
                         return rewrite
-                            .effect(uri, Some(maps), keep_captures)
+                            .effect(uri, &|name| maps.get(name), keep_captures)
                             .map_or(Behaviour::Unknown, Behaviour::Fires);
                     }
                 }
@@ -98,13 +148,34 @@ impl<'t> Guards<'t> {
     /// The strings that the guards answer.
     pub fn keys(&self) -> impl Iterator<Item = Key<'_>> {
         let maps = self.statements.iter().filter_map(|statement| match statement {
-            Statement::Guard(keys, _) => Some(keys),
+            Statement::Guard(keys, _) => Some((*keys, None)),
+            Statement::Target(guard) => Some((guard.targets, Some(guard.fires_on_all_spellings()))),
             Statement::Class(..) => None,
         });
-        let rows = maps.flat_map(|map| map.rows().map(|row| (row, map.is_of_lines())));
-        let key =
-            |((text, value), has_twin): ((&'t [u8], &[u8]), bool)| Key { text, any_case: value == b"$uri", has_twin };
-        rows.filter(|((key, _), _)| !key.is_empty()).map(key)
+        let rows = maps.flat_map(|(map, any_case)| map.rows().map(move |row| (row, map.is_of_lines(), any_case)));
+        rows.filter(|((key, _), ..)| !key.is_empty()).map(|((text, value), has_twin, any_case)| Key {
+            text,
+            any_case: any_case.unwrap_or(value == b"$uri"),
+            has_twin,
+        })
+    }
+}
+
+impl<'t> TargetGuard<'t> {
+    /// Whether the rewrite fires on every spelling of a key, and not only on the keys.
+    fn fires_on_all_spellings(&self) -> bool {
+        &*self.rewrite.pattern == b"^"
+    }
+
+    /// A URI that stands for many spellings is not a key, as all keys are looked at by themselves.
+    fn fires(&self, uri: Uri) -> bool {
+        let is_spelled_right = || !uri.any_case && !uri.text.iter().any(u8::is_ascii_uppercase);
+        !self.targets.get_near(uri.text, uri.near).is_empty() && (self.fires_on_all_spellings() || is_spelled_right())
+    }
+
+    fn effect(&self, uri: Uri, maps: &'t Maps<'t>, keep_captures: bool) -> Option<Effect<'t>> {
+        let value = |name: &[u8]| if Some(name) == self.captured { Some(self.targets) } else { maps.get(name) };
+        self.rewrite.effect(uri, &value, keep_captures)
     }
 }
 
@@ -154,6 +225,23 @@ impl<'t> Scope<'t> {
         Ok(Statement::Guard(keys, Then::Rewrite(self.rewrites(body)?)))
     }
 
+    /// Reads what is behind a map of targets.
+    fn target(&self, name: &[u8], captured: Option<&'t [u8]>, node: &'t Node<'t>) -> Discharged<TargetGuard<'t>> {
+        let targets = self.map(name)?.filter(|map| map.source() == b"uri" && map.has_texts());
+        let targets = targets.ok_or_else(|| Refutation::new("a target is read that is not one text for each key"))?;
+        let Rewrites { mut all, .. } = self.rewrites(node.block.as_deref().unwrap_or_default())?;
+        let Some(rewrite) = all.pop().filter(|_| all.is_empty()) else {
+            return Err(Refutation::new("a target guards more than one rewrite"));
+        };
+        let guard = TargetGuard { targets, captured, rewrite };
+        let has_capital = |(key, _): (&[u8], &[u8])| key.iter().any(u8::is_ascii_uppercase);
+        let excludes_spellings = || &*guard.rewrite.pattern == NO_CAPITAL && !targets.rows().any(has_capital);
+        if !guard.fires_on_all_spellings() && !excludes_spellings() {
+            return Err(Refutation::new("a target fires on other spellings of its keys, or not on a key"));
+        }
+        Ok(guard)
+    }
+
     /// The map of this name, whose source must be known.
     fn map(&self, name: &[u8]) -> Discharged<Option<&'t UriMap<'t>>> {
         let map = self.maps.get(name);
@@ -179,6 +267,20 @@ fn condition<'t>(node: &'t Node<'t>) -> Option<(&'t [u8], &'t [u8], &'t [Node<'t
     let is_equality = node.words().len() == 4 && node.word(0) == b"if" && node.word(2) == b"=";
     let left = node.word(1).strip_prefix(b"($").filter(|_| is_equality)?;
     Some((left, node.word(3).strip_suffix(b")")?, node.block.as_deref()?))
+}
+
+/// Reads the condition `if ($to)` or `if ($to ~ "(?s)^(?<text>.+)")`: the names of the map and of the variable of the
+/// text.
+pub fn target_condition<'t>(node: &'t Node<'t>) -> Option<(&'t [u8], Option<&'t [u8]>)> {
+    node.block.as_ref()?;
+    match node.words()[..] {
+        [b"if", map] => Some((map.strip_prefix(b"($")?.strip_suffix(b")")?, None)),
+        [b"if", map, b"~", pattern, b")"] => {
+            let text = pattern.strip_prefix(b"(?s)^(?<")?.strip_suffix(b">.+)")?;
+            (text.len() <= LONGEST_GROUP).then_some((map.strip_prefix(b"($")?, Some(text)))
+        }
+        _ => None,
+    }
 }
 
 /// The directives of a block, tried in order.

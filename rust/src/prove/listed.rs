@@ -55,7 +55,7 @@ impl<'t> Listed<'t> {
         match any_case.into_iter().chain(exact).min() {
             None => Behaviour::Falls,
             Some(rule) => {
-                let effect = self.rules[rule as usize].effect(uri, Some(maps), keep_captures);
+                let effect = self.rules[rule as usize].effect(uri, &|name| maps.get(name), keep_captures);
                 effect.map_or(Behaviour::Unknown, Behaviour::Fires)
             }
         }

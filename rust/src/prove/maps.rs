@@ -255,6 +255,15 @@ impl<'t> UriMap<'t> {
         };
         self.fallback().is_empty() && !self.get(b"").is_empty() && self.rows().all(is_exact)
     }
+
+    /// Whether each key gives a text that `if` takes for true (`ngx_http_script_if_code`), without variables, and all
+    /// other URIs give the empty string.
+    pub fn has_texts(&self) -> bool {
+        let is_text = |(key, value): (&[u8], &[u8])| {
+            !key.is_empty() && !value.is_empty() && value != b"0" && !value.contains(&b'$')
+        };
+        self.fallback().is_empty() && self.strips.is_none() && self.rows().all(is_text)
+    }
 }
 
 impl<'t> Maps<'t> {

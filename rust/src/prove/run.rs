@@ -7,7 +7,7 @@ use crate::parallel;
 use crate::phase::Phase;
 use crate::prove::effect::{Behaviour, Rewrite, Uri};
 use crate::prove::gone::{self, GoneStrings};
-use crate::prove::guards::{Guards, Key};
+use crate::prove::guards::{Clears, Guards, Key};
 use crate::prove::listed::Listed;
 use crate::prove::maps::{Maps, Near};
 use crate::prove::node::Node;
@@ -59,10 +59,11 @@ impl<'t> Form<'t> {
 
     /// Whether the form leaves `$1` to `$9` empty for a URI that it does not answer, as a pattern that does not match
     /// does.
-    fn clears_captures(&self) -> bool {
+    fn clears_captures(&self) -> Clears {
         match self {
             Form::Guards(guards) => guards.clears_captures(),
-            Form::Listed(listed) => !listed.is_empty(),
+            Form::Listed(listed) if listed.is_empty() => Clears::Never,
+            Form::Listed(_) => Clears::Always,
         }
     }
 }
@@ -126,7 +127,8 @@ pub fn check<'t>(
         return Err(Refutation::new("an `if` in a location would replace the location's configuration"));
     };
     if captures_matter {
-        check_captures(leading, &kept, compiled.clears.is_some() || form.clears_captures())?;
+        let clears = if compiled.clears.is_some() { Clears::Always } else { form.clears_captures() };
+        check_captures(leading, &kept, clears)?;
     }
     let residual = Residual::new(kept.iter().map(|place| (*place, rules[*place].word(1))));
     let mut comparison =
@@ -139,16 +141,16 @@ pub fn check<'t>(
 
 /// Checks that `$1` to `$9` are as before for URIs that the compiled form does not answer: at its end, and before each
 /// kept rule, which may fail and leave them as they were. A rule that does not match leaves them empty.
-fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Discharged<()> {
-    let (was_empty, is_empty) = match kept.first() {
-        Some(first) => (*first > 0, leading == 0 && form_clears),
+fn check_captures(leading: usize, kept: &[usize], form_clears: Clears) -> Discharged<()> {
+    let (was_empty, clears) = match kept.first() {
+        Some(first) => (*first > 0, if leading == 0 { form_clears } else { Clears::Never }),
         None => (true, form_clears),
     };
-    match (was_empty, is_empty) {
-        (true, false) => {
+    match (was_empty, clears) {
+        (true, Clears::Never | Clears::Sometimes) => {
             Err(Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear"))
         }
-        (false, true) => {
+        (false, Clears::Always | Clears::Sometimes) => {
             Err(Refutation::new("$1 to $9 are cleared before the first rule, which may fail and keep them"))
         }
         _ => Ok(()),
@@ -303,6 +305,6 @@ impl<'t> Comparison<'t, '_> {
     fn effect(&self, rule: usize, uri: Uri) -> Option<Behaviour<'_>> {
         let node = self.rules[rule];
         let rewrite = Rewrite::read(Cow::Borrowed(self.pattern(rule)), node.word(2), node.flag())?;
-        rewrite.effect(uri, None, self.captures_matter).map(Behaviour::Fires)
+        rewrite.effect(uri, &|_| None, self.captures_matter).map(Behaviour::Fires)
     }
 }

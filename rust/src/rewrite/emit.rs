@@ -13,7 +13,7 @@ use crate::rewrite::plan::{KeyEntry, Plan};
 use crate::rewrite::runs::Run;
 use crate::rewrite::shared_pattern::{self, Keyed};
 use crate::rewrite::target;
-use crate::rewrite::tier::{Args, Block, Class, Tier, TierMap};
+use crate::rewrite::tier::{Args, Block, Class, Guard, Tier, TierMap};
 use crate::rewrite::trie::{self, PatternStyle};
 use crate::rewrite::twins::{Twin, twins};
 
@@ -23,12 +23,34 @@ use crate::rewrite::twins::{Twin, twins};
 /// rules 7,386.
 const CLASSES: usize = 2;
 
+/// The most directives of a tier without a guard of its own, each of which costs a lookup.
+const MOST_UNGUARDED: usize = 2;
+
+/// Matches every URI without a capital letter: of all spellings of such a key, only the key. A map folds only the
+/// letters from `A` to `Z` (`ngx_hash_strlow`).
+const NO_CAPITAL: &[u8] = br"^[^A-Z]*\z";
+
 /// Writes the maps of a plan, tier by tier. Linear in the text written.
 pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     let count = plan.entries.iter().map(|entry| entry.tier + 1).max().unwrap_or(0);
     match options.phase {
-        Phase::Server => (0..count).flat_map(guarded(run, plan, options)).collect(),
+        Phase::Server => {
+            let mut tiers: Vec<Tier> = (0..count).flat_map(guarded(run, plan, options)).collect();
+            capture(&mut tiers, options.captures_matter && !plan.stays_first());
+            tiers
+        }
         Phase::Location => (0..count).flat_map(|tier| listed(run, plan, tier)).collect(),
+    }
+}
+
+/// Lets one of the tiers leave `$1` to `$9` empty if they must be: a captured text costs a miss what a statement for
+/// this would cost.
+fn capture(tiers: &mut [Tier], must_clear: bool) {
+    if must_clear
+        && !tiers.iter().any(Tier::clears_captures)
+        && let Some(tier) = tiers.iter_mut().rfind(|tier| matches!(tier.guard, Guard::Target))
+    {
+        tier.guard = Guard::CapturedTarget;
     }
 }
 
@@ -39,6 +61,10 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
     let keeps_captures = options.captures_matter && plan.stays_first();
     let twins = twins(plan, !keeps_captures);
     move |tier| {
+        // The pattern of the directive also empties `$1` to `$9` for another spelling of a key.
+        if !keeps_captures && let Some(unguarded) = unguarded(run, plan, tier) {
+            return unguarded;
+        }
         let rows = |wanted: Twin| {
             let rows =
                 plan.entries.iter().zip(&twins).filter(move |(entry, twin)| entry.tier == tier && **twin == wanted);
@@ -49,6 +75,23 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
         let writers = [stripped, others].into_iter().filter(|writer| !writer.rows.is_empty());
         writers.flat_map(TierWriter::split).map(TierWriter::write).collect()
     }
+}
+
+/// Builds a tier without a guard, for a server; `None` if it needs one.
+fn unguarded(run: &Run, plan: &Plan, tier: u8) -> Option<Vec<Tier>> {
+    let entries = || plan.entries.iter().filter(move |entry| entry.tier == tier);
+    let all_spellings = entries().next()?.any_case;
+    let is_alike = |entry: &KeyEntry| {
+        entry.any_case == all_spellings && (all_spellings || !plan.key(entry).iter().any(u8::is_ascii_uppercase))
+    };
+    if !entries().all(is_alike) {
+        return None;
+    }
+    let writer = TierWriter::new(run, plan, false, entries());
+    if writer.gathered.len() > MOST_UNGUARDED || writer.gathered.iter().any(|block| block.class.sets_captures) {
+        return None;
+    }
+    writer.blocks().into_iter().map(|writer| writer.write_unguarded(all_spellings)).collect()
 }
 
 /// Builds tiers without guards, for a location: one for each block, and separate ones for rules that ignore case.
@@ -214,7 +257,7 @@ impl<'a> TierWriter<'a> {
         };
         let (key, [class, to, args]) =
             parallel::both_of(self.rows.len(), keys, || [self.classes(default), self.to(&blocks), self.args(&blocks)]);
-        Tier { strips_newline: self.strips_newline, key: Some(key), class, default, to, args, blocks }
+        Tier { strips_newline: self.strips_newline, guard: Guard::Key(key), class, default, to, args, blocks }
     }
 
     /// Returns patterns that capture the same as the patterns of a block's rules and are fewer, if there are such.
@@ -252,22 +295,30 @@ impl<'a> TierWriter<'a> {
     /// Writes a tier of one block that its patterns guard. The target is always in a map, which distinguishes the
     /// directive from one written by hand.
     fn write_listed(self, any_case: bool) -> Tier {
-        let mut block = self.gathered[0].block();
-        if !block.has_rest {
-            block.head.truncate(self.gathered[0].start());
-            block.has_rest = true;
+        let patterns = self.patterns(any_case);
+        self.write_mapped(patterns, Guard::Patterns)
+    }
+
+    /// Writes a tier of one block whose map of targets is the guard. `None` if it gives a key no text, as `if` takes
+    /// `0` for, or a variable, which may have none.
+    fn write_unguarded(self, all_spellings: bool) -> Option<Tier> {
+        let block = self.gathered[0].mapped();
+        let has_text = |(entry, _): &(&KeyEntry, u16)| {
+            let text = &self.text(entry).path[block.head.len()..];
+            !text.is_empty() && text != b"0" && !text.contains(&b'$')
+        };
+        if !self.rows.iter().all(has_text) {
+            return None;
         }
-        block.patterns = self.patterns(any_case);
-        let blocks = vec![block];
-        Tier {
-            strips_newline: false,
-            key: None,
-            class: None,
-            default: 0,
-            to: self.to(&blocks),
-            args: self.args(&blocks),
-            blocks,
-        }
+        let patterns = if all_spellings { Vec::new() } else { vec![NO_CAPITAL.to_vec()] };
+        Some(self.write_mapped(patterns, Guard::Target))
+    }
+
+    /// Writes a tier of one block. The target is always in a map.
+    fn write_mapped(self, patterns: Vec<Vec<u8>>, guard: Guard) -> Tier {
+        let blocks = vec![Block { patterns, ..self.gathered[0].mapped() }];
+        let (to, args) = (self.to(&blocks), self.args(&blocks));
+        Tier { strips_newline: false, guard, class: None, default: 0, to, args, blocks }
     }
 
     /// Returns the patterns that list the keys: some also match before a final newline, the others do not.
@@ -352,6 +403,16 @@ const EMPTY: &[u8] = b"\n    # The empty URI, to which `try_files` may lead, is 
 const TWINS: &[u8] = b"\n    # The same before a final newline: `$` in a pattern matches there, too.\n";
 
 impl Gathered<'_> {
+    /// As [`Gathered::block`], with a part of each target in a map.
+    fn mapped(&self) -> Block {
+        let mut block = self.block();
+        if !block.has_rest {
+            block.head.truncate(self.start());
+            block.has_rest = true;
+        }
+        block
+    }
+
     fn block(&self) -> Block {
         let head = self.head();
         Block {

@@ -6,14 +6,15 @@ use std::io::Write;
 use crate::quote::{escape, escape_pattern};
 use crate::rewrite::lines::Lines;
 use crate::rewrite::runs::NEVER;
-use crate::rewrite::tier::{Args, Block, MapKind, Tier};
+use crate::rewrite::tier::{Args, Block, Guard, MapKind, Tier};
 
 /// The names of the variables that the compiled form of a run defines.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// The start of all names, except that of the group.
     pub stem: String,
-    /// The named group that holds the URI without its final newline. It is a variable, too.
+    /// The named group that holds the URI without its final newline, or the text that an `if` captures. It is a
+    /// variable, too. No run needs both.
     pub group: String,
     /// The start of the names of the maps that look up the group of rules of a URI, and of the named groups in their
     /// patterns.
@@ -210,11 +211,18 @@ fn push_tier(tier: &Tier, number: usize, names: &Names, text: &mut Vec<u8>) {
     let rewrites = |indent, block: &Block, text: &mut Vec<u8>| {
         push_rewrites(indent, block, &map(tier.to_kind()), &map(MapKind::Args), text);
     };
-    if tier.key.is_none() {
-        rewrites("", &tier.blocks[0], text);
-        return;
+    match tier.guard {
+        Guard::Key(_) => push(text, format_args!("if (${} = ${}) {{\n", map(MapKind::Key), names.source(tier))),
+        Guard::Target => push(text, format_args!("if (${}) {{\n", map(MapKind::To))),
+        Guard::CapturedTarget => {
+            let (to, group) = (map(MapKind::To), &names.group);
+            push(text, format_args!("if (${to} ~ \"(?s)^(?<{group}>.+)\") {{\n"));
+            push_rewrites("    ", &tier.blocks[0], group, &map(MapKind::Args), text);
+            text.extend_from_slice(b"}\n");
+            return;
+        }
+        Guard::Patterns => return rewrites("", &tier.blocks[0], text),
     }
-    push(text, format_args!("if (${} = ${}) {{\n", map(MapKind::Key), names.source(tier)));
     if tier.class.is_none() {
         rewrites("    ", &tier.blocks[0], text);
         text.extend_from_slice(b"}\n");

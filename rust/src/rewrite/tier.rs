@@ -7,6 +7,9 @@
 //! - *to* is the part of the target that is not constant text in the directive;
 //! - *args* are the rule's own arguments.
 //!
+//! Where no key has a capital letter, *to* itself is the guard, as it has a text for each key: `if ($to)`. The pattern of
+//! the directive then excludes other spellings. This saves the largest map, and two lookups on a hit.
+//!
 //! That is the form for a server. In a location, a true `if` replaces the configuration by its own
 //! (`ngx_http_script_if_code`): directives of earlier `if`s, and those that an `if` does not inherit, are lost. So in a
 //! location there is no guard; the pattern of the directive lists the keys, and *key* and *class* are not needed.
@@ -57,12 +60,24 @@ pub struct TierMap {
     pub elements: Vec<Element>,
 }
 
+/// How a tier excludes all URIs that are not its keys.
+pub enum Guard {
+    /// `if ($key = $uri)`.
+    Key(TierMap),
+    /// `if ($to)`, where the pattern of the only block excludes other spellings of the keys.
+    Target,
+    /// As [`Guard::Target`], but the `if` captures the text of *to* in a variable. It costs a miss a pattern that does
+    /// not match, which leaves `$1` to `$9` empty, and saves a hit two lookups.
+    CapturedTarget,
+    /// The patterns of the only block.
+    Patterns,
+}
+
 /// The maps and blocks of a tier. Maps without lines are `None`.
 pub struct Tier {
     /// Whether its maps look up the URI without a final newline, so that one key stands for a string and its twin.
     pub strips_newline: bool,
-    /// The guard; `None` if the patterns of the only block are the guard.
-    pub key: Option<TierMap>,
+    pub guard: Guard,
     pub class: Option<TierMap>,
     /// The block of the keys without a line in *class*.
     pub default: usize,
@@ -87,13 +102,28 @@ impl Tier {
     /// The maps of the tier.
     pub fn maps(&self) -> impl Iterator<Item = (MapKind, &TierMap)> {
         let to = self.to_kind();
-        let maps =
-            [(MapKind::Key, &self.key), (MapKind::Class, &self.class), (to, &self.to), (MapKind::Args, &self.args)];
-        maps.into_iter().filter_map(|(kind, map)| Some((kind, map.as_ref()?)))
+        let key = if let Guard::Key(key) = &self.guard { Some(key) } else { None };
+        let maps = [
+            (MapKind::Key, key),
+            (MapKind::Class, self.class.as_ref()),
+            (to, self.to.as_ref()),
+            (MapKind::Args, self.args.as_ref()),
+        ];
+        maps.into_iter().filter_map(|(kind, map)| Some((kind, map?)))
     }
 
     /// The kind of the map of targets.
     pub fn to_kind(&self) -> MapKind {
-        if self.key.is_some() { MapKind::To } else { MapKind::ListedTo }
+        if self.is_listed() { MapKind::ListedTo } else { MapKind::To }
+    }
+
+    /// Whether patterns list the keys.
+    pub fn is_listed(&self) -> bool {
+        matches!(self.guard, Guard::Patterns)
+    }
+
+    /// Whether the statements of the tier leave `$1` to `$9` empty if no rule fires.
+    pub fn clears_captures(&self) -> bool {
+        self.strips_newline || matches!(self.guard, Guard::CapturedTarget)
     }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.rewrite.mutations.fault import Mutation, both, maps, text
 from tests.rewrite.mutations.obligations import Refutation
-from tests.rewrite.mutations.programs import BLOCK_2, CAPITAL, GUARD, NEVER, TIER_2
+from tests.rewrite.mutations.programs import ANY, BLOCK_2, CAPITAL, GUARD, TIER_2
 
 MUTATIONS = (
     Mutation(
@@ -116,7 +116,7 @@ MUTATIONS = (
         "The first match is not the first.",
         "shadowing",
         Refutation.DOES_SOMETHING_ELSE,
-        both(text(CAPITAL, b""), text(NEVER, CAPITAL + NEVER)),
+        both(text(CAPITAL, b""), text(ANY, ANY + CAPITAL)),
     ),
     Mutation(
         "lost tier",

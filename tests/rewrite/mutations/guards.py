@@ -10,7 +10,7 @@ MUTATIONS = (
         "no guard",
         "Any case of a key fires.",
         "many",
-        Refutation.CAPTURES_NOT_EMPTIED,
+        Refutation.TARGETS_NOT_TEXTS,
         text(b"if ($m_key = $uri)", b"if ($m_key)"),
     ),
     Mutation(

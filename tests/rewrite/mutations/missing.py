@@ -62,7 +62,7 @@ MUTATIONS = (
         "no include of a missing file",
         "It is gone.",
         "missing",
-        Refutation.STATEMENT_CHANGED,
+        Refutation.NEITHER_GUARD_NOR_CLASS,
         text(INCLUDE, b""),
     ),
     Mutation(

@@ -29,11 +29,11 @@ rewrite ^/(x|y)$ /cap/$1 permanent;
 rewrite ^/(.*)\.old$ /$1.new permanent;
 return 404;
 """
-# Two classes, which a map tells apart; nothing stays.
+# Two classes, which a map tells apart; nothing stays. A capital letter takes a guard.
 TWO = b"""rewrite ^/a$ /to/a permanent;
 rewrite ^/b$ /to/b permanent;
 rewrite ^/c$ /to/c last;
-rewrite ^/d$ /to/d last;
+rewrite ^/D$ /to/d last;
 """
 # A key that is longer than nginx's own buckets.
 LONG = TWO + b"rewrite ^/%s$ /to/long permanent;\n" % (b"x" * 60)
@@ -52,6 +52,16 @@ try_files $uri =404;
 # A rule stays first, and may fail: captures have to be what they were before the run.
 FIRST_STAYS = b"""rewrite ^/(a+)+$ /to/a permanent;
 rewrite ^/b$ /to/b permanent;
+"""
+# No key has a capital letter, so that the targets are guards: one that is captured, and one that is not.
+TARGETS = b"""rewrite ^/a$ /to/a permanent;
+rewrite ^/b/?$ /to/b permanent;
+rewrite ^/c$ https://h.example/c?k=1 redirect;
+rewrite ^/d$ https://h.example/d?k=2 redirect;
+"""
+# The same for every spelling.
+SPELLINGS = b"""rewrite (?i)^/a$ /to/a permanent;
+rewrite (?i)^/b$ /to/b permanent;
 """
 BRACES = b"""rewrite ^/a$ ${scheme}/a last;
 """
@@ -199,6 +209,7 @@ KEPT_1 = b"rewrite ^/wild/(.*)$ /w/$1 permanent;\n"
 KEPT_2 = b"rewrite ^/pre /to/pre permanent;\n"
 GUARD = b"if ($m_key = $uri) {\n    set $m_hit $m_class;\n}\n"
 TIER_2 = b'if ($m_key_2 = $uri) {\n    rewrite ^ "/to/capital" permanent;\n}\n'
+ANY = b'if ($m_to_2 ~ "(?s)^(?<m_rest>.+)") {\n    rewrite ^ "$m_rest" permanent;\n}\n'
 CAPITAL = b'if ($m_key = $uri) {\n    rewrite ^ "/to/capital" permanent;\n}\n'
 KEPT_X = b"rewrite ^/l/x/(.*)$ /to/$1 permanent;\n"
 LISTED_C = b'rewrite "^/l/c\\z" "$m_listed_to" permanent;\n'
@@ -214,6 +225,8 @@ KINDS = {
     "assumed": TWO,
     "first-stays": FIRST_STAYS,
     "braces": BRACES,
+    "targets": TARGETS,
+    "spellings": SPELLINGS,
     "many": MANY,
     "two": TWO,
     "long": LONG,

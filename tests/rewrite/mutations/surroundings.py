@@ -108,7 +108,7 @@ MUTATIONS = (
         "A target becomes a redirect.",
         "braces",
         Refutation.DOES_SOMETHING_ELSE,
-        text(b'"${scheme}/a"', b'"$scheme/a"'),
+        text(b'"${scheme}$m_rest"', b'"$scheme$m_rest"'),
     ),
     Mutation(
         "captures not emptied for a rule that stays",
@@ -158,7 +158,7 @@ MUTATIONS = (
         "A map has the variable of the configuration's own.",
         "whole",
         Refutation.NAME_IN_USE,
-        both(maps(b"$m_1_key ", b"$site "), text(b"$m_1_key ", b"$site ")),
+        both(maps(b"$m_1_to ", b"$site "), text(b"($m_1_to)", b"($site)")),
     ),
     Mutation(
         "name of nginx's own",

@@ -20,7 +20,8 @@ from nginxopt.text.plural import be, count
 
 KEYS_NOTE = """\
 # The keys stand in the order of their rules. A map ignores the case of letters, and a rule does not: so one map gives
-# each key back as it is spelled, and the server compares that with $uri; in a location the patterns list the keys.
+# each key back as it is spelled, and the server compares that with $uri. Where no key has a capital letter, the pattern
+# of the rewrite leaves out other spellings instead. In a location, the patterns list the keys.
 """
 
 
