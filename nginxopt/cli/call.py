@@ -19,6 +19,7 @@ class Call:
     report: str | None
     nginx: str | None
     verify: bool
+    explain: str | None
     quiet: bool
     verbose: bool
     at_least: int

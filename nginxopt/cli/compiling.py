@@ -57,7 +57,7 @@ def _run(call: Call, compile_options: Options, named: set[str]) -> int:
     if not proof.holds:
         results.report(call, planned, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
-    notes = _reread(call, emission, around) + _verify(call, emission)
+    notes = _reread(call, emission, around) + _verify(call, emission) + _explain(call, emission)
     results.refuse_shared(call, emission)
     differentials = None if call.nginx is None else _ask_nginx(call, emission)
     results.report(call, planned, proof, differentials)
@@ -124,6 +124,15 @@ def _verify(call: Call, emission: Emission) -> list[str]:
         return [f"  verify      unknown: {doubt.reason}" for doubt in result.doubts[:3]]
     servers = count(result.servers, "pair of servers", "pairs of servers")
     return [f"  verify      equivalent, by a second proof ({servers} compared)"]
+
+
+def _explain(call: Call, emission: Emission) -> list[str]:
+    """Return the way of the request of --explain, before and after."""
+    if call.explain is None:
+        return []
+    from nginxopt.rewrite import ways
+
+    return list(ways.lines(emission, call.explain))
 
 
 def _bench(file: str) -> int:

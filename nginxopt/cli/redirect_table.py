@@ -104,6 +104,11 @@ def _refuse_options(call: Call, options: Options) -> None:
     if call.mode in ("write", "diff", "check") or call.bench:
         option = "--bench" if call.bench else f"--{call.mode}"
         raise UsageError(f"{option} does not support tables of redirects", hint="use -o DIR")
+    if call.explain is not None:
+        raise UsageError(
+            "--explain does not support tables of redirects: `nginxopt trace` shows the way through the result",
+            hint="remove --explain",
+        )
     if call.verify:
         raise UsageError(
             "--verify does not support tables of redirects, which replace no rules", hint="remove --verify"

@@ -56,6 +56,9 @@ cannot be proved.
     "Also run both configurations on 127.0.0.1 and compare their responses.", options.MODULES, options.ALLOW_CODE
 )
 @click.option("--verify", is_flag=True, help="Also compare the result with nginxopt verify: a second proof.")
+@click.option(
+    "--explain", metavar="URL", help="Also show the way of a request through the rules, and through what replaces them."
+)
 @click.option("--bench", is_flag=True, help="Benchmark the rules and the maps, like nginxopt bench rewrites FILE.")
 @options.CONTEXT
 @options.PREFIX
@@ -110,6 +113,7 @@ def command(
     report: str | None,
     nginx: str | None,
     verify: bool,
+    explain: str | None,
     context: str | None,
     prefix: str | None,
     main: str | None,
@@ -142,14 +146,30 @@ def command(
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
     chosen = _chosen(folder is not None, write, diff, check, plan_only)
     checked_mode = _mode(chosen, files, report, bench=bench)
-    if plan_only and (nginx is not None or verify or bench):
-        option = "--nginx" if nginx is not None else "--verify" if verify else "--bench"
+    if plan_only and (nginx is not None or verify or explain is not None or bench):
+        options_of_results = {"--nginx": nginx is not None, "--verify": verify, "--explain": explain is not None}
+        option = next((name for name, is_given in options_of_results.items() if is_given), "--bench")
         raise UsageError(f"--plan-only and {option} cannot be used together: a plan is not tried")
     if at_least and not (write or diff or check):
         raise UsageError("--at-least needs --check, --diff or --write")
     compile_options = _compile_options(**compilation)
     calls = [
-        Call(file, checked_mode, folder, report, nginx, verify, quiet, verbose, at_least, bench, main, prefix, context)
+        Call(
+            file=file,
+            mode=checked_mode,
+            folder=folder,
+            report=report,
+            nginx=nginx,
+            verify=verify,
+            explain=explain,
+            quiet=quiet,
+            verbose=verbose,
+            at_least=at_least,
+            bench=bench,
+            main=main,
+            prefix=prefix,
+            context=context,
+        )
         for file in files
     ]
     return _run_all(calls, compile_options, TableOptions(kind, skip_rows, forwarded_proto))

@@ -44,11 +44,18 @@ _OF_CLIENT = ("binary_remote_addr", "realip_remote_addr", "remote_addr")
 """The variables that follow the address of the client, which `allow`, `geo` and `set_real_ip_from` read, too."""
 _SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break", "handler"])
 """The steps whose detail the line itself, or the outcome, says."""
+_CONNECTING: frozenset[StepKind] = frozenset(["socket", "server"])
+"""The steps before a server answers."""
 
 
 def render(trace: Trace, *, color: bool = False, verbose: bool = False) -> Iterator[str]:
     """Yield the lines of a trace; `verbose` lists all candidates that were passed over."""
     return (f"{line}\n" for line in _Text(trace, Style(color), verbose).lines())
+
+
+def way(trace: Trace) -> Iterator[str]:
+    """Yield the outcome and the steps that led there, without the request and the settings."""
+    return _Text(trace, Style(color=False), verbose=False).way()
 
 
 class _Text:
@@ -76,6 +83,12 @@ class _Text:
         yield from self._premises()
         yield ""
         yield f"for nginx {self._trace.version} ({self._trace.origin})"
+
+    def way(self) -> Iterator[str]:
+        yield from self._answer()
+        for step in self._trace.steps[:STEPS]:
+            if step["kind"] not in _CONNECTING and not self._is_said(step):
+                yield from self._step(step)
 
     def _answer(self) -> Iterator[str]:
         if self._trace.branches:

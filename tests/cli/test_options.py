@@ -15,8 +15,8 @@ from nginxopt.cli import nginxopt, options
 from nginxopt.errors import UsageError
 
 _PURPOSES = {
-    "--assume", "--diff", "--header", "--input-format", "--nginx", "--output", "--rate", "--report", "--root",
-    "--targets", "--verbose",
+    "--assume", "--diff", "--explain", "--header", "--input-format", "--nginx", "--output", "--rate", "--report",
+    "--root", "--targets", "--verbose",
 }  # fmt: skip
 """What each command does with it is another thing, which its help says."""
 

@@ -31,6 +31,20 @@ def test_default_prints_both_parts(run: Any, rules: Path) -> None:
     assert "2 more would move with --literal-dots --literal-ends" in ran.err
 
 
+def test_explain_shows_the_way_of_a_request(run: Any, rules: Path) -> None:
+    """The same redirect has its way through the rules and through the maps; what is no URL is refused."""
+    ran = run("rewrite-to-map", rules.name, "--explain", "/about")
+    before, after = ran.err.split("way before\n")[1].split("way after\n")
+    assert before.splitlines()[0] == after.splitlines()[0] == "    301 -> https://www.example.com/about-us"
+    assert "rewrite ^/about$" in before
+    assert "* map " in after
+    assert "rewrite ^/about$" not in after
+    refused = run("rewrite-to-map", rules.name, "--explain", "ftp://a")
+    assert refused.status == 2
+    assert "--explain ftp://a" in refused.err
+    assert run("rewrite-to-map", rules.name, "--plan-only", "--explain", "/about").status == 2
+
+
 def test_quiet_says_nothing(run: Any, rules: Path) -> None:
     """With -q only the result is printed."""
     ran = run("rewrite-to-map", rules.name, "-q")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, Plan, Proof, Readings, compilation, plan, proving, summary
+from nginxopt.rewrite import Options, Plan, Proof, Readings, compilation, plan, proving, remedies, summary
 from nginxopt.rewrite.kinds.kind import Refutation
+from nginxopt.rewrite.kinds.maps.planning import REASONS
+from nginxopt.rewrite.kinds.rules.planning import reasons
 
 RULES = b"""rewrite ^/a\\.html$ /new/a permanent;
 rewrite ^/b.html$ /new/b permanent;
@@ -63,3 +65,14 @@ def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     (line,) = (line for line in summary.lines(emission.plan, proof) if "error:" in line)
     assert "the plan does not come true" in line
     assert line.endswith("but the proof failed: because")
+
+
+def test_each_remedy_is_for_a_reason() -> None:
+    """What to change by hand is told of reasons that there are, below the line of the reason."""
+    assert set(remedies.RULES) <= set(reasons())
+    assert set(remedies.MAPS) <= set(REASONS)
+    compiled = planned(Readings())
+    told = list(summary.lines(compiled, None, verbose=True))
+    for reason in compiled.rules.reasons():
+        place = next(number for number, line in enumerate(told) if f"  {reason}: " in line)
+        assert told[place + 1].strip() == f"by hand: {remedies.RULES[reason]}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import Directive, File
+from nginxopt.rewrite import remedies
 from nginxopt.rewrite.evaluations import Definition, Lookup, names, of_maps
 from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation
 from nginxopt.rewrite.kinds.maps import planning, text
@@ -99,6 +100,7 @@ class Maps(Kind[MapsPlan]):
         for kept in plan.kept:
             if verbose or kept.reason == "unproved" or len(kept.map.patterns) >= _WORTH_A_LINE:
                 yield _kept(kept)
+                yield from remedies.lines(remedies.MAPS, kept.reason)
 
     def proof_lines(self, planned: Plan, proved: Proved) -> Iterator[str]:  # noqa: ARG002 - the count says all
         """Yield how many patterns were compared with their trees."""

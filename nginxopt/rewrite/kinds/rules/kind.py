@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
+from nginxopt.rewrite import remedies
 from nginxopt.rewrite.kinds.kind import TOO_MUCH, Asked, HttpPart, Kind, Offsets, Proved, Refutation
 from nginxopt.rewrite.kinds.rules import planning, text
 from nginxopt.rewrite.kinds.rules.planning import Dead, PlannedRun, RulesPlan, reasons
@@ -184,8 +185,10 @@ def _kept(plan: RulesPlan, verbose: bool) -> Iterator[str]:
         return
     yield f"  kept        {counts.total():>9,}"
     why = reasons()
-    for reason, rules in counts.most_common():
+    for place, (reason, rules) in enumerate(counts.most_common()):
         yield f"    {rules:>13,}  {reason}: {why[reason]}"
+        if verbose or not place:
+            yield from remedies.lines(remedies.RULES, reason)
     if plan.filtered:
         yield f"    {plan.filtered:>13,}  of them behind a pattern for several, and tried only where it matches"
     if verbose:
