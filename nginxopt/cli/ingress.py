@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from nginxopt.cli import options, overwriting, stdout
+from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nginxopt.ingress import Ingress
+    from nginxopt.ingress import Converted, Ingress
     from nginxopt.version import Version
 
 _EXAMPLES = """\b
@@ -20,6 +22,7 @@ Examples:
   kubectl get ingress -A -o yaml | nginxopt ingress - > old.conf
   kubectl get configmap -n ingress-nginx ingress-nginx-controller -o yaml > config.yaml
   nginxopt ingress manifests/ --config-map config.yaml --output old.conf
+  kubectl exec -n ingress-nginx deploy/ingress-nginx-controller -- nginx -T | nginxopt ingress - --tls all
   nginxopt ingress manifests/ --annotations     what an HTTPRoute has for each annotation
   nginxopt trace old.conf https://shop.example/cart
 
@@ -41,6 +44,12 @@ Exit status: 0 success, 1 an annotation has no counterpart (--annotations), 2 us
     is_flag=True,
     help="Take values of annotations that the controller refuses unless it has --enable-annotation-validation=false.",
 )
+@click.option(
+    "--tls",
+    multiple=True,
+    metavar="HOST",
+    help="Host with a certificate, or all or none, for the output of nginx -T, which does not have it.",
+)
 @options.TARGET_VERSION
 @click.option("--output", type=options.FILE, metavar="FILE", help="Write the configuration to FILE.")
 @options.QUIET
@@ -50,29 +59,42 @@ def command(
     class_: str | None,
     lists: bool,
     no_validation: bool,
+    tls: tuple[str, ...],
     target_version: Version | None,
     output: str | None,
     quiet: bool,
 ) -> int:
     """Turn Kubernetes Ingresses into the nginx.conf that answers as ingress-nginx does.
 
-    MANIFESTS are files or directories with YAML or JSON, or - for standard input. The result has no Lua, so that trace,
-    test, lint and verify can say what the controller answers. Notes on standard error name what is left out.
+    MANIFESTS are files or directories with YAML or JSON, or - for standard input; or what nginx -T of a controller
+    printed. The result has none of the controller's Lua, so that trace, test, lint and verify can say what it answers.
+    Notes on standard error name what is left out.
     """
-    from nginxopt.ingress import ingresses
+    from nginxopt.config.reader import source
+    from nginxopt.ingress import convert, ingresses, is_printed, settings_of, without_lua
+    from nginxopt.settings.target import choose
     from nginxopt.timelimit import limited
 
-    found = limited(lambda: ingresses(manifests))
+    settings = limited(lambda: settings_of(config_map), path=config_map)
+    text = source(manifests[0]) if len(manifests) == 1 and not Path(manifests[0]).is_dir() else None
+    if text is not None and is_printed(text.data):
+        if lists:
+            raise UsageError("--annotations is for manifests: nginx -T prints no annotations")
+        printed = limited(lambda: without_lua(text, settings, tls or None), path=text.path)
+        return _finish(printed, output, [*manifests, config_map], quiet)
+    if tls:
+        raise UsageError("--tls is for the output of nginx -T; manifests say which hosts have a certificate")
+    found = limited(lambda: ingresses(manifests, text))
     found = [ingress for ingress in found if class_ is None or ingress.ingress_class in ("", class_)]
     if lists:
         return _list(found)
-    from nginxopt.ingress import convert, settings_of
-    from nginxopt.settings.target import choose
-
-    settings = limited(lambda: settings_of(config_map), path=config_map)
     version = choose(target_version, None).version
     converted = limited(lambda: convert(found, settings, version, validates=not no_validation))
-    _write(converted.text.encode(), output, [*manifests, config_map])
+    return _finish(converted, output, [*manifests, config_map], quiet)
+
+
+def _finish(converted: Converted, output: str | None, inputs: Sequence[str | None], quiet: bool) -> int:
+    _write(converted.text.encode(errors="surrogateescape"), output, inputs)
     for note in () if quiet else converted.notes:
         stdout.say(f"note: {note}")
     return 0

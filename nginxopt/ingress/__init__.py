@@ -7,6 +7,7 @@ it leaves out, and what each annotation is in an HTTPRoute of the Gateway API.
 - `settings` knows the ConfigMap;
 - `servers` merges Ingresses into servers and locations, as the controller does;
 - `emission` and `locations` write them;
+- `lua` edits what `nginx -T` of a controller printed instead;
 - `routes` lists the annotations.
 
 What the controller does is in its repository, kubernetes/ingress-nginx; names of files and functions in this package
@@ -17,12 +18,23 @@ from __future__ import annotations
 
 from nginxopt import lazy
 
-__all__ = ["Converted", "Ingress", "Settings", "convert", "ingresses", "listed", "settings_of"]
+__all__ = [
+    "Converted",
+    "Ingress",
+    "Settings",
+    "convert",
+    "ingresses",
+    "is_printed",
+    "listed",
+    "settings_of",
+    "without_lua",
+]
 
 __getattr__ = lazy.attributes(
     __name__,
     {
         "conversion": ["Converted", "convert"],
+        "lua": ["is_printed", "without_lua"],
         "manifests": ["Ingress", "ingresses"],
         "routes": ["listed"],
         "settings": ["Settings", "settings_of"],

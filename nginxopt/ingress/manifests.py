@@ -83,12 +83,12 @@ class Ingress:
         return f"{self.namespace}/{self.name}"
 
 
-def ingresses(paths: Sequence[str]) -> list[Ingress]:
-    """Return the Ingresses of files, and of the files below folders; `-` is standard input.
+def ingresses(paths: Sequence[str], read: Source | None = None) -> list[Ingress]:
+    """Return the Ingresses of files, and of the files below folders; `-` is standard input, which may have been `read`.
 
     Raises `InputError` for what is no YAML, and for an Ingress that Kubernetes would refuse.
     """
-    return [ingress for path in paths for file in _files(path) for ingress in _of_file(file)]
+    return [ingress for path in paths for file in _files(path) for ingress in _of_text(read or source(file))]
 
 
 def documents(text: Source) -> Iterator[tuple[int, Any]]:
@@ -137,8 +137,7 @@ def _not_yaml(text: Source, content: str, error: Any) -> InputError:
     return InputError(f"not YAML: {error.problem}", source=text, span=Span(start, start + 1), hint=hint)
 
 
-def _of_file(path: str) -> Iterator[Ingress]:
-    text = source(path)
+def _of_text(text: Source) -> Iterator[Ingress]:
     for line, document in documents(text):
         for item in _items(document):
             if item.get("kind") == "Ingress" and str(item.get("apiVersion", "")).startswith(_GROUPS):

@@ -245,3 +245,10 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no Ingress in the manifests"):
         run(str(tmp_path / "empty"))
+
+
+def test_standard_input() -> None:
+    """Manifests are read from standard input, once."""
+    text = yaml.safe_dump(ingress("a"))
+    result = CliRunner().invoke(nginxopt, ["ingress", "-", "-q", "--target-version", "1.28.0"], input=text)
+    assert "upstream test-a-80 {" in result.output

@@ -1,0 +1,236 @@
+"""The configuration that a controller printed (`nginx -T`), with directives of nginx in place of the controller's Lua.
+
+The Lua is known by the names of its files (rootfs/etc/nginx/lua), and what it does is in them: `lua_ingress.lua`
+redirects to https, `ngx_srv_redirect.lua` to the name with or without www, `balancer.lua` passes requests on to the
+pods of the Service that `$proxy_upstream_name` names. Other code stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nginxopt.config.dump import Dump
+from nginxopt.config.tree import Block, Directive, parse
+from nginxopt.errors import InputError, UsageError
+from nginxopt.ingress.conversion import Converted
+from nginxopt.ingress.settings import Settings
+from nginxopt.text import Source, Span
+from nginxopt.text.edit import Edit, apply
+
+_BALANCER = "upstream_balancer"
+_FORWARDED = ("pass_access_scheme", "best_http_host", "pass_port")
+_DROPPED = (
+    *("init_by_lua_file", "init_worker_by_lua_file", "ssl_certificate_by_lua_file", "log_by_lua_file"),
+    *("header_filter_by_lua_file", "lua_package_path", "lua_shared_dict", "more_clear_headers"),
+)
+"""Directives that change no answer, where they are the controller's; `more_clear_headers` only for `Server`."""
+
+_MAPS = """
+    map $http_host $ingress_host {
+        default $http_host;
+        "" $host;
+    }
+    map $http_x_forwarded_proto $ingress_scheme {
+        default $http_x_forwarded_proto;
+        "" $scheme;
+    }
+    map $http_x_forwarded_port $ingress_port {
+        default $http_x_forwarded_port;
+        "" $server_port;
+    }
+    map $http_x_forwarded_host $ingress_forwarded_host {
+        "" $ingress_host;
+        "~^(?<first_forwarded_host>[^,]*)" $first_forwarded_host;
+    }
+    map $best_http_host $ingress_redirect_host {
+        "~^(?<redirect_host>[^:]*)" $redirect_host;
+    }
+    map $request_uri $ingress_redirect_uri {
+        default $request_uri;
+        "~^(?<redirect_uri>.*)/$" $redirect_uri;
+    }
+"""
+"""The variables that Lua computes, for `http`."""
+
+
+def is_printed(data: bytes) -> bool:
+    """Return whether a text is what a controller's `nginx -T` prints."""
+    return b"lua/nginx/" in data and Dump.of("-", data) is not None
+
+
+def without_lua(source: Source, settings: Settings, certificates: Sequence[str] | None) -> Converted:
+    """Return the main file of what `nginx -T` of a controller printed, without the controller's Lua.
+
+    `certificates` are the hosts that have one, or `all` or `none`; None if nobody says. Raises `UsageError` if a
+    redirect depends on it, and `InputError` for a text that is no such configuration.
+    """
+    dump = Dump.of(source.path, source.data)
+    if dump is None:
+        raise InputError("not the output of nginx -T", path=source.path)
+    main = Source(dump.main, dump.read(dump.main))
+    root = parse(main)
+    http = next((each for each in root.directives() if each.name == "http" and each.block), None)
+    if http is None:
+        raise InputError("no http block", path=source.path)
+    work = _Work(main, settings, certificates)
+    work.whole(root, http)
+    return Converted(apply(main.data, work.edits).decode("utf-8", "surrogateescape"), tuple(work.notes))
+
+
+class _Work:
+    """Collects the edits of a configuration."""
+
+    def __init__(self, main: Source, settings: Settings, certificates: Sequence[str] | None) -> None:
+        self.edits: list[Edit] = []
+        self.notes: list[str] = []
+        self._main = main
+        self._settings = settings
+        self._certificates = certificates
+        self._forwarded = settings.flag("use-forwarded-headers")
+
+    def whole(self, root: Block, http: Directive) -> None:
+        """Edit everything: drop what is not http, and go through servers."""
+        for directive in root.directives():
+            if directive.name in ("stream", "load_module", "daemon", "pid"):
+                self._drop(directive)
+        assert http.block is not None
+        self._insert(http.block.span.start + 1, _MAPS)
+        if not self._settings.is_stated and any(each.name == "real_ip_header" for each in http.block.directives()):
+            self.notes.append("without --config-map, headers X-Forwarded-* are taken to be ignored")
+        names = {name for each in http.block.walk() if (name := _service(each))}
+        for directive in http.block.directives():
+            if directive.name == "upstream" and directive.args and directive.args[0] == _BALANCER:
+                self._replace(directive, self._upstreams(directive, names))
+            elif directive.name == "server" and directive.block is not None:
+                self._server(directive.block)
+            elif self._is_dropped(directive):
+                self._drop(directive)
+
+    def _upstreams(self, directive: Directive, names: Iterable[str]) -> str:
+        """Return an upstream for each Service, with the settings of the one that stood for all."""
+        assert directive.block is not None
+        kept = [
+            self._text(each)
+            for each in directive.block.directives()
+            if each.name != "server" and not str(each.name).startswith("balancer_by_lua")
+        ]
+        inner = "".join(f"\n        {each}" for each in kept)
+        return "\n    ".join(
+            f"upstream {name} {{\n        server 0.0.0.1; # in place of the pods{inner}\n    }}"
+            for name in sorted(names)
+        )
+
+    def _server(self, block: Block) -> None:
+        hosts = [str(arg) for each in block.directives() if each.name == "server_name" for arg in each.args]
+        for directive in block.directives():
+            if directive.name == "location" and directive.block is not None:
+                self._location(directive.block, hosts)
+            elif directive.name == "set_by_lua_file" and str(directive.args[1]).endswith("ngx_srv_redirect.lua"):
+                scheme, port = ("$ingress_scheme", "$ingress_port") if self._forwarded else ("$scheme", "$server_port")
+                url = f"{scheme}://{directive.args[2]}:{port}$ingress_redirect_uri"
+                self._replace(directive, f'set {directive.args[0]} "{url}";')
+            elif self._is_dropped(directive):
+                self._drop(directive)
+
+    def _location(self, block: Block, hosts: Sequence[str]) -> None:
+        """Put directives in the place of what Lua does in a location."""
+        directives = [*block.directives()]
+        states = {
+            str(each.args[0]): str(each.args[1]) for each in directives if each.name == "set" and len(each.args) > 1
+        }
+        service = states.get("$proxy_upstream_name", "")
+        redirects = False
+        for directive in directives:
+            name, last = str(directive.name), str(directive.args[-1]) if directive.args else ""
+            if name == "rewrite_by_lua_file" and last.endswith("/ngx_rewrite.lua"):
+                redirects = True
+                self._drop(directive)
+            elif name == "rewrite_by_lua_file" and last.endswith("/ngx_conf_rewrite_auth.lua"):
+                self._replace(directive, "set $cache_key $tmp_cache_key;")
+            elif name == "access_by_lua_file" and last.endswith("/ngx_conf_external_auth.lua"):
+                self._replace(directive, f"auth_request {states.get('$auth_path', '')};")
+            elif name == "set_escape_uri":
+                self._replace(directive, f"set {directive.args[0]} {last};")
+                note = "auth-signin: the address to return to is not escaped, which takes a module (set_escape_uri)"
+                self.notes += [] if note in self.notes else [note]
+            elif last.endswith(f"://{_BALANCER}") and service:
+                self._replace(directive, f"{name} {last.removesuffix(_BALANCER)}{service};")
+            elif self._is_dropped(directive):
+                self._drop(directive)
+        if redirects:
+            self._insert(_before_answer(directives, block), "".join(self._redirect(states, hosts)))
+
+    def _redirect(self, states: Mapping[str, str], hosts: Sequence[str]) -> Iterator[str]:
+        """Yield what `rewrite` of lua_ingress.lua does: the variables of a proxy in front, and the redirect."""
+        if self._forwarded:
+            values = ("$ingress_scheme", "$ingress_forwarded_host", "$ingress_port")
+            yield from (f"set ${name} {value}; " for name, value in zip(_FORWARDED, values, strict=True))
+        is_forced = states.get("$force_ssl_redirect") == "true"
+        if states.get("$force_no_ssl_redirect") == "true" or not (is_forced or self._has_certificate(states, hosts)):
+            return
+        port = ":443" if states.get("$use_port_in_redirects") == "true" else ""
+        keeps = states.get("$preserve_trailing_slash") == "true" or port
+        uri = "$request_uri" if keeps else "$ingress_redirect_uri"
+        code = self._settings.number("http-redirect-code")
+        yield f"if ($pass_access_scheme = http) {{ return {code} https://$ingress_redirect_host{port}{uri}; }} "
+
+    def _has_certificate(self, states: Mapping[str, str], hosts: Sequence[str]) -> bool:
+        """Return whether a redirect that depends on a certificate is made."""
+        if states.get("$ssl_redirect") != "true" or hosts == ["_"]:
+            return False
+        if self._certificates is None:
+            raise UsageError(
+                "redirects to https depend on which hosts have a certificate, which nginx -T does not print",
+                hint="name them with --tls HOST, or use --tls all or --tls none",
+            )
+        named = {host.lower() for host in self._certificates}
+        return "all" in named or any(_is_among(host, named) for host in hosts)
+
+    def _is_dropped(self, directive: Directive) -> bool:
+        """Return whether a directive is the controller's and changes no answer."""
+        if directive.name == "more_clear_headers":
+            return [*map(str, directive.args)] == ["Server"]
+        return directive.name in _DROPPED
+
+    def _text(self, directive: Directive) -> str:
+        return self._main.text(directive.span)
+
+    def _drop(self, directive: Directive) -> None:
+        self.edits.append(Edit(directive.span, b""))
+
+    def _replace(self, directive: Directive, text: str) -> None:
+        self.edits.append(Edit(directive.span, text.encode()))
+
+    def _insert(self, at: int, text: str) -> None:
+        self.edits.append(Edit(Span(at, at), text.encode()))
+
+
+def _service(directive: Directive) -> str:
+    """Return the Service that a directive makes requests go to."""
+    if directive.name != "set" or len(directive.args) < 2 or directive.args[0] != "$proxy_upstream_name":
+        return ""
+    name = str(directive.args[1])
+    return "" if name in ("", "-", "internal") else name
+
+
+def _is_among(host: str, named: Iterable[str]) -> bool:
+    r"""Return whether a host has a certificate, by its name or that of a wildcard (`get_pem_cert_uid`).
+
+    The name of a server for a wildcard is `~^(?<subdomain>[\w-]+)\.example\.com$`.
+    """
+    if host.startswith("~"):
+        rest = host.partition(r"[\w-]+)")[2].removesuffix("$").replace("\\", "")
+        return f"*{rest}" in named
+    return host.lower() in named or f"*.{host.lower().partition('.')[2]}" in named
+
+
+def _before_answer(directives: Sequence[Directive], block: Block) -> int:
+    """Return the place where Lua runs: behind the script of a location, but before what ends it early.
+
+    Lua runs after a `break`, too; a redirect there comes before it, as neither changes what the other does.
+    """
+    for directive in directives:
+        ends = directive.name == "break" or (directive.name == "rewrite" and str(directive.args[-1]) == "break")
+        if ends or str(directive.name).endswith("_pass"):
+            return directive.span.start
+    return block.span.end - 1
