@@ -46,12 +46,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, rule
 from nginxopt.lint.queries import variables
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"
 """The default of zlib."""
+
+SAVED = (0.05, 0.27)
+"""The part of the time for compression that level 6 saves: of level 9, a tenth for 20 KB and 27 % for 100 KB."""
 
 # A compressed response has no Content-Length, so only these variables tell its size.
 _SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio", "upstream_response_length", "upstream_bytes_received")
@@ -71,6 +74,7 @@ def check(model: Model) -> Iterator[Finding]:
                 level.span,
                 f"gzip_comp_level {level} takes up to five times the CPU time of level {ENOUGH} and saves 1 to 2 %",
                 Fix(f"set it to {ENOUGH}", (layout.replace(directive, level, ENOUGH),), safety),
+                saves=Saving(cause="gzip", part=SAVED),
             )
 
 

@@ -78,12 +78,15 @@ from collections.abc import Iterator
 from itertools import chain
 
 from nginxopt.config import layout
-from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Severity, pattern, rule
+from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Saving, Severity, pattern, rule
 from nginxopt.semantics import Level, locations
 
 LEAST, MOST = 20, 1_000
 """At about 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000, the
 compiled code takes more than 9 MB."""
+
+SAVED = (0.48, 0.88)
+"""The part of the time of patterns that machine code saves: of short ones that match nothing, of long alternations."""
 
 NEEDS = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
 
@@ -106,6 +109,7 @@ def check(model: Model) -> Iterator[Finding]:
         model.root.span,
         f"pcre_jit is not set, and requests to one server run through up to {most:,} regular expressions",
         Fix("add `pcre_jit on;`", (layout.prepend(block, ["pcre_jit on;"]),), _safety(model)),
+        saves=Saving(cause="patterns", part=SAVED),
     )
 
 

@@ -106,6 +106,12 @@ def _reports(
 )
 @click.option("--baseline", type=options.FILE, metavar="FILE", help="Hide the findings recorded in FILE.")
 @click.option("--write-baseline", type=options.FILE, metavar="FILE", help="Record all findings in FILE.")
+@click.option(
+    "--profile",
+    type=options.FILE,
+    metavar="FILE",
+    help="Show what findings save a day, most first, under the traffic that nginxopt profile --save wrote to FILE.",
+)
 @options.CONTEXT
 @options.PREFIX
 @options.ALSO
@@ -290,6 +296,7 @@ def _run(
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
     notes += [*notes_of(checked), *of_inputs(inputs)]
     notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
+    diagnostics = lint_report.weighted(call.profile, judge, checked, diagnostics)
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return status_of(errors)

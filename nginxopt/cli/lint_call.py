@@ -36,6 +36,7 @@ class LintCall:
     diff_base: str | None
     baseline: str | None
     write_baseline: str | None
+    profile: str | None
 
     @property
     def applies_fixes(self) -> bool:

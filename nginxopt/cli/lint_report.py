@@ -95,6 +95,17 @@ def confirmed(
     return asked.diagnostics
 
 
+def weighted(
+    profile: str | None, judge: Judge, checked: Checked, diagnostics: tuple[Diagnostic, ...]
+) -> tuple[Diagnostic, ...]:
+    """Return the findings with what they save a day under a saved profile."""
+    if profile is None:
+        return diagnostics
+    from nginxopt.profile import savings, sums
+
+    return savings.weighted(sums.load(profile), checked.configs, judge.target, diagnostics)
+
+
 def report(
     call: LintCall,
     judge: Judge,

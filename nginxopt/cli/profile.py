@@ -53,9 +53,9 @@ def command(
 ) -> int:
     """Show what a configuration costs under its own traffic, from access logs.
 
-    Shows which locations and directives answer the requests and how long they take, responses that are not what the
-    configuration gives, rules that no request uses, and the variables that the logs lack. Logs may be compressed with
-    gzip; - is standard input. Saved profiles add up.
+    Shows which locations and directives answer the requests and how long they take, an estimate of nginx's own work by
+    directive, responses that are not what the configuration gives, rules that no request uses, and the variables that
+    the logs lack. Logs may be compressed with gzip; - is standard input. Saved profiles add up.
     """
     from nginxopt.profile import figures, json, sums, text
     from nginxopt.system.files import write_all

@@ -217,6 +217,8 @@ def _finding(number: int, diagnostic: Diagnostic) -> tuple[Any, ...]:
     finding = diagnostic.finding
     source = finding.source.original or finding.source
     fix, saves = finding.fix, finding.saves
+    if saves is not None and not (saves.instructions or saves.connections):  # known only with a profile
+        saves = None
     return (
         number,
         diagnostic.rule,

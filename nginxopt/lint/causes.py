@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import chain
 
-from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, SavedADay
 from nginxopt.text import ChangeSet
 from nginxopt.text.plural import count
 
@@ -45,7 +46,9 @@ def _together(found: Sequence[Diagnostic]) -> Diagnostic:
         return found[0]
     first = max(found, key=lambda diagnostic: diagnostic.severity)  # the first of them
     others = tuple(diagnostic for diagnostic in found if diagnostic is not first)
-    return replace(first, finding=replace(first.finding, fix=_fix([first, *others])), places=others)
+    days = [diagnostic.a_day for diagnostic in found if diagnostic.a_day is not None]
+    a_day = reduce(SavedADay.plus, days) if days else None
+    return replace(first, finding=replace(first.finding, fix=_fix([first, *others])), places=others, a_day=a_day)
 
 
 def _fix(found: Iterable[Diagnostic]) -> Fix | None:

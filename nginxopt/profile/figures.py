@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nginxopt.profile.sums import Cell, Class, Place, Profile, Sum, Use
+from nginxopt.profile.work import Work
 
 LACKING = {
     "status": "whether files existed, and whether the log agrees with the configuration",
@@ -40,6 +41,8 @@ access_log /var/log/nginx/access.log profile buffer=64k flush=5s;
 """
 """A format that has all that profiles read."""
 
+_LEAST_SHARE = 0.01
+"""The smallest share of a core that is told, in percent."""
 _OF_UPSTREAM = 2
 """Connections of a request that an upstream answers: to the client and to the upstream."""
 
@@ -196,6 +199,28 @@ class Figures:
         return sum(file.broken for file in self.profile.files)
 
     @cached_property
+    def work(self) -> Work:
+        """The estimate of what nginx itself does."""
+        return Work(self.profile)
+
+    @cached_property
+    def errors(self) -> int:
+        """The number of responses that are errors of the server or its upstreams (5xx)."""
+        return sum(cell.requests for key, cell in self.profile.classes.items() if (key.status or 0) >= 500)
+
+    @cached_property
+    def of_nginx(self) -> str:
+        """The sentence about nginx's own share of the machine."""
+        work = self.work
+        if work.share is None:
+            low, high = (work.total.nanoseconds * factor / max(self.requests, 1) / 1000 for factor in (0.5, 2.0))
+            return f"nginx itself takes {_span(low, high)} microseconds a request (estimated)."
+        low, high = (100 * share for share in work.share)
+        share = _span(low, high) if high >= _LEAST_SHARE else f"less than {_LEAST_SHARE}"
+        text = f"nginx itself needs {share} % of a processor core (estimated)"
+        return f"{text}: nothing here is worth a change for CPU." if work.is_small else f"{text}."
+
+    @cached_property
     def verdict(self) -> str:
         """The sentence that says whether nginx is the problem, as far as the logs tell."""
         total = self.total
@@ -208,6 +233,11 @@ class Figures:
         if share >= 0.5:
             return f"Upstreams took {share:.0%} of the {hours} of all requests: look there, not at nginx, for time."
         return f"Upstreams took {share:.0%} of the {hours} of all requests; the rest is nginx and slow clients."
+
+
+def _span(low: float, high: float) -> str:
+    """Return two figures with two digits each, such as `0.012 to 0.046`."""
+    return " to ".join(f"{float(f'{value:.2g}'):.10g}" for value in (low, high))
 
 
 def _by_work(items: Iterable[tuple[str, Sum]]) -> list[tuple[str, Sum]]:

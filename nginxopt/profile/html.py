@@ -59,6 +59,9 @@ def render(profile: Profile) -> str:
     return page.render(
         "nginxopt.profile",
         verdict=figures.verdict,
+        of_nginx=figures.of_nginx,
+        errors=figures.errors,
+        causes=list(_causes(figures)),
         profile=profile,
         requests=figures.requests,
         differs=figures.number("differs"),
@@ -109,6 +112,13 @@ def _x(milliseconds: float) -> float:
     """Return the place of a duration on a logarithmic scale."""
     within = min(max(milliseconds, _LEAST), _MOST)
     return round(_WIDTH * math.log(within / _LEAST) / math.log(_MOST / _LEAST), 1)
+
+
+def _causes(figures: Figures) -> Iterator[tuple[str, str, float]]:
+    """Yield what nginx's own time goes to: cause, directive, and the percentage."""
+    total = figures.work.total.nanoseconds
+    for cause, place, load in figures.work.by_cause[:_SHOWN]:
+        yield cause, "" if place is None else _where(place), round(100 * load.term.nanoseconds / total, 1)
 
 
 def _differing(figures: Figures) -> Iterator[tuple[int, str, str, str, str, str]]:

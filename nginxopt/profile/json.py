@@ -12,7 +12,7 @@ from nginxopt.profile.sums import Cell, Class, Durations, LogFile, Place, Profil
 from nginxopt.request.usage import PARTS
 from nginxopt.text.escape import unicode
 
-VERSION = 1
+VERSION = 2
 """Grows when a reader of reports would have to change."""
 
 _QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -28,6 +28,8 @@ def document(profile: Profile) -> str:
         "config": profile.config,
         "nginx": profile.nginx,
         "verdict": figures.verdict,
+        "of_nginx": figures.of_nginx,
+        "work": _work(figures),
         "logs": [_log(file) for file in profile.files],
         "notes": profile.notes,
         "requests": figures.requests,
@@ -58,6 +60,24 @@ def _log(file: LogFile) -> dict[str, Any]:
         "broken": {"lines": file.broken, "first": file.broken_lines},
         "malformed": file.malformed,
         "cut": file.cut,
+    }
+
+
+def _work(figures: Figures) -> dict[str, Any]:
+    work = figures.work
+    return {
+        "share_of_core": None if work.share is None else list(work.share),
+        "instructions": round(work.total.instructions),
+        "seconds": work.total.nanoseconds / 1e9,
+        "causes": [
+            {
+                "cause": cause,
+                "place": _place(place),
+                "instructions": round(load.term.instructions),
+                "seconds": load.term.nanoseconds / 1e9,
+            }
+            for cause, place, load in work.by_cause
+        ],
     }
 
 

@@ -14,7 +14,8 @@ from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.log_places import LogPlaces
 from nginxopt.profile.pieces import opened, require
-from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Use
+from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Tries, Use
+from nginxopt.profile.work import LevelFacts
 from nginxopt.request.access_logs import HOSTS, AccessLog
 from nginxopt.request.connection import ClientGate, NobodyListensError, is_named
 from nginxopt.request.log_formats import LogFormat
@@ -82,6 +83,12 @@ class SiteLogs:
     def places(self) -> LogPlaces:
         """The levels that write to the logs."""
         return LogPlaces(self.model.site, self.paths)
+
+    @cached_property
+    def level_facts(self) -> LevelFacts:
+        """What the levels make nginx do."""
+        nodes = self.model.site.nodes
+        return LevelFacts(self.model.config, self.model.version, lambda directive: self.place(nodes.number(directive)))
 
     @cached_property
     def _names(self) -> dict[Node, str]:
@@ -222,7 +229,11 @@ class _LogReading:
     def _add(self, sums: Mapping[str, Any]) -> None:
         """Add the sums of the native core to the profile."""
         for form in sums["classes"]:
-            self.profile.classes.count(self._class(form), Cell.read(form["cell"]), Cell)
+            key = self._class(form)
+            self.profile.classes.count(key, Cell.read(form["cell"]), Cell)
+            self._add_facts(key, form)
+        for node, tries in sums["tries"]:
+            self.profile.tries.count(self.logs.place(node), Tries(**tries), Tries)
         for node, number in sums["uses"]:
             self.requests[node] = self.requests.get(node, 0) + number
         for target, name in (
@@ -232,6 +243,14 @@ class _LogReading:
                 target.count(key, Sum(**one), Sum)
         self.profile.other_clients.add(Sum(**sums["other_clients"]))
         self.profile.other_robots.add(Sum(**sums["other_robots"]))
+
+    def _add_facts(self, key: Class, form: Mapping[str, Any]) -> None:
+        """Add what the level of a class makes nginx do."""
+        level, server = form["level"], form["server"]
+        if level is not None and (key.server, key.level) not in self.profile.facts:
+            site = self.logs.model.site
+            tls = any(socket["tls"] for socket in site.site["sockets"] if server in socket["servers"])
+            self.profile.facts[key.server, key.level] = self.logs.level_facts.of(site.levels[level], tls=tls)
 
     def _class(self, form: Mapping[str, Any]) -> Class:
         site = self.logs.model.site.site

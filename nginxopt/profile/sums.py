@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from nginxopt.errors import InputError
 
-VERSION = 1
+VERSION = 2
 """Grows when a reader of saved profiles would have to change."""
 
 _KIND = "nginxopt profile"
@@ -106,6 +106,41 @@ def added(one: Iterable[int], other: Iterable[int]) -> list[int]:
 
 
 @dataclass(slots=True)
+class Tries:
+    """What PCRE does to find that patterns do not match (`rust/src/first_match/tries.rs`).
+
+    Attributes:
+        short: The number of patterns that match no value that is so short.
+        long: The number of the others.
+        shared: The bytes behind the first that values share with those that are anchored.
+        searched: The bytes that are searched for the beginning of a match of those that are not.
+        places: The places where a match may begin, times the ways to begin it.
+    """
+
+    short: int = 0
+    long: int = 0
+    shared: int = 0
+    searched: int = 0
+    places: int = 0
+
+    def add(self, other: Tries) -> None:
+        """Add other tries."""
+        self.short += other.short
+        self.long += other.long
+        self.shared += other.shared
+        self.searched += other.searched
+        self.places += other.places
+
+
+class Fact(NamedTuple):
+    """Something that a level makes nginx do, with the directive that says so, and how often or how much of it."""
+
+    what: str
+    place: Place | None
+    amount: int
+
+
+@dataclass(slots=True)
 class Cell:
     """What requests took.
 
@@ -115,6 +150,12 @@ class Cell:
         connect: Those of `$upstream_connect_time`.
         sizes: The number of responses by the bits of their size in bytes.
         repeated: The number of those that were asked for at most 10 seconds before, too.
+        lengths: The bytes of the requests whose length is in the log, and `measured` the number of these.
+        compressed: The number of compressed responses, and `raw` their bytes before.
+        connections: The number of requests that are the first of their connection, as far as the log tells.
+        resumed: The number of those that resumed a session of TLS.
+        cached: The number of responses from a cache.
+        tries: What was tried of patterns.
         first: The second since 1970 in which the first ended; None if the log has no time.
         example: What the first asked for, as bytes in Latin-1.
     """
@@ -126,6 +167,14 @@ class Cell:
     connect: Durations = field(default_factory=Durations)
     sizes: list[int] = field(default_factory=list)
     repeated: int = 0
+    lengths: int = 0
+    measured: int = 0
+    compressed: int = 0
+    raw: int = 0
+    connections: int = 0
+    resumed: int = 0
+    cached: int = 0
+    tries: Tries = field(default_factory=Tries)
     first: int | None = None
     last: int | None = None
     example: str = ""
@@ -142,12 +191,20 @@ class Cell:
         self.connect.add(other.connect)
         self.sizes = added(self.sizes, other.sizes)
         self.repeated += other.repeated
+        self.lengths += other.lengths
+        self.measured += other.measured
+        self.compressed += other.compressed
+        self.raw += other.raw
+        self.connections += other.connections
+        self.resumed += other.resumed
+        self.cached += other.cached
+        self.tries.add(other.tries)
 
     @classmethod
     def read(cls, form: Mapping[str, Any]) -> Self:
         """Return the cell of a JSON object."""
         durations = {name: Durations(**form[name]) for name in ("request", "upstream", "connect")}
-        return cls(**{**form, **durations})
+        return cls(**{**form, **durations, "tries": Tries(**form["tries"])})
 
 
 def _order(cell: Cell) -> tuple[bool, int, str]:
@@ -236,6 +293,9 @@ class Profile:
         files: The logs.
         classes: The requests by how they ended.
         uses: Servers, locations and rules by their place.
+        tries: What was tried of patterns, by the directive that has them: the first rewrite of a run, the first
+            location with a pattern among those of a level, a map, an `if`.
+        facts: What levels make nginx do, by the place of their server and their own.
         clients: The work of clients by their address, and of those that are too many to tell apart as one.
         robots: The work of robots by the name that they give.
         minutes: The requests under way by the minute since 1970.
@@ -248,6 +308,8 @@ class Profile:
     files: list[LogFile] = field(default_factory=list)
     classes: Sums[Cell] = field(default_factory=Sums)
     uses: Sums[Use] = field(default_factory=Sums)
+    tries: Sums[Tries] = field(default_factory=Sums)
+    facts: dict[tuple[Place | None, Place | None], tuple[Fact, ...]] = field(default_factory=dict)
     clients: Sums[Sum] = field(default_factory=Sums)
     other_clients: Sum = field(default_factory=Sum)
     robots: Sums[Sum] = field(default_factory=Sums)
@@ -275,6 +337,9 @@ class Profile:
             self.classes.count(key, cell, Cell)
         for key, use in other.uses.items():
             self.uses.count(key, use, lambda use=use: Use(use.part))  # type: ignore[misc]
+        for key, tries in other.tries.items():
+            self.tries.count(key, tries, Tries)
+        self.facts |= other.facts
         for mine, theirs in (
             (self.clients, other.clients), (self.robots, other.robots), (self.minutes, other.minutes),
         ):  # fmt: skip
@@ -331,6 +396,8 @@ def _form(profile: Profile) -> dict[str, Any]:
         "files": [_slots(file) for file in profile.files],
         "classes": [[list(key), _cell(cell)] for key, cell in sorted(profile.classes.items(), key=_text)],
         "uses": [[list(key), _slots(use)] for key, use in sorted(profile.uses.items())],
+        "tries": [[key, _slots(tries)] for key, tries in sorted(profile.tries.items())],
+        "facts": [[*key, facts] for key, facts in sorted(profile.facts.items(), key=json.dumps)],
         "clients": [[key, _slots(one)] for key, one in sorted(profile.clients.items())],
         "other_clients": _slots(profile.other_clients),
         "robots": [[key, _slots(one)] for key, one in sorted(profile.robots.items())],
@@ -351,19 +418,32 @@ def _slots(one: Any) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    return {name: _slots(value) if isinstance(value, Durations) else value for name, value in _slots(cell).items()}
+    return {
+        name: _slots(value) if isinstance(value, Durations | Tries) else value for name, value in _slots(cell).items()
+    }
 
 
 def _read(form: Mapping[str, Any]) -> Profile:
     profile = Profile(form["config"], form["nginx"], [LogFile(**file) for file in form["files"]])
     profile.classes.update((_class(key), Cell.read(cell)) for key, cell in form["classes"])
     profile.uses.update((Place(*key), Use(**use)) for key, use in form["uses"])
+    profile.tries.update((Place(*key), Tries(**tries)) for key, tries in form["tries"])
+    profile.facts.update(_facts(form["facts"]))
     profile.clients.update(_sums(form["clients"]))
     profile.robots.update(_sums(form["robots"]))
     profile.minutes.update(_sums(form["minutes"]))
     profile.other_clients, profile.other_robots = Sum(**form["other_clients"]), Sum(**form["other_robots"])
     profile.limits, profile.notes = dict(form["limits"]), list(form["notes"])
     return profile
+
+
+def _facts(form: Iterable[Any]) -> Iterator[tuple[tuple[Place | None, Place | None], tuple[Fact, ...]]]:
+    for server, level, facts in form:
+        yield (_place(server), _place(level)), tuple(Fact(what, _place(at), amount) for what, at, amount in facts)
+
+
+def _place(form: list[Any] | None) -> Place | None:
+    return None if form is None else Place(*form)
 
 
 def _class(form: list[Any]) -> Class:

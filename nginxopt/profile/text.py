@@ -31,9 +31,13 @@ def lines(profile: Profile, *, verbose: bool) -> Iterator[str]:
 def _lines(figures: Figures, *, verbose: bool) -> Iterator[str]:
     shown, few = (None, None) if verbose else (_SHOWN, _FEW)
     yield from _head(figures)
+    if not figures.work.is_small:
+        yield from _of_nginx(figures, shown)
     yield ""
     yield from _locations(figures, shown)
     yield from _directives(figures, shown)
+    if figures.work.is_small:
+        yield from _of_nginx(figures, few)
     yield from _differing(figures, few)
     yield from _not_known(figures, few)
     yield from _uses(figures, few)
@@ -57,7 +61,10 @@ def _head(figures: Figures) -> Iterator[str]:
         if number
     ]
     yield f"{name}: {count(figures.requests, 'request')}{when} ({profile.nginx})"
+    yield figures.of_nginx
     yield figures.verdict
+    if figures.errors:
+        yield f"{count(figures.errors, 'response')} with 5xx, {_percent(figures.errors, figures.requests)} of all."
     number = figures.number("differs")
     if number:
         yield f"{count(number, 'response')} {be(number)} not what {profile.config} gives."
@@ -110,6 +117,19 @@ def _directives(figures: Figures, most: int | None) -> Iterator[str]:
     for group in figures.directives[:most]:
         yield f"  {_percent(group.cell.requests, figures.requests):>7}  {_statuses(group)}  {_where(group.place)}"
     yield from _more(figures.directives, most)
+
+
+def _of_nginx(figures: Figures, most: int | None) -> Iterator[str]:
+    causes = figures.work.by_cause
+    if not causes:
+        return
+    yield ""
+    yield "where nginx's own CPU goes (estimated):"
+    total = figures.work.total.nanoseconds
+    for cause, place, load in causes[:most]:
+        where = "" if place is None else f"  {_where(place)}"
+        yield f"  {load.term.nanoseconds / total:>7.1%}  {cause}{where}"
+    yield from _more(causes, most)
 
 
 def _statuses(group: Group) -> str:

@@ -114,7 +114,7 @@ CRATE_USES: dict[str, set[str]] = {
         *("pattern_text", "collisions", "compile_error", "work"),
     },
     "request": {"facts", "lexer", "syntax", "pcre", "parallel", "variables", "first_match", "work"},
-    "logs": {"parallel", "request"},
+    "logs": {"first_match", "parallel", "request"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language", "work"},
     "border": {
         *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match", "language"),

@@ -16,6 +16,8 @@ def advice(diagnostic: Diagnostic) -> list[str]:
         lines.append(f"witness: {diagnostic.finding.witness}")
     if diagnostic.fix is not None:
         lines.append(f"fix: {diagnostic.fix.title} ({option(diagnostic.fix.safety)})")
+    if diagnostic.a_day is not None:
+        lines.append(f"saves: {diagnostic.a_day}")
     if diagnostic.finding.help:
         lines.append(f"help: {diagnostic.finding.help}")
     return lines

@@ -49,6 +49,15 @@ def _whole(report: LintReport, **findings: list[dict[str, Any]]) -> dict[str, An
     }
 
 
+def _a_day(diagnostic: Diagnostic) -> dict[str, Any]:
+    """Return what a day saves, where that is known."""
+    saved = diagnostic.a_day
+    if saved is None:
+        return {}
+    return {"saves_a_day": {"requests": saved.requests, "cpu_seconds": [saved.least, saved.most],
+                            "connections": saved.connections}}  # fmt: skip
+
+
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
     return {
         "rule": diagnostic.rule,
@@ -59,6 +68,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "help": unicode(diagnostic.finding.help) or None,
         "url": diagnostic.url,
         "scenario": diagnostic.scenario,
+        **_a_day(diagnostic),
         "witness": None if diagnostic.finding.witness is None else _witness(diagnostic.finding.witness),
         "places": [
             {"file": unicode(other.path), **_place(other.finding), "message": unicode(other.message)}

@@ -89,9 +89,12 @@ impl LogDigest {
         let digest = self.locked();
         let mut uses: Vec<_> = digest.uses.iter().collect();
         uses.sort_unstable();
+        let mut tries: Vec<_> = digest.tries.iter().collect();
+        tries.sort_unstable();
         json!({
             "classes": digest.classes.iter().filter(|(_, cell)| cell.requests > 0).map(form).collect::<Vec<_>>(),
             "uses": uses,
+            "tries": tries,
             "clients": digest.clients.sorted(),
             "other_clients": digest.clients.others(),
             "robots": digest.robots.sorted(),

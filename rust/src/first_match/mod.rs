@@ -14,11 +14,13 @@ mod read;
 mod requirement;
 mod texts;
 mod trie;
+mod tries;
 
 pub use effort::{Bounds, answers_with_looks};
 pub use first::{First, FirstMatch, Required};
 pub use index::TooManyLiterals;
 pub use matcher::{Answer, Doubt};
 pub use read::{ReadPattern, ReadPatterns};
+pub use tries::{Tries, TryCounter};
 
 pub(crate) use read::needed_literals;

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 use serde::Serialize;
 
+use crate::first_match::Tries;
 use crate::logs::histogram::Histogram;
 use crate::request::bytes::Bytes;
 use crate::request::outcome::OutcomeKind;
@@ -23,6 +24,15 @@ pub struct Line {
     pub request: Option<u32>,
     pub upstream: Option<u32>,
     pub connect: Option<u32>,
+    /// The bytes of the request.
+    pub length: Option<u32>,
+    /// The bytes of the body before it was compressed; `None` if it was not.
+    pub raw: Option<u64>,
+    /// Whether the request is the first of its connection, and whether that resumed a session of TLS.
+    pub is_first: bool,
+    pub is_resumed: bool,
+    /// Whether a cache answered.
+    pub is_cached: bool,
     /// Whether the same was asked for shortly before, and a cache might have answered.
     pub is_repeated: bool,
 }
@@ -84,6 +94,18 @@ pub struct Cell {
     /// The number of responses by the bits of their size.
     pub sizes: Vec<u64>,
     pub repeated: u64,
+    /// The bytes of the requests whose length is known, and their number.
+    pub lengths: u64,
+    pub measured: u64,
+    /// The number of compressed responses, and their bytes before.
+    pub compressed: u64,
+    pub raw: u64,
+    /// The number of requests that are the first of their connection, and of those that resumed a session of TLS.
+    pub connections: u64,
+    pub resumed: u64,
+    /// The number of responses from a cache.
+    pub cached: u64,
+    pub tries: Tries,
     /// When the first ended, and what it asked for.
     pub first: Option<i64>,
     pub last: Option<i64>,
@@ -118,6 +140,13 @@ impl Cell {
         }
         self.sizes[bits] += 1;
         self.repeated += u64::from(line.is_repeated);
+        self.lengths += u64::from(line.length.unwrap_or_default());
+        self.measured += u64::from(line.length.is_some());
+        self.compressed += u64::from(line.raw.is_some());
+        self.raw += line.raw.unwrap_or_default();
+        self.connections += u64::from(line.is_first);
+        self.resumed += u64::from(line.is_first && line.is_resumed);
+        self.cached += u64::from(line.is_cached);
     }
 }
 

@@ -23,6 +23,12 @@ pub struct Columns {
     msec: Option<usize>,
     client: Option<usize>,
     agent: Option<usize>,
+    length: Option<usize>,
+    gzip_ratio: Option<usize>,
+    body_bytes: Option<usize>,
+    connection_requests: Option<usize>,
+    reused: Option<usize>,
+    cache: Option<usize>,
     /// The others that may decide what becomes of a request.
     group: Vec<usize>,
 }
@@ -53,6 +59,12 @@ impl Columns {
             msec: place(&["msec"]),
             client: place(&["remote_addr", "realip_remote_addr"]),
             agent: place(&["http_user_agent"]),
+            length: place(&["request_length"]),
+            gzip_ratio: place(&["gzip_ratio"]),
+            body_bytes: place(&["body_bytes_sent", "bytes_sent"]),
+            connection_requests: place(&["connection_requests"]),
+            reused: place(&["ssl_session_reused"]),
+            cache: place(&["upstream_cache_status"]),
             group: group.iter().filter_map(|name| place(&[name])).collect(),
         }
     }
@@ -76,6 +88,14 @@ impl Columns {
             request: of(self.request_time).and_then(value::milliseconds),
             upstream: of(self.upstream_time).and_then(value::upstream_milliseconds),
             connect: of(self.connect_time).and_then(value::upstream_milliseconds),
+            length: of(self.length).and_then(value::number).and_then(|length| u32::try_from(length).ok()),
+            raw: of(self.gzip_ratio).and_then(value::milliseconds).map(|ratio| {
+                let sent = of(self.body_bytes).and_then(value::number).unwrap_or_default();
+                sent.saturating_mul(u64::from(ratio)) / 1000
+            }),
+            is_first: of(self.connection_requests) == Some(b"1"),
+            is_resumed: of(self.reused) == Some(b"r"),
+            is_cached: matches!(of(self.cache), Some(b"HIT" | b"STALE" | b"UPDATING" | b"REVALIDATED")),
             is_repeated: false,
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
+use crate::first_match::Tries;
 use crate::logs::cells::{Cell, Class, Line, Minutes, Named};
 use crate::logs::columns::{Columns, robot};
 use crate::logs::format::Format;
@@ -57,6 +58,8 @@ struct Answer {
     class: ClassId,
     /// The list of directives that took part.
     nodes: usize,
+    /// The list of patterns that were tried.
+    tries: usize,
 }
 
 /// The piece that is read: its different requests, with the text of their targets, and its lines.
@@ -96,6 +99,8 @@ pub struct Digest {
     remembered_bytes: usize,
     node_ids: HashMap<Vec<Node>, usize>,
     node_lists: Vec<Vec<Node>>,
+    tries_ids: HashMap<Vec<(Node, Tries)>, usize>,
+    tries_lists: Vec<Vec<(Node, Tries)>>,
     class_ids: HashMap<Class, ClassId>,
     /// The names of robots by their User-Agent, as it takes a while to find them.
     agents: HashMap<Box<[u8]>, Option<Box<[u8]>>>,
@@ -104,6 +109,8 @@ pub struct Digest {
     pub lines: Lines,
     pub classes: Vec<(Class, Cell)>,
     pub uses: HashMap<Node, u64>,
+    /// What was tried of patterns, by the directive that has them.
+    pub tries: HashMap<Node, Tries>,
     pub clients: Named,
     pub robots: Named,
     pub minutes: Minutes,
@@ -124,12 +131,15 @@ impl Digest {
             remembered_bytes: 0,
             node_ids: HashMap::new(),
             node_lists: Vec::new(),
+            tries_ids: HashMap::new(),
+            tries_lists: Vec::new(),
             class_ids: HashMap::new(),
             agents: HashMap::new(),
             recent: HashMap::new(),
             lines: Lines::default(),
             classes: Vec::new(),
             uses: HashMap::new(),
+            tries: HashMap::new(),
             clients: Named::of_clients(),
             robots: Named::of_robots(),
             minutes: Minutes::default(),
@@ -243,6 +253,10 @@ impl Digest {
             for node in &self.node_lists[answer.nodes] {
                 *self.uses.entry(*node).or_default() += 1;
             }
+            for (node, tries) in &self.tries_lists[answer.tries] {
+                self.tries.entry(*node).or_default().add(tries, 1);
+                self.classes[answer.class].1.tries.add(tries, 1);
+            }
         }
         if self.groups.len() > MOST_GROUPS || self.remembered_bytes > MOST_REMEMBERED {
             self.forget();
@@ -268,14 +282,14 @@ impl Digest {
 
     fn learn(&mut self, key: &Key, piece: &Piece, settled: Result<Settled, String>) -> Answer {
         let status = key.logged.status;
-        let (class, nodes) = match settled {
+        let (class, nodes, tries) = match settled {
             Ok(mut settled) => {
-                let nodes = std::mem::take(&mut settled.nodes);
-                (Class::of(settled, status), nodes)
+                let (nodes, tries) = (std::mem::take(&mut settled.nodes), std::mem::take(&mut settled.tries));
+                (Class::of(settled, status), nodes, tries)
             }
-            Err(reason) => (Class::not_asked(reason, status), Vec::new()),
+            Err(reason) => (Class::not_asked(reason, status), Vec::new(), Vec::new()),
         };
-        let answer = Answer { class: self.class(class), nodes: self.node_list(nodes) };
+        let answer = Answer { class: self.class(class), nodes: self.node_list(nodes), tries: self.tries_list(tries) };
         if let Some(group) = key.group {
             let target: Box<[u8]> = piece.targets[key.target.clone()].into();
             self.remembered_bytes += target.len() + size_of::<Remembered>();
@@ -301,6 +315,16 @@ impl Digest {
         })
     }
 
+    fn tries_list(&mut self, tries: Vec<(Node, Tries)>) -> usize {
+        let lists = &mut self.tries_lists;
+        let bytes = &mut self.remembered_bytes;
+        *self.tries_ids.entry(tries).or_insert_with_key(|tries| {
+            *bytes += 2 * size_of_val(&tries[..]);
+            lists.push(tries.clone());
+            lists.len() - 1
+        })
+    }
+
     /// Forgets what only saves time, so that memory is bounded.
     fn forget(&mut self) {
         self.groups.clear();
@@ -309,6 +333,8 @@ impl Digest {
         self.remembered_bytes = 0;
         self.node_ids.clear();
         self.node_lists.clear();
+        self.tries_ids.clear();
+        self.tries_lists.clear();
     }
 }
 

@@ -276,6 +276,10 @@ impl<R: Recorder> Run<'_, R> {
             return self.only_value(table, Unknown { reason, node: Some(table.node), question: None });
         }
         let answer = table.table.find(&source).map_err(|unknown| self.doubt_captures(table, unknown))?;
+        if R::TRIES {
+            let tries = table.table.tries(&source, answer.row);
+            self.recorder.tries(table.node, tries);
+        }
         let Some(row) = answer.row else {
             self.note(StepKind::Map, Some(table.node), Vec::new);
             return Ok(Vec::new());

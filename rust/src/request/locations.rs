@@ -10,6 +10,7 @@ mod tree;
 
 use hashbrown::HashMap;
 
+use crate::first_match::Tries;
 use crate::request::outcome::{PassedOver, Unknown};
 use crate::request::refused::Refused;
 use crate::request::site::{LevelId, Site};
@@ -46,6 +47,13 @@ impl Locations {
         let mut selection = Selection::default();
         self.top.find(uri, &mut selection)?;
         Ok(selection)
+    }
+
+    /// Counts the patterns that are tried for a URI: each list with its first location.
+    pub fn tries(&self, uri: &[u8]) -> Vec<(LevelId, Tries)> {
+        let mut found = Vec::new();
+        self.top.tries(uri, &mut found);
+        found
     }
 
     /// Returns the locations that match a URI or were tried, but are not chosen for it, with the reason. This takes

@@ -1,10 +1,11 @@
 //! Patterns as nginx compiles and matches them (`ngx_http_regex_compile`, `ngx_http_regex_exec`): those of names,
 //! locations, maps, rewrites and conditions.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::first_match::{Doubt, First, FirstMatch};
+use crate::first_match::{Doubt, First, FirstMatch, Tries, TryCounter};
 use crate::pcre::Regex;
 use crate::request::bytes::Bytes;
 use crate::request::outcome::Unknown;
@@ -48,6 +49,7 @@ pub struct Patterns {
     patterns: Vec<Pattern>,
     regexes: Vec<OnceLock<Regex>>,
     first: FirstMatch,
+    tries: TryCounter,
 }
 
 impl Patterns {
@@ -60,7 +62,8 @@ impl Patterns {
         let node = patterns.first().map_or(0, |pattern| pattern.node);
         let first = FirstMatch::to_match(&texts).map_err(|error| Refused::new(node, error.to_string()))?;
         patterns.iter().try_for_each(Pattern::check_groups)?;
-        Ok(Patterns { patterns, regexes, first })
+        let tries = TryCounter::new(patterns.len());
+        Ok(Patterns { patterns, regexes, first, tries })
     }
 
     pub fn len(&self) -> usize {
@@ -88,6 +91,12 @@ impl Patterns {
             First::Match(index) => Ok(Some(index)),
             First::Unknown(index, doubt) => Err(self.unknown(index, doubt)),
         }
+    }
+
+    /// What PCRE does to find the first pattern with an index in `range` that matches: `first`, which is tried too.
+    pub fn tries(&self, subject: &[u8], range: Range<usize>, first: Option<usize>) -> Tries {
+        let tried = range.start..first.map_or(range.end, |first| first + 1);
+        self.tries.count(subject, tried, |index| Cow::Owned(self.patterns[index].flagged()))
     }
 
     /// What the pattern of this index, which matches, captures.

@@ -1,5 +1,6 @@
 //! Records how a request is answered: the steps, for people, or the directives that took part, for tables, or nothing.
 
+use crate::first_match::Tries;
 use crate::request::outcome::Step;
 use crate::request::site::Node;
 
@@ -11,6 +12,13 @@ pub trait Recorder {
     /// Records that a directive takes part: a server or location that is chosen, a rewrite that matches, a `return`
     /// that answers.
     fn uses(&mut self, node: Node);
+
+    /// Whether tries of patterns are counted. If not, none need be.
+    const TRIES: bool = false;
+
+    /// Counts tries of a list of patterns, which is that of a directive: of its first rewrite or location, or its map.
+    /// Call it only with [`Recorder::TRIES`].
+    fn tries(&mut self, _: Node, _: Tries) {}
 
     /// Keeps a step. Call it only with [`Recorder::STEPS`].
     fn keep(&mut self, step: Step);
@@ -52,6 +60,32 @@ impl Recorder for Used {
     fn uses(&mut self, node: Node) {
         if !self.0.contains(&node) {
             self.0.push(node);
+        }
+    }
+
+    fn keep(&mut self, _: Step) {}
+}
+
+/// Keeps the directives that took part, and counts tries.
+#[derive(Debug, Default)]
+pub struct Worked {
+    pub used: Used,
+    /// The tries, by the directive that has the patterns.
+    pub tries: Vec<(Node, Tries)>,
+}
+
+impl Recorder for Worked {
+    const STEPS: bool = false;
+    const TRIES: bool = true;
+
+    fn uses(&mut self, node: Node) {
+        self.used.uses(node);
+    }
+
+    fn tries(&mut self, node: Node, tries: Tries) {
+        match self.tries.iter_mut().find(|(other, _)| *other == node) {
+            Some((_, sum)) => sum.add(&tries, 1),
+            None => self.tries.push((node, tries)),
         }
     }
 

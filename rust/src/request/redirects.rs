@@ -13,6 +13,11 @@ impl<R: Recorder> Run<'_, R> {
         self.state.uri_changed = false;
         let locations = &self.model.locations[self.state.server];
         let selection = locations.select(&self.state.uri)?;
+        if R::TRIES {
+            for (level, tries) in locations.tries(&self.state.uri) {
+                self.recorder.tries(self.model.settings[level].node, tries);
+            }
+        }
         for captures in &selection.captures {
             self.capture(captures.clone());
         }

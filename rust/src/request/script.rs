@@ -114,7 +114,11 @@ impl<R: Recorder> Run<'_, R> {
             Test::Matches { variable, pattern, negated } => {
                 let subject = self.variable(*variable).map_err(|unknown| at(unknown, node))?;
                 self.check_path_info(*variable, &subject, node)?;
-                let is_match = pattern.first(&subject, 0..1)?.is_some();
+                let first = pattern.first(&subject, 0..1)?;
+                if R::TRIES {
+                    self.recorder.tries(node, pattern.tries(&subject, 0..1, first));
+                }
+                let is_match = first.is_some();
                 let captures = if is_match { pattern.captures(0, &subject)? } else { Captures::default() };
                 self.capture(captures);
                 Ok(is_match != *negated)
@@ -135,7 +139,12 @@ impl<R: Recorder> Run<'_, R> {
     fn rewrites(&mut self, run: &rules::Run, targets: &[Value], engine: &mut Engine) -> Result<Option<Flow>, Unknown> {
         let mut from = 0;
         while from < targets.len() {
-            let Some(hit) = run.first(&self.state.uri, from)? else { break };
+            let hit = run.first(&self.state.uri, from)?;
+            if R::TRIES {
+                let tries = run.tries(&self.state.uri, from, hit.as_ref().map(|hit| hit.rule));
+                self.recorder.tries(run.rewrites()[0].node, tries);
+            }
+            let Some(hit) = hit else { break };
             let (rewrite, target) = (&run.rewrites()[hit.rule], &targets[hit.rule]);
             self.recorder.uses(rewrite.node);
             self.capture(hit.captures);

@@ -3,11 +3,12 @@
 //! Where the outcome depends on a file, the model is asked again with the file, with a folder and with neither. The
 //! outcomes that the status fits remain. So does what a site without a host may be: each candidate is asked.
 
+use crate::first_match::Tries;
 use crate::request::bytes::Bytes;
 use crate::request::files::simple;
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, OutcomeKind, Question};
-use crate::request::record::Used;
+use crate::request::record::Worked;
 use crate::request::site::{LevelId, Node};
 use crate::request::tally::End;
 use crate::request::world::{Found, Request, World};
@@ -45,6 +46,8 @@ pub struct Settled {
     pub end: End,
     /// The directives that took part whichever outcome it was, in their order.
     pub nodes: Vec<Node>,
+    /// What was tried of lists of patterns in that outcome, by the directive that has them, in order.
+    pub tries: Vec<(Node, Tries)>,
 }
 
 /// How well a status fits an outcome.
@@ -59,6 +62,7 @@ enum Fit {
 struct Way {
     end: End,
     nodes: Vec<Node>,
+    tries: Vec<(Node, Tries)>,
     fit: Fit,
 }
 
@@ -78,10 +82,10 @@ impl Model {
     /// Adds the ways that a request may take.
     fn ways(&self, request: &Request, logged: Logged, world: &World, ways: &mut Vec<Way>) {
         let mut left = MOST_ASKED;
-        let mut used = Used::default();
-        let outcome = self.answer(request, world, &mut used);
+        let mut worked = Worked::default();
+        let outcome = self.answer(request, world, &mut worked);
         let Some(path) = question(&outcome).filter(|_| logged.status.is_some()) else {
-            ways.push(way(outcome, used, logged));
+            ways.push(way(outcome, worked, logged));
             return;
         };
         let mut open = vec![(world.clone(), path)];
@@ -90,11 +94,11 @@ impl Model {
                 let mut world = world.clone();
                 world.files.tried.push((Bytes(simple(&path)), found));
                 left = left.saturating_sub(1);
-                let mut used = Used::default();
-                let outcome = self.answer(request, &world, &mut used);
+                let mut worked = Worked::default();
+                let outcome = self.answer(request, &world, &mut worked);
                 match question(&outcome).filter(|next| left > 0 && !is_same(next, &path)) {
                     Some(next) => open.push((world, next)),
-                    None => ways.push(way(outcome, used, logged)),
+                    None => ways.push(way(outcome, worked, logged)),
                 }
             }
         }
@@ -114,16 +118,18 @@ fn is_same(next: &Bytes, path: &Bytes) -> bool {
     simple(next) == simple(path)
 }
 
-fn way(outcome: Outcome, used: Used, logged: Logged) -> Way {
+fn way(outcome: Outcome, worked: Worked, logged: Logged) -> Way {
     let fit = fit(&outcome, logged);
     let is_of_file = question(&outcome).is_some();
     let mut end = End::of(outcome);
     if is_of_file {
         end.reason = Some("whether a file exists".to_owned());
     }
+    let Worked { used, mut tries } = worked;
     let mut nodes = used.0;
     nodes.sort_unstable();
-    Way { end, nodes, fit }
+    tries.sort_unstable();
+    Way { end, nodes, tries, fit }
 }
 
 /// Returns the outcome that fits best.
@@ -143,7 +149,7 @@ fn chosen(mut ways: Vec<Way>) -> Settled {
         (_, OutcomeKind::Unknown) => Verdict::Unknown,
         _ => Verdict::Agrees,
     };
-    Settled { verdict, end: first.end, nodes }
+    Settled { verdict, end: first.end, nodes, tries: first.tries }
 }
 
 fn fit(outcome: &Outcome, logged: Logged) -> Fit {

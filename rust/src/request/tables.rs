@@ -5,6 +5,7 @@ mod map;
 mod row;
 mod split;
 
+use crate::first_match::Tries;
 use crate::request::outcome::Unknown;
 use crate::request::refused::Refused;
 use crate::request::site::Defined;
@@ -61,6 +62,14 @@ impl Table {
     /// Whether the address may come from the header `X-Forwarded-For` instead.
     pub fn has_proxies(&self) -> bool {
         matches!(self, Table::Geo(geo) if geo.has_proxies)
+    }
+
+    /// Counts the patterns that are tried for a source whose row is `row`.
+    pub fn tries(&self, source: &[u8], row: Option<usize>) -> Tries {
+        match self {
+            Table::Map(map) => map.tries(source, row),
+            Table::Geo(_) | Table::SplitClients(_) => Tries::default(),
+        }
     }
 
     /// Looks up the value of the source. The source of a `geo` is an address as text. Any other text, such as that of a

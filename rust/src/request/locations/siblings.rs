@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use super::location::Location;
 use super::name::Name;
 use super::tree::{Found, Tree};
+use crate::first_match::Tries;
 use crate::request::outcome::Unknown;
 use crate::request::patterns::{Captures, Pattern, Patterns};
 use crate::request::refused::Refused;
@@ -113,6 +114,29 @@ impl Siblings {
         selection.location = Some(level);
         self.find_within(level, uri, selection)?;
         Ok(Search::Over)
+    }
+
+    /// Adds what [`Siblings::find`] tries. Returns whether the search is over.
+    pub fn tries(&self, uri: &[u8], found: &mut Vec<(LevelId, Tries)>) -> Search {
+        match self.tree.find(uri) {
+            Found::Exact(_) | Found::Redirect(_) => return Search::Over,
+            Found::Prefix { level, no_regex } => {
+                let search = self.inner.get(&level).map_or(Search::Open, |inner| inner.tries(uri, found));
+                if search == Search::Over || no_regex {
+                    return search;
+                }
+            }
+            Found::None => {}
+        }
+        let Some(patterns) = &self.patterns else { return Search::Open };
+        let all = 0..patterns.len();
+        let Ok(first) = patterns.first(uri, all.clone()) else { return Search::Over };
+        found.push((self.regexes[0].level, patterns.tries(uri, all, first)));
+        let Some(index) = first else { return Search::Open };
+        if let Some(inner) = self.inner.get(&self.regexes[index].level) {
+            inner.tries(uri, found);
+        }
+        Search::Over
     }
 
     fn find_within(&self, level: LevelId, uri: &[u8], selection: &mut Selection) -> Result<Search, Unknown> {

@@ -1,7 +1,10 @@
 //! Consecutive rewrites, with a fast search for the first that matches a URI.
 
+use std::borrow::Cow;
+
 use hashbrown::HashMap;
 
+use crate::first_match::{Tries, TryCounter};
 use crate::request::outcome::Unknown;
 use crate::request::patterns::{Captures, Pattern, Patterns};
 use crate::request::refused::Refused;
@@ -16,6 +19,7 @@ pub struct Run {
     /// The rules whose patterns are not literals, and these patterns.
     others: Vec<usize>,
     patterns: Patterns,
+    tries: TryCounter,
 }
 
 /// A rule that matches a URI.
@@ -45,7 +49,8 @@ impl Run {
                 }
             }
         }
-        Ok(Run { rewrites, literals, others, patterns: Patterns::new(patterns)? })
+        let tries = TryCounter::new(rewrites.len());
+        Ok(Run { rewrites, literals, others, patterns: Patterns::new(patterns)?, tries })
     }
 
     pub fn rewrites(&self) -> &[Rewrite] {
@@ -63,6 +68,12 @@ impl Run {
         }
         let hit = |rule| Hit { rule, captures: Captures::whole(uri) };
         Ok(literal.map(hit))
+    }
+
+    /// What PCRE does to find the first rule from `from` on: `hit`, which is tried too.
+    pub fn tries(&self, uri: &[u8], from: usize, hit: Option<usize>) -> Tries {
+        let tried = from..hit.map_or(self.rewrites.len(), |hit| hit + 1);
+        self.tries.count(uri, tried, |rule| Cow::Borrowed(&self.rewrites[rule].pattern))
     }
 
     fn literal(&self, uri: &[u8], from: usize) -> Option<usize> {

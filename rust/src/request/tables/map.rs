@@ -1,5 +1,6 @@
 //! `map` (`ngx_http_map_variable`, `ngx_http_map_find`).
 
+use crate::first_match::Tries;
 use crate::request::hosts::{Hosts, NotAdded};
 use crate::request::outcome::Unknown;
 use crate::request::patterns::{Pattern, Patterns};
@@ -70,6 +71,18 @@ impl Map {
             return Ok(Answer { row: Some(self.owners[index]), captures });
         }
         Ok(Answer { row: self.default, captures: None })
+    }
+}
+
+impl Map {
+    /// Counts the patterns that are tried for a source whose row is `row`.
+    pub fn tries(&self, source: &[u8], row: Option<usize>) -> Tries {
+        let source = if self.hostnames { source.strip_suffix(b".").unwrap_or(source) } else { source };
+        if source.is_empty() || self.hosts.find(&source.to_ascii_lowercase()).is_some() {
+            return Tries::default();
+        }
+        let first = row.and_then(|row| self.owners.iter().position(|owner| *owner == row));
+        self.patterns.tries(source, 0..self.patterns.len(), first)
     }
 }
 

@@ -1,0 +1,257 @@
+"""What nginx itself does for the requests of a profile, by directive.
+
+The settings of each level are read once (`facts_of`), as a list of what they make nginx do. A profile keeps these lists
+and the numbers of requests and bytes, which add up, and a report multiplies them with the terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from nginxopt.config import Config, Directive
+from nginxopt.facts import group
+from nginxopt.lint.queries import pools
+from nginxopt.lint.queries.model import Model
+from nginxopt.profile import terms
+from nginxopt.profile.sums import Cell, Class, Fact, Place, Profile, Tries
+from nginxopt.profile.terms import NOTHING, Term
+from nginxopt.request.log_formats import log_formats
+from nginxopt.semantics import Level
+from nginxopt.version import Version
+
+Placed = Callable[[Directive], Place]
+"""Returns the place of a directive."""
+
+_PASSES = tuple(sorted(group("pass")))
+_PASSED = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
+"""The kinds of outcomes of requests that are passed on."""
+_GATEWAYS = ("fastcgi", "uwsgi", "scgi")
+_GZIP_DEFAULT = 1
+_SMALL_SHARE = 0.01
+"""The share of a core below which no change is worth it for the processor."""
+_SHORTEST = 60
+"""Seconds that a log has to span at least for a share of a core."""
+
+
+@dataclass(frozen=True)
+class LevelFacts:
+    """Reads what the settings of levels make nginx do. `place` returns the place of a directive."""
+
+    config: Config
+    target: Version
+    place: Placed
+
+    def of(self, level: Level, *, tls: bool) -> tuple[Fact, ...]:
+        """Return the facts of a level, in the order of their names and places; `tls` is whether its server has TLS."""
+        found = [*self._read(level)]
+        if tls:
+            found.append(Fact("tls", None, 1))
+        return tuple(sorted(found, key=str))
+
+    def _read(self, level: Level) -> Iterator[Fact]:
+        if level.setting("gzip").value == "on":
+            setting = level.setting("gzip_comp_level")
+            number = setting.value or ""
+            yield self._fact("gzip", setting.directive or level.setting("gzip").directive,
+                             int(number) if number.isdecimal() else _GZIP_DEFAULT)  # fmt: skip
+        yield from self._logs(level)
+        for name, what in (("try_files", "try_files"), ("auth_request", "auth_request"), ("ssi", "ssi")):
+            setting = level.setting(name)
+            if setting.is_set and setting.value != "off":
+                yield self._fact(what, setting.directive, max(1, len(setting.directives[-1].args) - 1))
+        substituted = level.setting("sub_filter")
+        if substituted.is_set:
+            yield self._fact("sub_filter", substituted.directive, len(substituted.directives))
+            if level.setting("sendfile").value == "on":
+                yield self._fact("sub_filter_sendfile", substituted.directive, 1)
+        added = level.headers("add_header")
+        if added.directives:
+            yield self._fact("add_header", added.directives[0], len(added.directives))
+        for name in ("limit_req", "limit_conn"):
+            limited = level.setting(name)
+            if limited.is_set:
+                yield self._fact("limit", limited.directive, len(limited.directives))
+        for name in _PASSES:
+            passed = level.setting(name).directive
+            if passed is not None:
+                is_kept = self._kept.get((passed.source.path, passed.span.start), name not in ("proxy_pass",))
+                yield self._fact("kept" if is_kept else "fresh", passed, 1)
+
+    def _logs(self, level: Level) -> Iterator[Fact]:
+        setting = level.setting("access_log")
+        if not setting.is_set:
+            yield Fact("log", None, self._variables("combined"))
+        for directive in setting.directives:
+            words = [str(word) for word in directive.args]
+            if words and words[0] != "off":
+                is_buffered = any(word.startswith(("buffer=", "gzip")) for word in words[2:])
+                named = words[1] if len(words) > 1 else "combined"
+                yield self._fact("log_buffered" if is_buffered else "log", directive, self._variables(named))
+
+    def _variables(self, name: str) -> int:
+        return self._formats.get(name, 9)
+
+    @cached_property
+    def _formats(self) -> dict[str, int]:
+        """The number of variables of each format."""
+        return {one.name: len(one.variables) for one in log_formats(self.config)}
+
+    @cached_property
+    def _kept(self) -> dict[tuple[str, int], bool]:
+        """Whether nginx uses connections to upstreams again, by the place of the pass."""
+        model = Model(self.config, self.target)
+        return {
+            (one.directive.source.path, one.directive.span.start): pools.keeps(model, one)
+            for one in model.passes
+            if one.protocol == "proxy"
+        }
+
+    def _fact(self, what: str, directive: Directive | None, amount: int) -> Fact:
+        return Fact(what, None if directive is None else self.place(directive), amount)
+
+
+@dataclass(slots=True)
+class Load:
+    """What a cause takes in all, and of how many requests."""
+
+    term: Term = NOTHING
+    requests: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """The estimate of what nginx does for the requests of a profile."""
+
+    profile: Profile
+
+    @cached_property
+    def by_cause(self) -> list[tuple[str, Place | None, Load]]:
+        """What takes processor time, with the directive that asks for it: most first."""
+        loads: dict[tuple[str, Place | None], Load] = {}
+        # In one order, as sums of floats depend on it.
+        for key, cell in sorted(self.profile.classes.items(), key=lambda item: str(item[0])):
+            for cause, place, term in self.of_class(key, cell):
+                load = loads.setdefault((cause, place), Load())
+                load.term, load.requests = load.term.plus(term), load.requests + cell.requests
+        for place, tries in self.profile.tries.items():
+            loads[("patterns", place)] = Load(_of_tries(tries), self.requests)
+        ordered = [(cause, place, load) for (cause, place), load in loads.items() if load.term.nanoseconds >= 1]
+        return sorted(ordered, key=lambda one: (-one[2].term.nanoseconds, one[0], str(one[1])))
+
+    @cached_property
+    def total(self) -> Term:
+        """What all takes."""
+        return _sum(load.term for _, _, load in self.by_cause)
+
+    @cached_property
+    def requests(self) -> int:
+        """The number of requests."""
+        return self.profile.requests
+
+    @cached_property
+    def seconds(self) -> int | None:
+        """The seconds from the first to the last request; None if the logs lack the time, or are too short."""
+        firsts = [cell.first for cell in self.profile.classes.values() if cell.first is not None]
+        lasts = [cell.last for cell in self.profile.classes.values() if cell.last is not None]
+        span = max(lasts) - min(firsts) if firsts and lasts else 0
+        return span if span >= _SHORTEST else None
+
+    @cached_property
+    def share(self) -> tuple[float, float] | None:
+        """The least and the most share of a core that nginx needs; None if the logs do not tell the time."""
+        if self.seconds is None:
+            return None
+        middle = self.total.nanoseconds / 1e9 / self.seconds
+        return middle / terms.SPREAD, middle * terms.SPREAD
+
+    @property
+    def is_small(self) -> bool:
+        """Whether nginx certainly takes so little that no change is worth it for the processor."""
+        return self.share is not None and self.share[1] < _SMALL_SHARE
+
+    def of_class(self, key: Class, cell: Cell) -> Iterator[tuple[str, Place | None, Term]]:
+        """Yield what requests of a class take, by cause and directive, without patterns."""
+        number = cell.requests
+        facts = self.profile.facts.get((key.server, key.level), ())
+        length = cell.lengths + (number - cell.measured) * terms.USUAL_LENGTH
+        headers = terms.HEADER_BYTE.times(max(0, length - number * terms.BASE_LENGTH))
+        yield "requests", None, terms.BASE.times(number).plus(headers)
+        if cell.connections:
+            yield "connections", None, terms.CONNECTION.times(cell.connections)
+        yield from _of_kind(key, cell, {fact.what: fact for fact in facts})
+        for fact in facts:
+            term = _of_fact(fact, key, cell, has_ratio="gzip_ratio" in self.profile.variables)
+            if term is not None:
+                yield _CAUSES.get(fact.what, fact.what), fact.place, term
+
+
+_CAUSES = {"log": "access log", "log_buffered": "access log", "sub_filter_sendfile": "sub_filter", "limit": "limits"}
+
+
+def _of_kind(key: Class, cell: Cell, facts: dict[str, Fact]) -> Iterator[tuple[str, Place | None, Term]]:
+    """Yield what answering takes."""
+    number = cell.requests
+    if key.kind == "static":
+        yield "files", key.level, terms.FILE.times(number).plus(terms.FILE_BYTE.times(cell.bytes))
+    if key.kind in _PASSED:
+        passed = number - cell.cached
+        each = terms.FASTCGI if key.kind in _GATEWAYS else terms.PASSED
+        if "fresh" in facts and key.kind not in _GATEWAYS:
+            each = each.plus(terms.NEW_UPSTREAM)
+        yield "upstream", key.node or key.level, each.times(passed).plus(terms.PASSED_BYTE.times(cell.bytes))
+        if cell.cached:
+            yield "cache", key.level, terms.CACHED.times(cell.cached)
+
+
+def _of_fact(fact: Fact, key: Class, cell: Cell, *, has_ratio: bool) -> Term | None:
+    """Return what a fact makes requests of a class take; None if it is none of its own."""
+    number, body = cell.requests, cell.raw or cell.bytes
+    match fact.what:
+        case "tls":
+            full = cell.connections - cell.resumed
+            whole = terms.HANDSHAKE.times(full).plus(terms.RESUMED.times(cell.resumed))
+            return terms.TLS.times(number).plus(terms.TLS_BYTE.times(cell.bytes)).plus(whole)
+        case "gzip":
+            return _compressed(fact.amount, key, cell, has_ratio=has_ratio)
+        case "log" | "log_buffered":
+            line = terms.LOG if fact.what == "log" else terms.LOG_BUFFERED
+            return line.plus(terms.LOG_VARIABLE.times(fact.amount)).times(number)
+        case "try_files":
+            return terms.TRY_FILES.times(number * fact.amount)
+        case "auth_request":
+            return terms.AUTH_REQUEST.times(number)
+        case "sub_filter":
+            return terms.SUBSTITUTED_BYTE.times(body * fact.amount)
+        case "sub_filter_sendfile" if key.kind == "static" and key.status == 200:
+            return terms.SUBSTITUTED_FILE.times(number)
+        case "ssi":
+            return terms.SSI_BYTE.times(body)
+        case "add_header":
+            return terms.ADDED_HEADER.times(number * fact.amount)
+        case "limit":
+            return terms.LIMIT.times(number * fact.amount)
+        case _:
+            return None
+
+
+def _compressed(level: int, key: Class, cell: Cell, *, has_ratio: bool) -> Term | None:
+    """Return what compressing takes; without `$gzip_ratio`, all is taken to be text."""
+    fixed, byte = terms.gzip(level)
+    if has_ratio:
+        return fixed.times(cell.compressed).plus(byte.times(cell.raw))
+    if key.status != 200 or (key.kind != "static" and key.kind not in _PASSED):
+        return None
+    return fixed.times(cell.requests).plus(byte.times(cell.bytes * terms.GZIP_RATIO))
+
+
+def _of_tries(tries: Tries) -> Term:
+    return terms.of_tries(tries.short, tries.long, tries.shared, tries.searched, tries.places)
+
+
+def _sum(found: Iterable[Term]) -> Term:
+    total = NOTHING
+    for term in found:
+        total = total.plus(term)
+    return total

@@ -1,0 +1,176 @@
+"""What nginx itself does for the requests of a log, by directive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nginxopt.profile.figures import Figures
+from nginxopt.profile.sums import Profile, Tries, load, save
+from nginxopt.profile.work import Work
+from tests.profile.test_planted import profile_of
+
+LINE = '192.0.2.1 a.example {} [27/Nov/2026:10:{:02}:00 +0200] "GET {} HTTP/1.1" {} {} {} {} {} {}\n'
+SITE = """
+http {{
+    log_format full '$remote_addr $host $scheme [$time_local] "$request" $status $bytes_sent $gzip_ratio '
+                    '$connection_requests $ssl_session_reused $request_length';
+    access_log access.log full {buffer};
+    {http}
+    server {{
+        listen 80;
+        {listen}
+        server_name a.example;
+        {server}
+    }}
+}}
+"""
+
+
+def line(
+    target: str,
+    status: int = 200,
+    size: int = 1_000,
+    ratio: str = "-",
+    number: int = 2,
+    reused: str = ".",
+    scheme: str = "http",
+    minute: int = 0,
+) -> str:
+    """A line of a log with all that tells of work."""
+    return LINE.format(scheme, minute, target, status, size, ratio, number, reused, 500)
+
+
+def worked(folder: Path, lines: list[str], **parts: str) -> Work:
+    """The work for the requests of a log."""
+    return Work(profile(folder, lines, **parts))
+
+
+def profile(folder: Path, lines: list[str], **parts: str) -> Profile:
+    """The profile of a log."""
+    (folder / "access.log").write_text("".join(lines))
+    conf = SITE.format(**{"http": "", "server": "", "listen": "", "buffer": "", **parts})
+    return profile_of([folder / "access.log"], conf)
+
+
+def places(work: Work) -> dict[str, tuple[str | None, float]]:
+    """The causes with the text of their directive and their instructions."""
+    return {cause: (place and place.text, load.term.instructions) for cause, place, load in work.by_cause}
+
+
+def test_tries_of_rewrites(tmp_path: Path) -> None:
+    """Each rule that does not match is tried, up to the one that does; the run is named by its first rule."""
+    rules = "".join(f"rewrite ^/old/page-{number:03}$ /new permanent;\n" for number in range(100))
+    lines = [line("/elsewhere/far/away"), line("/old/page-009", 301)]
+    work = worked(tmp_path, lines, server=rules + "return 204;")
+    ((place, tries),) = work.profile.tries.items()
+    assert place.text == "rewrite ^/old/page-000$ /new permanent"
+    assert tries == Tries(long=110, shared=9 * 11 + 12)
+    assert places(work)["patterns"] == (place.text, 110 * 794 + (9 * 11 + 12) * 28)
+
+
+def test_rewrites_run_again(tmp_path: Path) -> None:
+    """The rules of a server run again after an internal redirect."""
+    rules = "".join(f"rewrite ^/old/page-{number:03}$ /new permanent;\n" for number in range(10))
+    server = f"{rules} error_page 404 = /elsewhere; location /none {{ return 404; }}"
+    ((_, tries),) = worked(tmp_path, [line("/none/that/is/long", 404)], server=server).profile.tries.items()
+    assert (tries.short, tries.long) == (10, 10)  # "/elsewhere" is shorter than what they match
+
+
+@pytest.mark.parametrize(
+    ("server", "http", "tries"),
+    [
+        ("location ~ \\.php$ { return 204; } location ~ ^/b/ { return 204; }", "", Tries(long=2, searched=6, places=1)),
+        ("if ($uri ~ ^/a/x) { return 403; } return 204;", "", Tries(long=1, shared=2)),
+        ("if ($m) { return 403; } return 204;", "map $uri $m { ~^/a/c 1; ~^/a/bcdefg 1; /x 0; }",
+         Tries(short=1, long=1, shared=2)),
+    ],
+)  # fmt: skip
+def test_tries_of_others(tmp_path: Path, server: str, http: str, tries: Tries) -> None:
+    """Locations, conditions and maps try patterns, too."""
+    work = worked(tmp_path, [line("/a/b.c", 204)], server=server, http=http)
+    assert list(work.profile.tries.values()) == [tries]
+
+
+def test_gzip(tmp_path: Path) -> None:
+    """Compressing takes what the level takes for the bytes before; without responses that are compressed, nothing."""
+    settings = "gzip on; gzip_comp_level 9; root /srv;"
+    work = worked(tmp_path, [line("/a.html", ratio="4.00", size=5_000), line("/b.png")], server=settings)
+    assert places(work)["gzip"] == ("gzip_comp_level 9", 53_000 + 122 * 20_000)
+    assert "gzip" not in places(worked(tmp_path, [line("/b.png")], server=settings))
+    assert "gzip" not in places(worked(tmp_path, [line("/a.html", ratio="4.00")], server="root /srv;"))
+
+
+def test_handshakes_and_connections(tmp_path: Path) -> None:
+    """The first request of a connection opens it, with a handshake, or with less if that resumes a session."""
+    listen = "listen 443 ssl; ssl_certificate /c; ssl_certificate_key /k;"
+    full = line("/", 204, number=1, scheme="https")
+    resumed = line("/", 204, number=1, reused="r", scheme="https")
+    later = line("/", 204, scheme="https")
+    work = [
+        worked(tmp_path, [first, later], listen=listen, server="return 204;").total.instructions
+        for first in (full, resumed, later)
+    ]
+    assert work[0] > 3 * work[1] > 30 * work[2]
+
+
+def test_what_settings_make_of_a_request(tmp_path: Path) -> None:
+    """Each directive that makes nginx do something is named."""
+    server = """
+    add_header X-A 1; limit_req zone=z; auth_request /auth; root /srv; sendfile on; sub_filter a b;
+    location / { try_files $uri =404; }
+    location = /auth { internal; return 204; }
+    location /app { proxy_pass http://127.0.0.1:81; }
+    location /pool { proxy_pass http://pool; proxy_http_version 1.1; proxy_set_header Connection ""; }
+    """
+    http = """
+    limit_req_zone $binary_remote_addr zone=z:1m rate=9r/s;
+    upstream pool { server 127.0.0.1:81; keepalive 8; }
+    """
+    lines = [line("/a.html"), line("/app"), line("/pool")]
+    works = [worked(tmp_path, [one], server=server, http=http) for one in lines]
+    of_each = [{(cause, place and place.text.split()[0]) for cause, place, _ in work.by_cause} for work in works]
+    settings = {("add_header", "add_header"), ("limits", "limit_req"), ("auth_request", "auth_request")}
+    assert all(settings < found and ("access log", "access_log") in found for found in of_each)
+    assert {("files", "location"), ("try_files", "try_files"), ("sub_filter", "sub_filter")} < of_each[0]
+    fresh, kept = (places(work)["upstream"][1] for work in works[1:])
+    assert fresh - kept == pytest.approx(1_055)
+
+
+def test_logs(tmp_path: Path) -> None:
+    """A buffer, and no log, take less."""
+    lines = [line("/", 204)]
+    direct, buffered = (
+        worked(tmp_path, lines, server="return 204;", buffer=buffer).total.nanoseconds for buffer in ("", "buffer=64k")
+    )
+    assert direct - buffered == 800
+
+
+def test_the_share_of_a_core(tmp_path: Path) -> None:
+    """It needs a minute of time; where its upper end is below 1 %, nothing is worth a change."""
+    rules = "".join(f"rewrite ^/old/page-{number:05}$ /new permanent;\n" for number in range(4_000)) + "return 204;"
+    short = Figures(profile(tmp_path, [line("/elsewhere/far/away", 204)], server=rules))
+    assert "microseconds a request (estimated)." in short.of_nginx
+    few = [line("/elsewhere/far/away", 204, minute=minute) for minute in (0, 1)]
+    small = Figures(profile(tmp_path, few, server=rules))
+    assert small.work.is_small
+    assert small.of_nginx.endswith("nothing here is worth a change for CPU.")
+    many = Figures(profile(tmp_path, few * 20_000, server=rules))
+    assert not many.work.is_small
+    assert many.of_nginx.endswith(" % of a processor core (estimated).")
+
+
+def test_work_adds_up(tmp_path: Path) -> None:
+    """Saved profiles keep all that the estimate needs."""
+    settings = "gzip on; root /srv; rewrite ^/x$ /y;"
+    lines = [line("/a.html", ratio="4.00"), line("/b.html", number=1), line("/c", 404)]
+    whole = profile(tmp_path, lines, server=settings)
+    parts = [profile(tmp_path, [one], server=settings) for one in lines]
+    for number, part in enumerate(parts):
+        (tmp_path / f"{number}.profile").write_bytes(save(part))
+    first, *others = (load(str(tmp_path / f"{number}.profile")) for number in range(3))
+    for other in others:
+        first.add(other)
+    assert Work(first).by_cause == Work(whole).by_cause
+    assert Work(whole).total.instructions > 0
