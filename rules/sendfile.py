@@ -94,6 +94,8 @@ def check(model: Model) -> Iterator[Finding]:
     """Find files that are not sent with sendfile."""
     unset: dict[Level, None] = {}
     for level in static.senders(model):
+        if static.replaces_all(level):
+            continue
         setting, http = level.setting("sendfile"), level.around("http")
         if setting.is_unset and http:
             unset[http] = None

@@ -89,7 +89,7 @@ class Savings:
             of_cause = self._of_cause(saves.cause, at)
             least, most = saves.part
             return of_cause * least, of_cause * most
-        fixed = saves.nanoseconds * requests
+        fixed = float(saves.nanoseconds * requests)
         patterns = self._of_causes.get(("patterns", at))
         if saves.instructions and patterns is not None:  # what was tried is known for each request
             fixed += max(0.0, patterns)

@@ -19,7 +19,11 @@ pytestmark = pytest.mark.nginx
 SIZE = 6_000_000
 BUFFERS = 2 * 32_768
 """How much a worker reads of a file before it writes, by the default of `output_buffers`."""
-FILES = {"html/large": bytes(range(250)) * (SIZE // 250), "html/a.css": b"body {}"}
+FILES = {
+    "html/large": bytes(range(250)) * (SIZE // 250),
+    "html/a.css": b"body {}",
+    "html/page": b"<a href=http://a.example/>text</a>\n" * 60,
+}
 SERVER = "server {\n    root html;\n}\n"
 ASKED_FOR = re.compile(r"sendfile: @\d+ (\d+)")
 
@@ -68,6 +72,33 @@ def test_sendfile_sends_the_same(debugging: nginx.Binary, before: str) -> None:
     assert answer_after == answer
     assert log_after.count("writev: ") == 1
     assert "sendfile: @0 " in log_after
+
+
+MATCHES = 60
+REPLACED = """server {
+    root html;
+    default_type text/html;
+    location /page {
+        sub_filter http: https:;
+        sub_filter_once off;
+    }
+}
+"""
+
+
+def test_replaced_texts_are_sent_from_memory(debugging: nginx.Binary) -> None:
+    """With `sendfile`, each piece between two matches is sent by the kernel on its own; without it, none, and many are
+    written at once.
+    """
+    before = f"sendfile on;\n{REPLACED}"
+    answer, log = asked(debugging, before, "/page")
+    assert answer.count(b"https://a.example/") == MATCHES
+    assert log.count("sendfile: @") >= MATCHES
+    assert log.count("writev: ") >= MATCHES
+    answer_after, log_after = asked(debugging, fixed_http("sub-filter-sendfile", before), "/page")
+    assert answer_after == answer
+    assert "sendfile: " not in log_after
+    assert log_after.count("writev: ") < 5
 
 
 def answered(binary: nginx.Binary, server: str) -> tuple[bytes, str]:

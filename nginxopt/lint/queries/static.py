@@ -33,6 +33,13 @@ def senders(model: Model) -> tuple[Level, ...]:
     return (*servers, *(level for level in model.levels("location") if _is_for_many(level) and _sends(level)))
 
 
+def replaces_all(level: Level) -> bool:
+    """Return whether `sub_filter` replaces each match of its texts at a level: then files are better not sent by the
+    kernel, which takes two system calls for each.
+    """
+    return level.setting("sub_filter").is_set and level.setting("sub_filter_once").value == "off"
+
+
 def _is_for_many(location: Level) -> bool:
     return location.args[:1] != ("=",) and not any(".well-known" in word for word in location.args)
 
