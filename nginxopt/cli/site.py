@@ -175,9 +175,15 @@ def read_config(path: str, context: str | None, prefix: str | None, main: str | 
 
 
 def read_with_standins(
-    path: str, context: str | None, prefix: str | None, main: str | None, unread: UnreadFiles
+    path: str,
+    context: str | None,
+    prefix: str | None,
+    main: str | None,
+    unread: UnreadFiles,
+    *,
+    is_one_of_two: bool = False,
 ) -> tuple[StandIns, tuple[str, ...]]:
-    """Return the same with texts in place of missing files."""
+    """Return the same with texts in place of missing files; `is_one_of_two` as in `standins.read`."""
     notes: tuple[str, ...] = ()
 
     def load(files: Files) -> Config:
@@ -187,7 +193,7 @@ def read_with_standins(
 
     from nginxopt.config import standins
 
-    read = standins.read(load, unread)
+    read = standins.read(load, unread, is_one_of_two=is_one_of_two)
     return read, (*notes, *read.notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,8 @@ from nginxopt.cli import options, site, stdout
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nginxopt.config import Config
     from nginxopt.request.model import SiteModel
     from nginxopt.verify import Part
@@ -38,6 +41,14 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 @click.option("--old-version", metavar="VERSION", callback=options.version, help="nginx version of OLD.")
 @click.option("--new-version", metavar="VERSION", callback=options.version, help="nginx version of NEW.")
 @click.option("--only", metavar="URL", help="Compare only requests to this host and port whose path starts alike.")
+@click.option(
+    "--assume",
+    multiple=True,
+    metavar="PREMISE",
+    help="Take a premise as given, such as one that a result names: unread-neutral, unread-silent=NAME,NAME,"
+    " include:PATH=neutral|rules|empty|FILE. See the guide for all.",
+)
+@click.option("--deny", multiple=True, metavar="PREMISE", help="Do not take a premise as given that is by default.")
 @options.CONTEXT
 @options.ALSO
 @options.check_with_nginx(
@@ -51,6 +62,8 @@ def command(
     old_version: Version | None,
     new_version: Version | None,
     only: str | None,
+    assume: tuple[str, ...],
+    deny: tuple[str, ...],
     context: str | None,
     nginx: str | None,
     format_: str,
@@ -61,18 +74,23 @@ def command(
     shows it, or "unknown" with what may change an answer. Compares the responses of http and the requests to upstreams,
     not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
+    from nginxopt.config import standins
     from nginxopt.timelimit import limited
-    from nginxopt.verify import confirm, report, verify
+    from nginxopt.verify import confirm, premises, report, verify
 
+    taken, files = premises.read(assume, deny)
     if nginx and new is None:  # which `--nginx OLD NEW` took for the path
         old, new, nginx = nginx, old, ""
     if new is None:
         raise click.UsageError("Missing argument 'NEW'.")
-    (config, before), (new_config, after) = (
-        _model(path, stated or target_version, context) for path, stated in ((old, old_version), (new, new_version))
+    (config, before, of_old), (new_config, after, of_new) = (
+        _model(path, stated or target_version, context, files)
+        for path, stated in ((old, old_version), (new, new_version))
     )
+    _refuse_unused({*taken.of_paths, *standins.assume(files).by_path}, (config, new_config), (*of_old, *of_new))
     part = None if only is None else _part(only, before, after)
-    result = limited(lambda: verify(before, after, only=part), path=new)
+    result = limited(lambda: verify(before, after, only=part, premises=taken), path=new)
+    result = replace(result, given=tuple(dict.fromkeys((*result.given, *of_old, *of_new))))
     if nginx is not None and result.witness is not None:
         confirmation = confirm(result.witness, (config, before), (new_config, after), options.binary(nginx))
         result = result.confirmed(confirmation)
@@ -105,12 +123,30 @@ def _part(text: str, *models: SiteModel) -> Part:
     return part
 
 
-def _model(path: str, stated: Version | None, context: str | None) -> tuple[Config, SiteModel]:
-    """Return a configuration with its model."""
+def _refuse_unused(paths: Iterable[str], configs: Iterable[Config], notes: Iterable[str]) -> None:
+    """Raise `UsageError` if a premise is about an include whose files were read, or that there is none of; `notes` are
+    about those that are read now.
+    """
+    unread = {str(include.args[0]): "" for config in configs for include in config.elsewhere}
+    now = {note.partition(" is ")[0] for note in notes}
+    wrong = next((path for path in sorted(paths) if path not in unread and path not in now), None)
+    if wrong is not None:
+        raise UsageError(f"no include of {wrong} is missing", hint=f"missing: {', '.join(unread) or 'none'}")
+
+
+def _model(
+    path: str, stated: Version | None, context: str | None, files: tuple[str, ...]
+) -> tuple[Config, SiteModel, tuple[str, ...]]:
+    """Return a configuration with its model, and what is taken as given of files that are read in place of missing
+    ones: `files`, and those of packages.
+    """
+    from nginxopt.config import standins
     from nginxopt.request.model import SiteModel
     from nginxopt.semantics.site import Build
     from nginxopt.settings.target import choose
     from nginxopt.timelimit import limited
 
-    config, _ = site.read_config(path, context, None, None)
-    return config, limited(lambda: SiteModel(config, Build(choose(stated, None).version)), path=path)
+    unread = standins.assume(files)
+    read, _ = site.read_with_standins(path, context, None, None, unread, is_one_of_two=True)
+    model = limited(lambda: SiteModel(read.config, Build(choose(stated, None).version)), path=path)
+    return read.config, model, read.notes

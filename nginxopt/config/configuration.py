@@ -11,7 +11,7 @@ may report another one than nginx.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -123,6 +123,15 @@ class Config:
     def is_missing(self, include: Directive) -> bool:
         """Return whether an `include` names a file that could not be read."""
         return include.origin in self._missing
+
+    def as_elsewhere(self, is_empty: Callable[[Directive], bool]) -> Config:
+        """Return the configuration as it may be where it is installed: wildcards that match nothing here, and may match
+        files there, count as includes that could not be read, and includes whose files are empty as read. The same if
+        that changes nothing.
+        """
+        without = [include for include in self.elsewhere if self.is_missing(include) or not self.included(include)]
+        missing = frozenset(include.origin for include in without if not is_empty(include))
+        return self if missing == self._missing else replace(self, _missing=missing)
 
     def contexts(self, file: File | str | os.PathLike[str]) -> tuple[Context, ...]:
         """Return the contexts in which a file is included: for each of `candidates`, those of all its includes in the

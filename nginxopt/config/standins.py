@@ -106,10 +106,11 @@ class StandIns:
     notes: tuple[str, ...]
 
 
-def read(load: Callable[[Files], Config], unread: UnreadFiles) -> StandIns:
+def read(load: Callable[[Files], Config], unread: UnreadFiles, *, is_one_of_two: bool = False) -> StandIns:
     """Return the configuration that `load` reads, with a text for each missing file of which something is known.
 
-    Raises `UsageError` for a stated include that is not missing, `InputError` as `load` does.
+    Raises `UsageError` for a stated include that is not missing, unless it may be so in another configuration, and
+    `InputError` as `load` does.
     """
     config = load(DISK)
     stated = {str(include.args[0]): "" for include in config.missing}
@@ -127,7 +128,7 @@ def read(load: Callable[[Files], Config], unread: UnreadFiles) -> StandIns:
                 neutral.add(name)
         config = load(Overlay(texts))
     wrong = next((path for path in unread.by_path if path not in stated and path not in notes), None)
-    if wrong is not None:
+    if wrong is not None and not is_one_of_two:
         missing = ", ".join(stated) or "none"
         raise UsageError(f"no include of {wrong} is missing", hint=f"missing: {missing}")
     return StandIns(config, frozenset(neutral), tuple(notes.values()))

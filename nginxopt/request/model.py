@@ -25,7 +25,8 @@ class SiteModel:
     Attributes:
         config: The configuration.
         site: The lowered site: directives and levels by number.
-        version: The nginx that answers.
+        build: The nginx that answers.
+        version: Its version.
         native: The model itself.
     """
 
@@ -41,6 +42,7 @@ class SiteModel:
         """Lower a configuration, as `lower` does it with these options. Raises `InputError` for what nginx refuses."""
         self.config = config
         self.site = lower(config, build, ignores_missing=ignores_missing, root=root, neutral=neutral)
+        self.build = build
         self.version = build.version
         try:
             self.native = RequestModel(self.site.form, list(self.site.texts))

@@ -15,6 +15,7 @@ from nginxopt.rewrite.kinds.rules.text import emitted
 from nginxopt.semantics.site import Build
 from nginxopt.text import Edit, apply, encode
 from nginxopt.verify import Verification, verify
+from nginxopt.verify.premises import UNMATCHED_EMPTY, Premises
 from nginxopt.version import Version
 
 _IN_SERVER = ("http", "server")
@@ -42,7 +43,8 @@ def verification(emission: Emission, version: Version) -> Verification:
     """
     before, after = sides(emission)
     try:
-        return verify(SiteModel(before, Build(version)), SiteModel(after, Build(version)))
+        models = SiteModel(before, Build(version)), SiteModel(after, Build(version))
+        return verify(*models, premises=Premises(frozenset({UNMATCHED_EMPTY})))
     except NginxoptError as error:
         raise NotVerifiedError(f"the configuration is not understood as a site: {error}") from None
 

@@ -7,23 +7,47 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
+from nginxopt.config import Directive
+from nginxopt.errors import InputError
+from nginxopt.facts import known
 from nginxopt.request.model import SiteModel
+from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.values import size
 from nginxopt.verify.asking import Asking, request_of
 from nginxopt.verify.candidate import Candidate, candidates
 from nginxopt.verify.emptied import emptied, unread_paths
 from nginxopt.verify.explore import Divergence
-from nginxopt.verify.given import given_unread, is_whole
+from nginxopt.verify.given import Given, given_asked, given_unread, is_whole
+from nginxopt.verify.hidden import may_add_servers, servers, unlike_locations
 from nginxopt.verify.hosts import Hosts, addresses, alone, pairs, taken, unlike, unlike_hosts
 from nginxopt.verify.influences import counting
 from nginxopt.verify.names import Names, names
 from nginxopt.verify.outside import unlike_outside
 from nginxopt.verify.part import ListenAddress, Part
 from nginxopt.verify.path_condition import PathCondition
+from nginxopt.verify.premises import (
+    ACCEL_PATHS,
+    BOTH_START,
+    FIELD_ORDER,
+    HOST_HEADER,
+    OF_FILES,
+    OF_SIDES,
+    OUTSIDE_SAME,
+    REDIRECT_LIMIT,
+    REST_ALIKE,
+    STATE_RESTART,
+    STATE_SAME,
+    UNMATCHED_EMPTY,
+    UNREAD_NAMES,
+    UNREAD_SILENT,
+    UNSEEN,
+    Asked,
+    Premises,
+)
 from nginxopt.verify.probes import of_locations, probes
 from nginxopt.verify.renaming import renamed
 from nginxopt.verify.servers import ServerComparison
-from nginxopt.verify.side import VerifiedSide, unlike_settings
+from nginxopt.verify.side import VerifiedSide, unlike_settings, unlike_values
 from nginxopt.verify.silent import Silent
 from nginxopt.verify.symbols import CUT
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
@@ -40,47 +64,85 @@ _MOST_BODY = 64 << 20
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
-def verify(old: SiteModel, new: SiteModel, *, only: Part | None = None) -> Verification:
+def verify(
+    old: SiteModel, new: SiteModel, *, only: Part | None = None, premises: Premises | None = None
+) -> Verification:
     """Compare two configurations. The result has a witness if they differ, and doubts if that could not be decided.
 
     `only` limits the comparison to the requests of a part of the site. If nginx leads such a request to the rest of the
-    site, the rest is assumed to answer alike.
+    site, the rest is assumed to answer alike. `premises` are those that hold; by default, those that hold nearly
+    everywhere.
+
+    If the result is unknown, it names premises with which it would be "equivalent", if there are any.
     """
-    result = _Verifier(old, new, only).result()
-    if result.verdict == "unknown" and (models := emptied(old, new)) is not None:
-        found = _Verifier(*models, only).result()
-        if found.witness is not None:
-            files = dict.fromkeys(path for model in (old, new) for path in unread_paths(model).values())
-            premises = (*found.witness.premises, *(f"{path} is empty" for path in files))
-            return replace(found, witness=replace(found.witness, premises=premises), doubts=result.doubts)
-    return result
+    taken = Premises() if premises is None else premises
+    verifier = _Verifier(old, new, only, taken)
+    result = verifier.result()
+    if result.verdict != "unknown":
+        return result
+    settled = _conditions(result)
+    if settled is None and (shown := _shown_without_files(old, new, only, taken, result)) is not None:
+        return shown
+    for more in () if settled is not None else verifier.proposed():
+        try:
+            other = _Verifier(old, new, only, taken.adding(*more)).result()
+        except InputError:  # nginx refuses what the premise makes of a configuration
+            continue
+        rest = _conditions(other) if other.witness is None else None
+        if rest is not None:
+            settled = (*more, *rest)
+            break
+    return replace(result, conditions=tuple(dict.fromkeys(settled or ())))
+
+
+def _shown_without_files(
+    old: SiteModel, new: SiteModel, only: Part | None, premises: Premises, result: Verification
+) -> Verification | None:
+    """Return the result with a request that shows a difference if the files that were not read are empty."""
+    models = emptied(old, new)
+    found = None if models is None else _Verifier(*models, only, premises).result()
+    if found is None or found.witness is None:
+        return None
+    files = dict.fromkeys(path for model in (old, new) for path in unread_paths(model).values())
+    needed = (*found.witness.premises, *(f"{path} is empty" for path in files))
+    return replace(found, witness=replace(found.witness, premises=needed), doubts=result.doubts)
+
+
+def _conditions(result: Verification) -> tuple[str, ...] | None:
+    """Return the premises under which nothing is in doubt; None if something is under any."""
+    names = [doubt.premise for doubt in result.doubts]
+    return None if None in names else tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 class _Verifier:
-    def __init__(self, old: SiteModel, new: SiteModel, only: Part | None = None) -> None:
+    def __init__(self, old: SiteModel, new: SiteModel, only: Part | None, premises: Premises) -> None:
         self._only = only
+        self._asked = Asked(premises)
         self._configs = (old.config, new.config)
-        counted = counting((old.site, new.site))
-        self._silent = Silent((old.site, new.site))
-        self._old = VerifiedSide(old.site, old.site.site, counted, self._silent)
-        form, self._renamed = renamed(old.site.site, new.site.site)
-        self._new = VerifiedSide(new.site, form, counted, self._silent)
+        before, after = (_where_installed(model, premises) for model in (old, new))
+        counted = counting((before, after))
+        self._silent = Silent((before, after), self._asked)
+        self._old = VerifiedSide(before, before.site, counted, self._silent)
+        form, self._renamed = renamed(before.site, after.site)
+        self._new = VerifiedSide(after, form, counted, self._silent)
         self._names = names(
-            old.site,
-            new.site,
+            before,
+            after,
             self._renamed,
             is_read=lambda: all(map(is_whole, self._configs)) and not any(side.has_open for side in self._sides),
             is_run=lambda: any(side.runs_anything for side in self._sides),
+            asked=self._asked,
         )
         if self._names != Names():
             upstreams = self._names.upstreams
-            before, after = frozenset(upstreams.values()), frozenset(upstreams)
-            self._old = VerifiedSide(old.site, old.site.site, counted, self._silent, shown=before)
-            self._new = VerifiedSide(new.site, form, counted, self._silent, self._names, shown=after)
+            shown = frozenset(upstreams.values()), frozenset(upstreams)
+            self._old = VerifiedSide(before, before.site, counted, self._silent, shown=shown[0])
+            self._new = VerifiedSide(after, form, counted, self._silent, self._names, shown=shown[1])
         self._comparison = ServerComparison(self._old, self._new, PathCondition() if only is None else only.region)
-        self._asking = Asking(old, new)
+        self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)))
         self._probes = list(probes(self._old, self._new))
         self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
+        self._unlike: dict[str, None] = {}
 
     def result(self) -> Verification:
         compared: set[tuple[int, int]] = set()
@@ -91,47 +153,84 @@ class _Verifier:
             compared.add((hosts.old, hosts.new))
             witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._probe(hosts)
         compared.update(self._compare_others(compared))
+        self._compare_hidden(sorted(compared))
         if self._only is not None and not compared:
             self._doubt(f"no address of both configurations has the port {self._only.port}", None, None)
-        doubts = tuple(self._doubts.values())
-        given = tuple(dict.fromkeys(self._given()))
-        return Verification(witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, given)
+        given = list(dict.fromkeys(self._given()))
+        for each in given:
+            if each.premise is not None and not self._asked.premises.holds(each.premise):
+                self._doubt(each.text, None, None, each.premise)
+        taken = [each for each in given if each.premise is None or self._asked.premises.holds(each.premise)]
+        return Verification(
+            witness,
+            self._reported(),
+            len(compared),
+            self._asking.tried,
+            tuple(map(str, taken)),
+            premises=tuple(dict.fromkeys(each.premise for each in taken if each.premise is not None)),
+        )
 
-    def _given(self) -> Iterator[str]:
-        """Yield the assumptions."""
-        yield "files, name resolution and upstreams are the same before and after"
+    def _reported(self) -> tuple[Doubt, ...]:
+        """Return some of the doubts, those first that no premise settles."""
+        doubts = sorted(self._doubts.values(), key=lambda doubt: doubt.premise is not None)
+        return tuple(doubts[:MOST_DOUBTS])
+
+    def proposed(self) -> Iterator[tuple[str, ...]]:
+        """Yield premises that may settle what is in doubt, the weakest first; none if another comparison costs much."""
+        if self._comparison.is_costly:
+            return
+        denied = self._asked.premises.denied
+        wanted = [name for name in OF_SIDES if name in self._asked.wanted and name not in denied]
+        yield from ((name,) for name in wanted)
+        if any(side.has_open for side in self._sides):
+            silent = [f"{UNREAD_SILENT}={','.join(sorted(self._unlike))}"] if self._unlike else []
+            silent = [] if UNREAD_SILENT in denied else silent
+            files = [name for name in OF_FILES if name not in denied]
+            yield from [tuple(silent)] if silent else []
+            yield from ((name,) for name in files)
+            yield from ((*wanted, name) for name in files[-1:] if wanted)
+        if len(wanted) > 1:
+            yield tuple(wanted)
+
+    def _given(self) -> Iterator[Given]:
+        """Yield what is taken as given, by premises that are denied or were not asked for as well."""
+        yield Given("files, name resolution and upstreams are the same before and after", OUTSIDE_SAME)
         if self._only is not None:
-            yield "the rest of the site answers alike, where nginx itself leads requests of this part there"
+            text = "the rest of the site answers alike, where nginx itself leads requests of this part there"
+            yield Given(text, REST_ALIKE)
         if self._comparison.is_uneven:
-            yield "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
+            text = "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
+            yield Given(text, REDIRECT_LIMIT)
         if any(side.has_state for side in self._sides):
-            yield "caches and the counters of limits hold the same before and after"
+            yield Given("caches and the counters of limits hold the same before and after", STATE_SAME)
         if self._old.arranged != self._new.arranged:
-            yield "the order of header fields of different names does not count (field-order)"
+            yield Given("the order of header fields of different names does not count", FIELD_ORDER)
         if self._names.zones or self._names.caches:
             zones = ", ".join(sorted({**self._names.zones, **self._names.caches}))
-            yield f"caches and the counters of limits may start empty under another name: {zones} (state-restart)"
+            yield Given(f"caches and the counters of limits may start empty under another name: {zones}", STATE_RESTART)
         if self._comparison.keeps_paths and any(side.passes for side in self._sides):
-            yield "X-Accel-Redirect leads only to paths that begin with a slash, and to named locations"
-        if self._silent.used:
-            names = sorted({name for _, name in self._silent.used})
-            stated = ", ".join(names)
-            yield f"nginx accepts both configurations, so that no file states these twice: {stated} (both-start)"
+            text = "X-Accel-Redirect leads only to paths that begin with a slash, and to named locations"
+            yield Given(text, ACCEL_PATHS)
+        once = {name for _, name in self._silent.used}
+        once |= {str(name) for name, _ in self._old.stated_once ^ self._new.stated_once}
+        if once:
+            stated = ", ".join(sorted(once))
+            yield Given(f"nginx accepts both configurations, so that no file states these twice: {stated}", BOTH_START)
         yield from self._given_uncounted()
         yield from given_unread(self._configs, self._sides, self._renamed)
-        yield from (premise.text for side in self._sides for premise in side.site.premises)
+        yield from given_asked(self._asked)
 
-    def _given_uncounted(self) -> Iterator[str]:
+    def _given_uncounted(self) -> Iterator[Given]:
         """Yield what differs and is not compared."""
         counts = self._old.uncounted(), self._new.uncounted()
         names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
         if names:
-            yield f"these differ, and do not count as an answer: {', '.join(names)}"
+            yield Given(f"these differ, and do not count as an answer: {', '.join(names)}")
             if self._old.unread or self._new.unread:
-                yield f"what was not read shows none of them: {', '.join(names)}"
+                yield Given(f"what was not read shows none of them: {', '.join(names)}", UNSEEN)
         outside = unlike_outside(*self._configs)
         if outside:
-            yield f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}"
+            yield Given(f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}")
 
     def _ask_alone(self) -> RequestWitness | None:
         """Return a request that only one side answers, as the other does not listen where it goes."""
@@ -156,14 +255,17 @@ class _Verifier:
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
         """Compare the servers that were compared with none, and those whose listens may be in unread or unknown text,
         in their order."""
-        known = {mine for mine, _ in compared}, {theirs for _, theirs in compared}
+        numbers_of = {mine for mine, _ in compared}, {theirs for _, theirs in compared}
         old, new = (
             [number for number in side.open_servers() if number not in numbers]
-            for side, numbers in zip(self._sides, known, strict=True)
+            for side, numbers in zip(self._sides, numbers_of, strict=True)
         )
         if len(old) != len(new):
             self._doubt("a server is not compared: it may listen on what is missing or not understood", None, None)
         others = list(zip(old, new, strict=False))
+        if any(map(may_add_servers, self._sides)) and len(self._old.form["servers"]) == len(self._new.form["servers"]):
+            others += [(number, number) for number in range(len(self._old.form["servers"]))]
+        others = [pair for pair in dict.fromkeys(others) if pair not in compared]
         for mine, theirs in others:
             result = self._comparison.servers(mine, theirs)
             for difference in result.differences:
@@ -244,7 +346,7 @@ class _Verifier:
         """Return the first of some requests to the address of hosts that both sides answer differently."""
         is_tls = addresses(self._old)[hosts.address]["tls"]
         for request in filter(self._is_asked, requests):
-            if request.host is None and hosts.address.quic:
+            if request.host is None and (hosts.address.quic or self._asked.premises.holds(HOST_HEADER)):
                 continue  # nginx refuses a request of HTTP/3 without a host
             over_tls = is_tls if request.is_tls is None else request.is_tls or hosts.address.quic
             witness = self._asking.witness(request_of(request, hosts.address, is_tls=over_tls))
@@ -264,12 +366,15 @@ class _Verifier:
         names = [
             [[name["text"] for name in server["names"]] for server in side.form["servers"]] for side in self._sides
         ]
-        if unread[0] != unread[1] or (unread[0] and names[0] != names[1]):
+        has_servers = self._has_servers or not any(side.is_open(_HTTP) for side in self._sides)
+        if unread[0] != unread[1] or (unread[0] and names[0] != names[1] and has_servers):
             self._doubt("something in http is not understood or missing, and may be servers", None, None)
         self._compare_places()
+        if any(map(may_add_servers, self._sides)) and servers(self._old) != servers(self._new):
+            self._doubt("names and addresses of servers that were not read may be others among the rest", None, None)
         is_part = not all(map(is_whole, self._configs))
         if is_part or any(side.has_open for side in self._sides):
-            self._compare_for_unread(is_part or any(side.is_open(_HTTP) for side in self._sides))
+            self._compare_for_unread(is_part or self._has_servers)
         if is_part or any(config.elsewhere for config in self._configs):
             self._compare_taken()
 
@@ -290,6 +395,16 @@ class _Verifier:
             unlike = unlike_settings(self._old, _HTTP, self._new, _HTTP)
             if unlike:
                 self._doubt(f"servers that were not read have other settings: {', '.join(unlike)}", None, None)
+        if not self._asked.holds(UNREAD_NAMES):
+            self._compare_names()
+
+    @property
+    def _has_servers(self) -> bool:
+        """Whether a file that was not read may have servers."""
+        return any(side.may_add(_HTTP, "server") for side in self._sides)
+
+    def _compare_names(self) -> None:
+        """Add doubts about variables and upstreams that both sides have, and define otherwise."""
         for name in self._comparison.unlike_definitions():
             self._doubt(f"${name} is another one now, and may be read in what was not read", None, None)
         for name in sorted(self._old.upstreams.keys() & self._new.upstreams.keys()):
@@ -326,7 +441,9 @@ class _Verifier:
             if old.kind == "opaque" and read is not None:
                 return read
             return f"{_PHRASES[old.kind]}, but not the same"
-        names = unlike_settings(self._old, old.state.level, self._new, new.state.level)
+        levels = self._old, old.state.level, self._new, new.state.level
+        self._unlike |= dict.fromkeys(name for name in unlike_values(*levels) if name in known())
+        names = unlike_settings(*levels)
         if names:
             return f"other settings: {', '.join(names)}"
         if read is not None:
@@ -338,8 +455,37 @@ class _Verifier:
             return f"nginx checks {', '.join(sorted(checked))} as it enters a location, and not alike on both sides"
         return "the same settings, with other values of variables"
 
-    def _doubt(self, reason: str, old: int | None, new: int | None) -> None:
-        self._doubts.setdefault((reason, old, new), Doubt(reason, old, new))
+    def _compare_hidden(self, compared: Iterable[tuple[int, int]]) -> None:
+        """Add doubts about locations that were not read, in all pairs of servers."""
+        for old, new in compared:
+            levels = self._old.server(old)["level"], self._new.server(new)["level"]
+            for each in unlike_locations(self._sides, levels):
+                self._doubt(each.reason, each.old, each.new)
+
+    def _doubt(self, reason: str, old: int | None, new: int | None, premise: str | None = None) -> None:
+        self._doubts.setdefault((reason, old, new), Doubt(reason, old, new, premise))
+
+
+def _where_installed(model: SiteModel, premises: Premises) -> LoweredSite:
+    """Return a site in which files that may be read where it is installed are missing, but for those that are empty."""
+
+    def is_empty(include: Directive) -> bool:
+        is_read = not model.config.is_missing(include)
+        return premises.is_empty(str(include.args[0])) or (is_read and premises.holds(UNMATCHED_EMPTY))
+
+    config = model.config.as_elsewhere(is_empty)
+    return model.site if config is model.config else lower(config, model.build)
+
+
+def _as_empty(model: SiteModel, premises: Premises) -> SiteModel:
+    """Return a model whose missing files are empty as far as premises say so, and which says more of requests."""
+    missing = model.config.missing
+    if not any(premises.is_empty(str(include.args[0])) for include in missing):
+        return model
+    config = model.config.as_elsewhere(
+        lambda include: not model.config.is_missing(include) or premises.is_empty(str(include.args[0]))
+    )
+    return SiteModel(config, model.build)
 
 
 _PHRASES = {

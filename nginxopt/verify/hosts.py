@@ -51,11 +51,12 @@ def taken(side: VerifiedSide) -> Counter[tuple[ListenAddress, str]]:
         for server in map(side.server, socket["servers"]):
             texts = (name["text"] for name in server["names"])
             found.update((address, text if text.startswith("~") else text.lower()) for text in texts)
-            found.update([(address, "")] if _is_default(side.site.levels[server["level"]]) else [])
+            found.update([(address, "")] if is_default(side.site.levels[server["level"]]) else [])
     return found
 
 
-def _is_default(server: Level) -> bool:
+def is_default(server: Level) -> bool:
+    """Return whether a `listen` of a server says that it takes the hosts of no other one."""
     return any(not {"default_server", "default"}.isdisjoint(listen.args[1:]) for listen in server.own("listen"))
 
 

@@ -17,6 +17,7 @@ from nginxopt.records import record
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import LoweredSite
 from nginxopt.verify.forms.values import canonical_words
+from nginxopt.verify.premises import ACCEL_NAMES, UNREAD_NAMES, Asked
 from nginxopt.verify.renaming import with_names
 
 Words = tuple[str, ...]
@@ -90,6 +91,7 @@ def names(
     *,
     is_read: Callable[[], bool],
     is_run: Callable[[], bool],
+    asked: Asked,
 ) -> Names:
     """Return the names of two sites that stand for each other, with those of `variables`.
 
@@ -100,10 +102,10 @@ def names(
     """
     zones = _paired(_of_zones(old, _ZONES), _of_zones(new, _ZONES))
     caches = _paired(_of_zones(old, _CACHE_PATHS), _of_zones(new, _CACHE_PATHS))
-    upstreams, locations = _upstreams(old, new), _locations(old, new)
+    upstreams, locations = _upstreams(old, new), _locations(old, new, asked)
     if (zones or upstreams or locations) and is_run():
         zones = upstreams = locations = {}
-    if (upstreams or locations) and not is_read():
+    if (upstreams or locations) and not is_read() and not asked.holds(UNREAD_NAMES):
         upstreams = locations = {}
     return Names(upstreams, locations, zones, caches, variables)
 
@@ -158,10 +160,12 @@ def _used(site: LoweredSite) -> set[str]:
     return {host_of_pass(word) for word in words} | {word for word in words if "$" in word}
 
 
-def _locations(old: LoweredSite, new: LoweredSite) -> dict[str, str]:
+def _locations(old: LoweredSite, new: LoweredSite, asked: Asked) -> dict[str, str]:
     """Return the named locations that have other names, where neither a variable nor an upstream may name one."""
     pairs = _paired(*(dict.fromkeys(_named(site)) for site in (old, new)))
-    if not pairs or any(map(_is_named_otherwise, (old, new))):
+    if not pairs or any(map(_has_variable_targets, (old, new))):
+        return {}
+    if any(map(_may_all_be_led, (old, new))) and not asked.holds(ACCEL_NAMES):
         return {}
     targets = [{str(word) for word in _target_words(site)} for site in (old, new)]
     return {name: other for name, other in pairs.items() if name not in targets[0] and other not in targets[1]}
@@ -176,9 +180,12 @@ def _target_words(site: LoweredSite) -> Iterator[str]:
     return (str(word) for _, each in _directives(site) if each.name in _TARGETS for word in each.args)
 
 
-def _is_named_otherwise(site: LoweredSite) -> bool:
-    if any("$" in word and (word[0] == "$" or word[0] == "@") for word in map(str, _last_targets(site))):
-        return True
+def _has_variable_targets(site: LoweredSite) -> bool:
+    return any("$" in word and (word[0] == "$" or word[0] == "@") for word in map(str, _last_targets(site)))
+
+
+def _may_all_be_led(site: LoweredSite) -> bool:
+    """Return whether an upstream may name a location anywhere."""
     return any(_may_be_led(level, str(each.name)) for level, each in _directives(site) if each.name in _PASSES)
 
 

@@ -452,7 +452,10 @@ class Compiler:
         """Return what the variables in words stand for."""
         used = self.used(words)
         defined = sorted(filter(self.definitions.defines, used))
-        is_read = _OF_SERVER & used or any(map(self.definitions.is_opaque, defined))
+        of_server = _OF_SERVER & used
+        if of_server == {"host"} and self._side.has_host_header:  # which is the name of the server without one
+            of_server = set()
+        is_read = of_server or any(map(self.definitions.is_opaque, defined))
         name = server_name if is_read else None
         return tuple((name, self.definitions.number(name)) for name in defined), name
 

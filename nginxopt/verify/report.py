@@ -16,6 +16,7 @@ from nginxopt.text.escape import printable, unicode
 from nginxopt.text.plural import count
 from nginxopt.text.shorten import shorten
 from nginxopt.text.style import Style
+from nginxopt.verify.premises import is_default, listed, sentence
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
 VERSION = 1
@@ -45,6 +46,8 @@ class _Text:
             yield from self._witness(self._result.witness)
         for doubt in self._result.doubts if self._result.witness is None else ():
             yield from self._doubt(doubt)
+        if self._result.conditions:
+            yield from self._conditions(self._result.conditions)
         if self._result.confirmation is not None and self._result.confirmation.holds:
             yield f"{self._result.confirmation.nginx} answers so, too"
         if self._result.witness is None:
@@ -61,6 +64,8 @@ class _Text:
                 assert self._result.witness is not None
                 premises = self._result.witness.premises
                 return f"this request is answered differently{', if what it needs is so' if premises else ''}"
+            case _ if self._result.conditions:
+                return f"equivalent, if {listed(self._result.conditions)}"
             case _:
                 places = count(len(self._result.doubts), "difference")
                 return f"{places} may change an answer, but no request was found that shows it"
@@ -94,6 +99,14 @@ class _Text:
             for header in outcome["headers"]
         )
 
+    def _conditions(self, names: tuple[str, ...]) -> Iterator[str]:
+        """Yield the premises with which both sides answer alike, and the options that take them as given."""
+        yield ""
+        yield from (f"  {name}: {sentence(name)}" for name in names)
+        asked = [name for name in names if not is_default(name)]  # others were denied
+        if asked:
+            yield f"help: {' '.join(f'--assume {name}' for name in asked)}"
+
     def _doubt(self, doubt: Doubt) -> Iterator[str]:
         yield f"  {doubt.reason}"
         for name, model, node in zip(self._names, self._models, (doubt.old, doubt.new), strict=True):
@@ -125,6 +138,8 @@ def _form(result: Verification, old: SiteModel, new: SiteModel) -> dict[str, Any
             for doubt in result.doubts
         ],
         "given": list(result.given),
+        "premises": list(result.premises),
+        "conditions": list(result.conditions),
         "confirmed": None if result.confirmation is None else result.confirmation.holds,
     }
 

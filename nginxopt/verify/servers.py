@@ -33,6 +33,7 @@ from nginxopt.verify.values import Values
 _BEFORE = group("early")
 """The settings of a server that nginx checks before it runs the script."""
 
+_CHEAP = 0.95  # of the work is left after a comparison that may be repeated under other premises
 _LONG = 20  # maps in a chain, from which on the requests that may tell two chains apart are asked first
 
 
@@ -73,6 +74,11 @@ class ServerComparison:
         if (old, new) not in self._known:
             self._known[old, new] = self._compare(old, new)
         return self._known[old, new]
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether a good part of the work is spent that a comparison may cost."""
+        return self._work < limit("steps") * _CHEAP
 
     @cached_property
     def keeps_paths(self) -> bool:

@@ -40,13 +40,16 @@ from nginxopt.verify.forms.values import canonical_words
 from nginxopt.verify.influences import INVISIBLE, READING
 from nginxopt.verify.named import is_own, named_groups
 from nginxopt.verify.names import Names, host_of_pass
+from nginxopt.verify.premises import BOTH_START, COLD_CACHE, HOST_HEADER, REDIRECTS_BY_NAME, UNREAD_NAMES
 from nginxopt.verify.silent import Silent
 from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import (
+    Place,
     Places,
     Unread,
     Value,
     Words,
+    beside,
     interleaved,
     is_only_unread,
     is_stated_once,
@@ -114,6 +117,7 @@ class VerifiedSide:
 
     Attributes:
         arranged: The lists of fields that are in another order than written, as far as they were asked for.
+        stated_once: The settings that no unread file beside them can state, with their places, likewise.
     """
 
     def __init__(
@@ -128,6 +132,7 @@ class VerifiedSide:
         self.site = site
         self.form = form
         self.arranged: set[tuple[str, Value]] = set()
+        self.stated_once: set[tuple[str, Place]] = set()
         self._silent = Silent() if silent is None else silent
         self._names = Names() if names is None else names
         self._shown = shown
@@ -137,6 +142,11 @@ class VerifiedSide:
         self._known: dict[int, dict[str, Value]] = {}
         self._others: dict[int, dict[str, Value]] = {}
         self._code: dict[int, dict[str, Reads]] = {}
+
+    @property
+    def has_host_header(self) -> bool:
+        """Whether each request has a host, by a premise."""
+        return self._silent.asked.holds(HOST_HEADER)
 
     def counts(self, name: str) -> bool:
         """Return whether a directive may change an answer."""
@@ -159,6 +169,8 @@ class VerifiedSide:
         return known
 
     def _unfolded(self, statement: StatementForm) -> Iterator[StatementForm]:
+        if statement["kind"] == "opaque" and self._is_no_script(statement["node"]):
+            return
         if statement["kind"] != "rewrites":
             yield statement
             return
@@ -173,6 +185,13 @@ class VerifiedSide:
                 "replacement": words[1],
                 "flag": words[2] if len(words) > 2 else None,
             }
+
+    def _is_no_script(self, node: int) -> bool:
+        """Return whether a statement stands for a file that was not read and has no statements."""
+        include = self.site.nodes.directive(node)
+        if include is None or include.name != "include":
+            return False
+        return all(self._silent.about(include, name) for name in sorted(script()))
 
     def text(self, node: int) -> str:
         """Return a directive as it is written."""
@@ -272,7 +291,10 @@ class VerifiedSide:
         has_default = not redirects or any(isinstance(part, Unread) or part[0] == "default" for part in redirects)
         is_key = "proxy_cache" in known and known["proxy_cache"] != (("off",),) and "proxy_cache_key" not in others
         is_host = not _states_host(known.get("proxy_set_header", ()))
-        return has_default or is_key or is_host or _names_in_tls("proxy", known["proxy_pass"], others)
+        if is_host or _names_in_tls("proxy", known["proxy_pass"], others):
+            return True
+        asked = self._silent.asked
+        return (has_default and not asked.holds(REDIRECTS_BY_NAME)) or (is_key and not asked.holds(COLD_CACHE))
 
     def _shows_grpc(self, number: int, known: Mapping[str, Value]) -> bool:
         """Return whether the name is the authority of a request, or in TLS."""
@@ -428,12 +450,19 @@ class VerifiedSide:
         """Return what a block states, or may state, of a setting."""
         level = self.site.levels[number]
         unread = self._unread(level)
-        is_single = name not in _HANDLERS and is_stated_once(name, level.target)
+        is_single = name not in _HANDLERS and self._is_stated_once(name)
         if stated is not None and (is_single or not stated or not unread):
+            if unread and stated:
+                self.stated_once.add((name, beside(level, name, unread)))
             return stated
         inherited = around.get(name, []) if level.inherits(name) else []
         outer = self._value(name, inherited)
         return interleaved(level, name, self._whole, unread, () if self._is_default(name, outer) else outer)
+
+    def _is_stated_once(self, name: str) -> bool:
+        """Return whether a file beside a directive cannot state it again (`both-start`)."""
+        is_given = self._silent.asked.premises.holds(BOTH_START)
+        return is_given and is_stated_once(name, self.site.levels[0].target)
 
     def _is_inherited(self, number: int, name: str) -> bool:
         """Return whether a block certainly has a setting of the block around it, whatever was not read."""
@@ -455,12 +484,15 @@ class VerifiedSide:
         return tuple(include for include in self._unread(level) if origin(include) is None)
 
     def is_open(self, number: int) -> bool:
-        """Return whether a block includes something of which nothing is known, also if it is a wildcard without a match
-        now: blocks in there have the settings of this one.
+        """Return whether a block includes something of which nothing is known: blocks in there have the settings of
+        this one.
         """
-        level = self.site.levels[number]
-        includes = [include for include in level.own("include") if origin(include) is None]
-        return any(map(self.site.nodes.is_without_files, includes))
+        return bool(self._unknown(self.site.levels[number]))
+
+    def may_add(self, number: int, *names: str) -> bool:
+        """Return whether a file that was not read may state one of some directives in a block."""
+        includes = self._unknown(self.site.levels[number])
+        return any(not self._silent.about(include, name) for include in includes for name in names)
 
     @cached_property
     def has_open(self) -> bool:
@@ -591,7 +623,7 @@ class VerifiedSide:
         """Return whether no file that was not read states a setting, in a block or in those around it. Otherwise, a
         block that does not state it may have another value than the default.
         """
-        if not is_stated_once(name, self.site.levels[0].target):
+        if not self._is_stated_once(name):
             return not any(self._unread(level) for level in self._blocks_around(number))
         return all(
             self._silent.about(include, name)
@@ -619,7 +651,7 @@ class VerifiedSide:
         }
         unread = self._unread(level)
         if unread:
-            several = [name for name in names if not is_stated_once(name, level.target)]
+            several = [name for name in names if not self._is_stated_once(name)]
             others |= {name: interleaved(level, name, self._whole, unread, ()) for name in several}
             # What is in force around the block may be set, or not, in what was not read.
             outer = [name for name in around if self._may_state(level, name)]
@@ -699,7 +731,7 @@ class VerifiedSide:
                 for name, found in self.others(number).items()
                 if name != "order"
             }
-            if self._has_unread(number):
+            if self._has_unread(number) and not self._silent.asked.holds(UNREAD_NAMES):
                 code["include"] = reads("include")
             known = self._code[number] = {name: read for name, read in code.items() if read}
         return known
@@ -955,14 +987,19 @@ def _is_inner(form: LevelForm) -> bool:
     return form["kind"] in ("location", "if", "limit_except")
 
 
+def unlike_values(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> dict[str, tuple[Value, Value]]:
+    """Return the settings that are in force at only one of two blocks, or otherwise, with what both say of them."""
+    mine: dict[str, Value] = {**old.others(level), **old.settings(level)}
+    theirs: dict[str, Value] = {**new.others(other), **new.settings(other)}
+    unlike = {name: (mine.get(name, ()), theirs.get(name, ())) for name in mine.keys() | theirs.keys()}
+    return {name: values for name, values in unlike.items() if values[0] != values[1]}
+
+
 def unlike_settings(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> list[str]:
     """Return the names of the settings that are in force at only one of two blocks, or otherwise, and the files that
     were not read and may state further ones.
     """
-    mine: dict[str, Value] = {**old.others(level), **old.settings(level)}
-    theirs: dict[str, Value] = {**new.others(other), **new.settings(other)}
-    unlike = {name: (mine.get(name, ()), theirs.get(name, ())) for name in mine.keys() | theirs.keys()}
-    unlike = {name: values for name, values in unlike.items() if values[0] != values[1]}
+    unlike = unlike_values(old, level, new, other)
     unread = {name for name, values in unlike.items() if any(map(is_only_unread, values))}
     files = {part.what for name in unread for value in unlike[name] for part in value if isinstance(part, Unread)}
     return [*sorted(unlike.keys() - unread), *sorted(f"those of {file}" for file in files if file)]

@@ -94,9 +94,15 @@ def places(http: Level, unread: Callable[[Level], tuple[Directive, ...]], names:
         for directive in level.directives:
             if directive in includes:
                 found.setdefault((*_path(level), str(directive.args[0])), []).append(tuple(before))
-            elif (what := _ordered(directive, names)) is not None:
+            elif (what := _ordered(directive, names)) is not None and (what, *before[-1:]) != ("server_name",) * 2:
                 before.append(what)
     return found
+
+
+def beside(level: Level, name: str, unread: tuple[Directive, ...]) -> Place:
+    """Return the place of a setting among unread includes."""
+    counted = (each for each in level.directives if each.name == name or each in unread)
+    return (*_path(level), *(name if each.name == name else f"include {each.args[0]}" for each in counted))
 
 
 Places = dict[Place, list[tuple[str, ...]]]
@@ -108,12 +114,23 @@ def _path(level: Level) -> Place:
     return (*around, level.kind, *map(str, names))
 
 
+def _pattern(location: Directive) -> str | None:
+    """Return the pattern of a location in one spelling; None for one with a plain name."""
+    args = [str(word) for word in location.args]
+    if len(args) == 1:
+        sign = "~*" if args[0].startswith("~*") else "~"
+        args = [sign, args[0].removeprefix(sign)] if args[0].startswith("~") else args
+    if not args[0].startswith("~"):
+        return None
+    return f"~ (?i){args[1]}" if args[0] == "~*" else " ".join(args)
+
+
 def _ordered(directive: Directive, names: Collection[str]) -> str | None:
     """Return what counts by its order among others; None for a directive that does not."""
-    if directive.name == "server":
-        return "server"
+    if directive.name in ("server", "server_name"):  # the first name of a server is `$server_name`
+        return str(directive.name)
     if directive.name == "location":
-        return " ".join(directive.args) if directive.args[0].startswith("~") else None
+        return _pattern(directive)
     named = directive.args[-1:] if directive.block is not None else directive.args[:1]
     variable = next((str(word) for word in named if word.startswith("$")), None)
     return variable if variable is not None and variable.removeprefix("$").lower() in names else None

@@ -191,7 +191,8 @@ class Values:
             case "server_name":
                 return KnownBytes(self._server_name.encode("latin-1"))
             case "host":  # without a header, the name of the server
-                return Derived("host", (KnownBytes(self._server_name.encode("latin-1")),))
+                name = b"" if self._side.has_host_header else self._server_name.encode("latin-1")
+                return Derived("host", (KnownBytes(name),))
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
         if name in SETTINGS:

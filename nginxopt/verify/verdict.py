@@ -42,11 +42,13 @@ class Doubt:
         reason: A phrase.
         old: The directive of the old side, by its number; None if it has none.
         new: That of the new side.
+        premise: The premise that was not taken and under which this is no difference; None if there is none.
     """
 
     reason: str
     old: Node | None
     new: Node | None
+    premise: str | None = None
 
 
 @record(eq=True)
@@ -76,7 +78,9 @@ class Verification:
     Attributes:
         servers: How many pairs of servers were compared.
         tried: How many requests the model answered on both sides.
-        given: What was taken as given, as phrases.
+        given: What was taken as given, as phrases; at their end in brackets, the name of a premise.
+        premises: The names of the premises that were used.
+        conditions: The names of premises with which both answer alike, if it is unknown whether they do.
         confirmation: What nginx makes of the witness, if it was asked.
     """
 
@@ -86,6 +90,8 @@ class Verification:
     tried: int
     given: tuple[str, ...]
     confirmation: Confirmation | None = None
+    premises: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     def confirmed(self, confirmation: Confirmation) -> Verification:
         """Return the result after nginx was asked: without the witness if nginx does not confirm it."""
@@ -95,7 +101,8 @@ class Verification:
         if confirmation.is_alike:
             reasons.append(f"{confirmation.nginx} answers both configurations alike")
         doubts = [Doubt(f"the model is wrong about a request: {reason}", None, None) for reason in reasons]
-        return replace(self, witness=None, doubts=(*doubts, *self.doubts), confirmation=confirmation)
+        doubted = (*doubts, *self.doubts)
+        return replace(self, witness=None, doubts=doubted, confirmation=confirmation, conditions=())
 
     @property
     def verdict(self) -> Verdict:

@@ -154,7 +154,10 @@ def test_a_part_of_a_site(verify: Callable[..., Ran]) -> None:
     text = SITE.replace("/new permanent", "/newer permanent")
     ran = verify(text, "--only", "http://shop.example/api/")
     assert ran.status == 0
-    assert b"  the rest of the site answers alike, where nginx itself leads requests of this part there\n" in ran.out
+    assert (
+        b"  the rest of the site answers alike, where nginx itself leads requests of this part there (rest-alike)\n"
+        in ran.out
+    )
     for url in ("http://shop.example", "http://shop.example/o", "http://SHOP.example/old"):
         assert verify(text, "--only", url).status == 1
     assert verify(SITE.replace("location /", "location /api/ { return 403; } location /"), "--only", url).status == 0

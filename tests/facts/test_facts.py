@@ -97,6 +97,7 @@ ELSEWHERE = {
     "nginxopt/system/nginx/permission.py": "sentences about what programs do",
     "nginxopt/verify/forms/defaults.py": "values that nginx has by default and no declaration has",
     "nginxopt/verify/influences.py": "its keys are variables",
+    "nginxopt/verify/premises.py": "what a premise says that a file has not",
     "rust/src/prove/tables.rs": "sizes of tables, by their place in an array",
     "rust/src/request/handler.rs": "the members of an enumeration, with their names",
 }

@@ -62,10 +62,6 @@ class Nodes:
         """Return whether an include names a file that could not be read."""
         return self._config.is_missing(include)
 
-    def is_without_files(self, include: Directive) -> bool:
-        """Return whether no file was read for an include: it is missing, or no file matches."""
-        return self._config.is_missing(include) or not self._config.included(include)
-
     def place(self, node: Node) -> DirectivePlace:
         """Return the place of a node. The first request for a rule of a folded run reads the whole run."""
         item, rule = self._item(node)

@@ -5,6 +5,7 @@
     python -m tests.fuzz.verify --scripts --seconds 600 --keep FAULTS
     python -m tests.fuzz.verify --captures --seconds 600 --keep FAULTS
     python -m tests.fuzz.verify --includes --seconds 600 --keep FAULTS
+    python -m tests.fuzz.verify --unread --seconds 600 --keep FAULTS
 
 Sites and the same sites after edits are compared. Where `verify` says that two are equivalent, requests are asked of
 nginx with one and with the other; where it says that they are different, its witness is. What is wrong is printed with
@@ -31,7 +32,7 @@ from nginxopt.system import nginx
 from nginxopt.verify import Verification, comparing
 from tests.fuzz.sites.around import http_without_logs
 from tests.fuzz.sites.stage import Stage
-from tests.fuzz.verify import by_nginx, captures, includes, maps, scripts, sites
+from tests.fuzz.verify import by_nginx, captures, includes, maps, scripts, sites, unread
 from tests.fuzz.verify.case import Figures
 
 _MEMORY = "/dev/shm"
@@ -51,6 +52,7 @@ def main() -> int:
     parser.add_argument("--scripts", action="store_true", help="compare small sites around scripts")
     parser.add_argument("--captures", action="store_true", help="compare small sites around captures")
     parser.add_argument("--includes", action="store_true", help="compare small sites with missing includes")
+    parser.add_argument("--unread", action="store_true", help="compare sites whose unread files are hostile")
     parser.add_argument("--unaided", action="store_true", help="let verify try no requests that are merely likely")
     parser.add_argument("--nginx", action="append", metavar="PATH", help="binaries, asked in turn")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="how many groups are played at once")
@@ -61,7 +63,7 @@ def main() -> int:
     if options.unaided:
         for name in ("probes", "of_locations"):
             setattr(comparing, name, lambda *_: iter(()))
-    if options.includes:  # which has only what was called equivalent while the files were missing
+    if options.includes or options.unread:  # which have only what was called equivalent while the files were missing
         setattr(by_nginx, "verify", lambda *_: Verification(None, (), 1, 0, ()))  # noqa: B010 # not exported
     figures = Figures()
     started = time.monotonic()
@@ -109,7 +111,11 @@ def _played_group(options: argparse.Namespace, group: int) -> tuple[Figures, lis
     around = http_without_logs(random.Random(f"{options.seed} {group} http"))
     numbers = range(group * options.sites, (group + 1) * options.sites)
     with Stage(binaries[group % len(binaries)]) as stage:
-        if options.includes:
+        if options.unread:
+            around = unread.AROUND
+            drawn = (unread.cases(options.seed, number, options.edits) for number in numbers)
+            cases = [each for made in drawn for each in made]
+        elif options.includes:
             made = (includes.case(options.seed, number, options.edits) for number in numbers)
             cases = [each for each in made if each.edited]
         elif options.maps or options.scripts or options.captures:
