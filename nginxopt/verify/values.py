@@ -191,8 +191,8 @@ class Values:
             case "server_name":
                 return KnownBytes(self._server_name.encode("latin-1"))
             case "host":  # without a header, the name of the server
-                name = b"" if self._side.has_host_header else self._server_name.encode("latin-1")
-                return Derived("host", (KnownBytes(name),))
+                name_without = b"" if self._side.has_host_header else self._server_name.encode("latin-1")
+                return Derived("host", (KnownBytes(name_without),))
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
         if name in SETTINGS:

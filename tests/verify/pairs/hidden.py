@@ -238,8 +238,8 @@ HIDDEN = (
     ),
     Hidden(
         "a setting of all locations in their server",
-        "location / { expires 1h; root {T}/r; } include nx.conf;",
-        "expires 1h; location / { root {T}/r; } include nx.conf;",
+        "location / { charset utf-8; root {T}/r; } include nx.conf;",
+        "charset utf-8; location / { root {T}/r; } include nx.conf;",
         "location /a/ { root {T}/r; }",
         "/a/f.txt",
     ),
