@@ -11,6 +11,7 @@ from nginxopt.rewrite.kinds.maps.differential import sender
 from nginxopt.rewrite.kinds.maps.subjects import example
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
+from tests.nginx.raw import answers, get
 from tests.rewrite.kinds.maps.maplists import maps
 
 pytestmark = [pytest.mark.nginx, pytest.mark.extended]
@@ -52,6 +53,31 @@ def test_rows_kept_apart(each_binary: nginx.Binary) -> None:
     (comparison,) = ask(emission, each_binary)
     assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
     assert comparison.requests > 400
+
+
+def test_long_subjects_apart(each_binary: nginx.Binary) -> None:
+    """A row on which PCRE gives up for long values is kept apart by their length, and nginx answers as before."""
+    others = '"~^/late/(.*)$" "/later/$1"; "~^/last" /latest;'
+    block = f'map $request_uri $new {{ default none; {ROWS} "~^/.+/.*/foo.*bar$" found; {UNANCHORED} {others} }}'
+    emission = emit(plan(load_text(block.encode(), context="http")))
+    assert prove(emission).holds
+    assert b'"~(?s)^.{1025}"' in emission.trees
+    compiled = (emission.http + emission.after(emission.plan.config.main)).decode()
+    texts = ["", "/x", "/foo", "/foo/bar", "topic3", "topic3/foo/7bar", "/archive/7-", "/Docs/n3/"]
+    lengths = (1, 255, 1000, 1019, 1020, 1021, 1022, 1023, 1024, 1025, 1026, 1027, 2500, 7000)
+    targets = [
+        f"{start}{fill * length}{text}"
+        for start in ("/", "/archive/7-", "/Docs/n3/")
+        for fill in "a/"
+        for length in lengths
+        for text in texts
+    ]
+    requests = [get(target) for target in targets]
+    (before,), (after,) = (
+        answers(['return 200 "[$new]";'], requests, http=text, binary=each_binary) for text in (block, compiled)
+    )
+    assert before == after
+    assert 0 < sum(b"[found]" in answer for answer in before) < len(before)
 
 
 def test_a_difference_is_found(each_binary: nginx.Binary) -> None:

@@ -34,6 +34,11 @@ pub(super) fn whole(ast: &Ast, anchored: bool) -> usize {
     LENGTHS.into_iter().find(fits).unwrap_or(0)
 }
 
+/// The longest subject on which every PCRE certainly answers, if the pattern is tried in every way; 0 if there is none.
+pub(super) fn longest_answered(pattern: &Pattern, hir: &Hir) -> usize {
+    whole(&pattern.ast, is_anchored(hir)).min(pattern.longest())
+}
+
 /// As [`whole`], for attempts that fail before a literal prefix of the pattern has matched. A prefix contains at most
 /// the least number of rounds of an unbounded repetition, so these attempts get no further.
 pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {

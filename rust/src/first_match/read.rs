@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::thread;
 
-use super::effort::Bounds;
+use super::effort::{Bounds, longest_answered};
 use super::first::{FirstMatch, Required};
 use super::texts::PatternTexts;
 use crate::parallel;
@@ -44,13 +44,22 @@ impl ReadPattern {
         if self.bounds.always_answers {
             return Some(self);
         }
-        self.head.get_or_init(|| certain_head(&self.pattern).map(Box::new)).as_deref()
+        self.head
+            .get_or_init(|| longest_head(&self.pattern, |head| head.bounds.always_answers).map(Box::new))
+            .as_deref()
+    }
+
+    /// As [`ReadPattern::events`], for subjects of at most `length` bytes: the result matches each of these on which PCRE
+    /// matches this pattern or gives up on it. PCRE answers on the result for all of them, but may give up on it for
+    /// longer ones.
+    pub fn events_within(&self, length: usize) -> Option<ReadPattern> {
+        longest_head(&self.pattern, |head| longest_answered(&head.pattern, &head.translation.hir) >= length)
     }
 }
 
-/// The longest beginning of a pattern, in items, on which PCRE never gives up. `None` if there is none, or the pattern
-/// is no sequence of items.
-fn certain_head(pattern: &Pattern) -> Option<ReadPattern> {
+/// The longest beginning of a pattern, in items, that is certain enough. `None` if there is none, or the pattern is no
+/// sequence of items.
+fn longest_head(pattern: &Pattern, is_certain: impl Fn(&ReadPattern) -> bool) -> Option<ReadPattern> {
     let Ast::Concat(items) = &pattern.ast else { return None };
     let regular = items.iter().take_while(|item| item.is_regular()).count().min(MOST_ITEMS);
     let read = |count: usize| {
@@ -58,7 +67,7 @@ fn certain_head(pattern: &Pattern) -> Option<ReadPattern> {
         let head = Pattern { ast, looks: Vec::new(), ..pattern.clone() };
         let translation = head.translate();
         let bounds = Bounds::of(&head, &translation.hir);
-        bounds.always_answers.then(|| ReadPattern { pattern: head, translation, bounds, head: OnceLock::new() })
+        Some(ReadPattern { pattern: head, translation, bounds, head: OnceLock::new() }).filter(&is_certain)
     };
     if regular == 0 { None } else { read(most(regular, |count| read(count).is_some())) }
 }

@@ -4,6 +4,11 @@
 //! are looked up in a map with all rows of the original, in their order. So that map may answer with any row, whatever
 //! its value shows and wherever PCRE gives up. On all other subjects, nothing happens to the rows kept apart, and the
 //! other maps need not have them.
+//!
+//! If PCRE might give up on nearly every long subject, long subjects are looked up in the map with all rows: one more
+//! filter matches all that are too long. For the others, a filter need only find what concerns the row in a short
+//! subject, such as a literal that all matches contain: PCRE does not get beyond it in a subject without it, and cannot
+//! give up before it.
 
 use crate::first_match::{Bounds, ReadPattern, needed_literals};
 use crate::language::{self, Limits, Question, Subjects, Witness};
@@ -32,6 +37,10 @@ const CALLS: u32 = 10_000;
 
 /// The most pairs of states to visit to show that a filter lets a row pass.
 const MOST_STATES: usize = 1_000;
+
+/// The lengths in bytes up to which subjects are short, if they must be told from long ones. Most URIs are shorter than
+/// the first of them.
+const SHORT: [usize; 3] = [256, 512, 1_024];
 
 /// The text around a pattern.
 const FRAME: &[u8] = b"~*^(?:)(?:)";
@@ -71,12 +80,21 @@ impl Apart {
     pub fn of_most(rows: &[RowFacts], apart: &[(usize, Stays)], folded: bool) -> Result<(Apart, Vec<usize>), Stays> {
         let examples = examples(rows, apart);
         let sign = |at: usize| Sign::of(&rows[apart[at].0], folded, &examples);
-        let signs: Vec<(usize, Sign)> = parallel::collect(apart.len(), sign)
-            .into_iter()
-            .enumerate()
-            .filter_map(|(at, sign)| Some((apart[at].0, sign?)))
-            .collect();
-        let (with_sign, signs): (Vec<usize>, Vec<Sign>) = signs.into_iter().unzip();
+        let mut signs = parallel::collect(apart.len(), sign);
+        let without: Vec<usize> = (0..apart.len()).filter(|at| signs[*at].is_none()).collect();
+        let short = |length: usize| -> Vec<Option<Sign>> {
+            without.iter().map(|at| Sign::of_short(&rows[apart[*at].0], length, folded, &examples)).collect()
+        };
+        // Of the lengths with the most signs, the largest.
+        let count = |(_, signs): &(usize, Vec<Option<Sign>>)| signs.iter().flatten().count();
+        let shorter = SHORT.into_iter().map(|length| (length, short(length))).max_by_key(count);
+        let shorter = shorter.filter(|found| count(found) > 0);
+        let short = shorter.as_ref().map(|(length, _)| *length);
+        for (at, sign) in without.iter().zip(shorter.into_iter().flat_map(|(_, signs)| signs)) {
+            signs[*at] = sign;
+        }
+        let signs = signs.into_iter().enumerate().filter_map(|(at, sign)| Some((apart[at].0, sign?)));
+        let (with_sign, signs): (Vec<usize>, Vec<Sign>) = signs.unzip();
         let mut patterns = Vec::new();
         let sequences = |sequences: Vec<&Sequence>, caseless: bool, frame: fn(Vec<u8>) -> Vec<u8>| {
             let pattern = |sequences: &[&Sequence]| {
@@ -92,6 +110,9 @@ impl Apart {
         patterns.extend(sequences(sorted(literals), true, std::convert::identity).ok_or(last)?);
         let items: Vec<(&Vec<Vec<Ast>>, &Hir)> = signs.iter().filter_map(Sign::items).collect();
         patterns.extend(divided(&items, MOST_PATTERNS, of_items).ok_or(last)?);
+        if let Some(short) = short {
+            patterns.push(Pattern { text: format!("(?s)^.{{{}}}", short + 1).into_bytes(), caseless: false });
+        }
         Ok((Apart { patterns }, with_sign))
     }
 
@@ -125,6 +146,21 @@ impl<'r> Sign<'r> {
             events.and_then(Sign::of_literals),
             events.filter(|events| events.translation.exact).and_then(Sign::of_items),
         ];
+        Sign::rarest(signs, folded, examples)
+    }
+
+    /// As [`Sign::of`], for subjects of at most `length` bytes.
+    fn of_short(row: &'r RowFacts, length: usize, folded: bool, examples: &[Vec<u8>]) -> Option<Sign<'r>> {
+        let events = ReadPattern::of(row.text)?.events_within(length)?;
+        let of_items = || Some(&events).filter(|events| events.translation.exact).and_then(Sign::of_items);
+        Sign::rarest([Sign::of_literals(&events), of_items()], folded, examples)
+    }
+
+    fn rarest(
+        signs: impl IntoIterator<Item = Option<Sign<'r>>>,
+        folded: bool,
+        examples: &[Vec<u8>],
+    ) -> Option<Sign<'r>> {
         let count = |sign: &Sign| {
             spend(8 * examples.len());
             examples.iter().filter(|example| sign.is_of(example, folded)).count()
@@ -260,12 +296,16 @@ mod tests {
     #[test]
     fn signs() {
         let others = ["~^/a/b 1;", "~^/shop/c 2;", "~^/old/d 3;"];
+        // PCRE may give up on any long subject.
+        let long = format!("/{}", "/".repeat(2_000));
         for (row, own) in [
             ("'~^/(?<u>.*)\\.$' $u;", "/x."),
             ("'~^/new/(?<u>.*)' $u;", "/new/"),
             ("'~^/shop/.*foo.*bar.*baz' 1;", "/shop/foobarbaz"),
             ("'~^/.*foo.*bar.*baz' 1;", "/xfoobarbaz"),
             ("'~^/id/[0-9]{,3}' 1;", "/id/7"),
+            ("'~^/.+/.*/foo.*x' 1;", "/a/b/foox"),
+            ("'~^/.+/.*/foo.*x' 1;", &long),
         ] {
             assert_eq!(passing(row, own, &others), Some((true, 0)), "{row}");
         }

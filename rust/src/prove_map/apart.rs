@@ -1,5 +1,8 @@
 //! Proves filters before a map with all rows: subjects that one of them lets pass are looked up there, and nothing
 //! happens to the rows kept apart on any other subject.
+//!
+//! If a filter lets pass all subjects of some length, only shorter ones are left for the other filters. So these may
+//! also let a row pass only as far as shorter subjects concern it.
 
 use crate::first_match::ReadPattern;
 use crate::map_block::{MapBlock, PatternRow};
@@ -13,12 +16,30 @@ use crate::syntax;
 /// The most calls of PCRE to find the filters that may let a row pass.
 const FEW_CALLS: u32 = 10_000;
 
+/// The longest subject that a filter turns away, if it only looks at the length: it is `(?s)^.{N}`.
+fn longest_turned_away(filter: &PatternRow) -> Option<usize> {
+    let least = filter.pattern.strip_prefix(b"(?s)^.{")?.strip_suffix(b"}")?;
+    let is_plain = least.first().is_some_and(|digit| *digit != b'0') && least.iter().all(u8::is_ascii_digit);
+    let least: usize = std::str::from_utf8(least).ok().filter(|_| is_plain)?.parse().ok()?;
+    Some(least - 1)
+}
+
 /// A filter that has been read.
 struct Filter<'b> {
     row: &'b PatternRow<'b>,
     regex: Regex,
     language: ReadPattern,
     guarding: Guarding,
+}
+
+impl Filter<'_> {
+    /// Whether the filter matches all that a pattern matches; `false` if that is not shown.
+    fn holds(&self, pattern: &ReadPattern, prover: &Prover) -> bool {
+        let is_turned_away = |example: Vec<u8>| self.regex.is_match(&example, FEW_CALLS) == MatchOutcome::No;
+        !syntax::example(&pattern.pattern.ast).is_some_and(is_turned_away)
+            && (self.guarding.is_held_by_pattern(&pattern.pattern.ast)
+                || prover.questions.is_included(&pattern.translation.hir, &[&self.language.translation.hir]))
+    }
 }
 
 impl<'b> Prover<'b> {
@@ -60,8 +81,13 @@ impl<'b> Prover<'b> {
             return refute(Obligation::Guard, format!("what passes ${name} does not get to {}", self.name(row)));
         }
         let filters = block.patterns.iter().map(|row| self.filter(row)).collect::<Result<Vec<_>, _>>()?;
+        let longest = block.patterns.iter().filter_map(longest_turned_away).min();
+        let short = |row: usize| self.rows.list[row].language?.events_within(longest?);
         for row in 0..place.live.len() {
-            if place.live[row] && filters.iter().any(|filter| self.lets_pass(filter, row)) {
+            if place.live[row]
+                && (filters.iter().any(|filter| self.lets_pass(filter, row))
+                    || short(row).is_some_and(|events| filters.iter().any(|filter| filter.holds(&events, self))))
+            {
                 place.live[row] = false;
                 place.passed[row] = true;
                 self.proved.discharge(Obligation::Guard);

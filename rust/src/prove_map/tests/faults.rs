@@ -385,6 +385,19 @@ pub const FAULTS: &[Fault] = &[
     (14, r#""~*\b(?:bus"#, r#""~*\b(?:cart)\b" 2; "~*\b(?:bus"#, Obligation::Order),
     (14, r#"    "~va(?:n|t|x)" 1;"#, "", Obligation::Bucket),
     (14, "default d;\n}", "default 1;\n}", Obligation::End),
+    // A row that nearly every long subject concerns.
+    (15, r#""~(?s)^.{1025}" $m_original; "#, "", Obligation::Bucket),
+    (15, "{1025}", "{4000}", Obligation::Bucket),
+    (15, "{1025}", "{1026}", Obligation::Bucket),
+    (15, "{1025}", "{1025,2000}", Obligation::Bucket),
+    (15, "(?s)^.{1025}", "^.{1025}", Obligation::Bucket),
+    (15, "(?s)^.{1025}", "(?s)^/.{1025}", Obligation::Bucket),
+    (15, "(?s)^.{1025}", "(?s)^.{1025}/", Obligation::Bucket),
+    (15, "~*/foo", "~*/fool", Obligation::Bucket),
+    (15, "~*/foo", "~^/foo", Obligation::Bucket),
+    (15, r#""~*/foo" $m_original; "#, "", Obligation::Bucket),
+    (15, r#"bar" 1; "~^/b/" 2;"#, r#"bar" 1;"#, Obligation::Row),
+    (15, r#""~(?s)^.{1025}" $m_original"#, r#""~(?s)^.{1025}" $m_tree"#, Obligation::Row),
     // Captures, and where PCRE gives up.
     (3, r#""~^" $m_last; default d;"#, "default $m_last;", Obligation::Effort),
 ];

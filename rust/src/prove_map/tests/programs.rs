@@ -338,6 +338,24 @@ map $uri $m_prefix { "~^(?<m_key>/[ab]/)" $m_key; }
 map $m_prefix $m_tree { "/a/" 0; "/b/" 3; default d; }
 "#;
 
+/// PCRE may give up on a row for nearly every long subject.
+pub const ORIGINAL_LONG: &str = r#"map $uri $to {
+    default d;
+    "~^/a/" 0;
+    "~^/.+/.*/foo.*bar" 1;
+    "~^/b/" 2;
+}"#;
+
+pub const LONG: &str = r#"map $uri $to { default $m_apart; }
+map $uri $m_apart { "~*/foo" $m_original; "~(?s)^.{1025}" $m_original; default $m_tree; }
+map $uri $m_original {
+    "~^/a/" 0; "~^/.+/.*/foo.*bar" 1; "~^/b/" 2;
+    default d;
+}
+map $uri $m_prefix { "~^(?<m_key>/[ab]/)" $m_key; }
+map $m_prefix $m_tree { "/a/" 0; "/b/" 2; default d; }
+"#;
+
 /// Rows of one value share patterns; others keep their place between them.
 pub const ORIGINAL_WORDS: &str = r#"map $http_referer $to {
     default d;
@@ -361,7 +379,7 @@ map $http_referer $m_words {
 }
 "#;
 
-pub const PROGRAMS: [(&str, &str); 15] = [
+pub const PROGRAMS: [(&str, &str); 16] = [
     (ORIGINAL, TREE),
     (ORIGINAL_CHUNKS, CHUNKS),
     (ORIGINAL_PICK, PICK),
@@ -377,4 +395,5 @@ pub const PROGRAMS: [(&str, &str); 15] = [
     (ORIGINAL_GUARDED, GUARDED),
     (ORIGINAL_APART, APART),
     (ORIGINAL_WORDS, WORDS),
+    (ORIGINAL_LONG, LONG),
 ];
