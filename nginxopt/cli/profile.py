@@ -11,6 +11,7 @@ from nginxopt.cli import options, overwriting, site, stdout
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from nginxopt.profile.reading import SiteLogs
     from nginxopt.profile.sums import Profile
 
 _EXAMPLES = """\b
@@ -37,6 +38,15 @@ Exit status: 0 success, 2 usage error, 3 unreadable input.
 @site.of_site
 @click.option("--save", type=options.FILE, metavar="FILE", help="Also save the sums to FILE; saved profiles add up.")
 @click.option("--html", type=options.FILE, metavar="FILE", help="Also write the report as a page to FILE.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Read parts of the logs with N processes of this machine.",
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Read parts of the logs with the workers of the Dask cluster at ADDRESS."
+)
 @click.option("--print-log-format", is_flag=True, help="Print a log_format with all variables that are read, and exit.")
 @options.format_of(["text", "json"], "text")
 @click.option("-v", "--verbose", is_flag=True, help="List everything, not only the first entries of each kind.")
@@ -46,6 +56,8 @@ def command(
     host_of: tuple[str, ...],
     save: str | None,
     html: str | None,
+    workers: int | None,
+    scheduler: str | None,
     print_log_format: bool,
     format_: str,
     verbose: bool,
@@ -70,11 +82,12 @@ def command(
     if save is not None:
         overwriting.refuse_shared("--save", save, "--html", [html] if html is not None else [])
     if sums.is_saved(files[0]):
-        if any(of_site.values()) or input_format or host_of:
+        if any(of_site.values()) or input_format or host_of or workers or scheduler:
             raise UsageError("options for logs do not apply to saved profiles")
         profile = _loaded(files)
     else:
-        profile = _read(files, input_format, host_of, of_site)
+        asked = (workers, scheduler) if workers or scheduler else None
+        profile = _read(files, input_format, host_of, of_site, asked)
     if html is not None:
         from nginxopt.profile import html as pages
 
@@ -98,8 +111,14 @@ def _loaded(files: tuple[str, ...]) -> Profile:
     return first
 
 
-def _read(files: tuple[str, ...], stated: str | None, host_of: tuple[str, ...], of_site: dict[str, Any]) -> Profile:
-    """Return the profile of logs, with a progress bar on a terminal."""
+def _read(
+    files: tuple[str, ...],
+    stated: str | None,
+    host_of: tuple[str, ...],
+    of_site: dict[str, Any],
+    workers: tuple[int | None, str | None] | None,
+) -> Profile:
+    """Return the profile of logs, with a progress bar on a terminal. `workers` are their number, and a scheduler."""
     from nginxopt.profile.reading import SiteLogs
 
     config, *paths = files
@@ -110,7 +129,9 @@ def _read(files: tuple[str, ...], stated: str | None, host_of: tuple[str, ...], 
     asked = site.load(config, **of_site)
     hosts = dict(_host_of(text, paths) for text in host_of)
     logs = SiteLogs(asked.model, asked.gate, asked.world, tuple(paths), stated, asked.base, hosts)
-    if not sys.stderr.isatty():
+    if workers is not None:
+        profile = _spread(logs, *workers)
+    elif not sys.stderr.isatty():
         profile = logs.profile()
     else:
         with stdout.progress(1, "reading") as bar:
@@ -122,6 +143,21 @@ def _read(files: tuple[str, ...], stated: str | None, host_of: tuple[str, ...], 
             profile = logs.profile(progress)
     profile.notes = [*asked.notes, *profile.notes]
     return profile
+
+
+def _spread(logs: SiteLogs, workers: int | None, scheduler: str | None) -> Profile:
+    """Return the profile that workers read."""
+    from nginxopt.profile import spread
+    from nginxopt.system import cluster
+    from nginxopt.system.interrupts import orderly
+
+    cluster.require("cryptography", "distributed")
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers is for processes of this machine, --scheduler for a cluster")
+    if "-" in logs.paths:
+        raise UsageError("workers cannot read standard input")
+    with orderly(), cluster.connected(workers=workers, scheduler=scheduler) as client:
+        return logs.together(spread.read(client, logs))
 
 
 def _host_of(text: str, paths: list[str]) -> tuple[str, str]:

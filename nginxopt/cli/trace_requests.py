@@ -23,6 +23,7 @@ _SAMPLE = 500
 def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: Binary | None, *, verbose: bool) -> int:
     """Read the file, ask the model, and nginx if there is one, report. Returns 1 if nginx answers otherwise."""
     from nginxopt.request import usage_report
+    from nginxopt.request.log_places import LogPlaces
 
     for note in asked.notes:
         stdout.say(f"note: {note}")
@@ -31,7 +32,8 @@ def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: B
         tally = _tally(asked, traffic)
     comparison = None if binary is None else _compared(asked, traffic, binary)
     by = f"nginx {asked.target.version}"
-    report = usage_report.UsageReport(path, traffic, tally, asked.model.site, by, comparison)
+    log = LogPlaces(asked.model.site, (path,)) if traffic.is_log else None
+    report = usage_report.UsageReport(path, traffic, tally, asked.model.site, by, comparison, log)
     if format_ == "json":
         stdout.write_document(usage_report.document(report))
     else:

@@ -33,6 +33,10 @@ class Token(str):
         token._form = (end - start) * 2 + quoted
         return token
 
+    def __getnewargs__(self) -> tuple[str, int, int, bool]:  # type: ignore[override] # a string has one
+        """Return what another process makes it of."""
+        return str.__str__(self), self.start, self.end, self.quoted
+
     @property
     def end(self) -> int:
         """The offset after the token as written."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
@@ -28,6 +28,8 @@ _LONGEST = 1 << 20
 _LONG = b"\x00"
 """The beginning of a line that is too long: with it, the line has no format, and its content is not kept."""
 _BUFFER = 1 << 20
+RANGE = 1 << 28
+"""The bytes of a part of a log."""
 
 
 class _UpToTheCut(io.RawIOBase):
@@ -67,10 +69,13 @@ class OpenLog:
         """Return how many bytes of the file have been read; 0 for a stream."""
         return self.raw.tell() if self.raw.seekable() else 0
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the content in pieces of whole lines."""
-        rest = b""
-        while read := self.content.read(_PIECE):
+    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Yield the content from byte `start` to `stop` in pieces of whole lines; by default, all of it."""
+        if start:
+            self.content.seek(start)
+        at, rest = start, b""
+        while read := self.content.read(_PIECE if stop is None else min(_PIECE, stop - at)):
+            at += len(read)
             end = read.rfind(b"\n") + 1
             if end:
                 yield rest + read[:end]
@@ -81,6 +86,36 @@ class OpenLog:
                 rest = _LONG
         if rest:
             yield rest
+
+
+class Range(NamedTuple):
+    """A part of a log that is read alone: whole lines from byte `start` to `stop`, None for its end."""
+
+    path: str
+    start: int = 0
+    stop: int | None = None
+
+
+def ranges(path: str, size: int | None = None) -> list[Range]:
+    """Return the parts of a log, of `size` or `RANGE` bytes and the rest of a line; a compressed one is a single part.
+
+    Raises `InputError` as `opened` does.
+    """
+    if path == STDIN:
+        return [Range(path)]
+    size = size or RANGE
+    with opened(path) as log:
+        if log.decompressed is not None or not log.raw.seekable():
+            return [Range(path)]
+        end = log.raw.seek(0, os.SEEK_END)
+        cuts = [0]
+        while cuts[-1] + size < end:
+            log.raw.seek(cuts[-1] + size - 1)
+            while (line := log.raw.readline(_LONGEST)) and not line.endswith(b"\n"):
+                pass
+            cuts.append(log.raw.tell())
+    stops = [*cuts[1:], None] if cuts[-1] < end or len(cuts) == 1 else [*cuts[1:-1], None]
+    return [Range(path, start, stop) for start, stop in zip(cuts, stops, strict=False)]
 
 
 def require(path: str) -> None:

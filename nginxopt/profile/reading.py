@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from nginxopt._native import LogDigest
 from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
-from nginxopt.profile.log_places import LogPlaces
-from nginxopt.profile.pieces import opened, require
+from nginxopt.profile.pieces import Range, opened, ranges, require
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Tries, Use
 from nginxopt.profile.work import LevelFacts
 from nginxopt.request.access_logs import HOSTS, AccessLog
 from nginxopt.request.connection import ClientGate, NobodyListensError, is_named
 from nginxopt.request.log_formats import LogFormat
+from nginxopt.request.log_places import LogPlaces
 from nginxopt.request.model import SiteModel
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.urls import Url
@@ -57,19 +57,45 @@ class SiteLogs:
     base: Url | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process makes it, without what is known so far."""
+        return SiteLogs, tuple(getattr(self, one.name) for one in fields(self))
+
     def profile(self, progress: Progress | None = None) -> Profile:
         """Read all logs. Raises `InputError` and `UsageError` as `RequestsFile.read` does."""
-        profile = Profile(self.model.config.main.path, f"nginx {self.model.version}", limits=dict(self._limits()))
-        requests: dict[Node, int] = {}
+        return self.together(self.read(part, progress) for part in self.parts())
+
+    def parts(self) -> list[Range]:
+        """Return the parts of the logs, which may be read anywhere and in any order."""
         for path in self.paths:
             require(path)  # of ten logs, a missing one is an error before the others are read
-        for path in self.paths:
-            _LogReading(self, path, profile, requests).read(progress)
+        return [part for path in self.paths for part in ranges(path)]
+
+    def read(self, part: Range, progress: Progress | None = None) -> PartRead:
+        """Read a part of a log."""
+        read = PartRead(Profile(self.model.config.main.path, f"nginx {self.model.version}"))
+        _LogReading(self, part, read).read(progress)
+        return read
+
+    def together(self, parts: Iterable[PartRead]) -> Profile:
+        """Return the profile of all parts, in their order. Raises `InputError` for logs of another format."""
+        profile = Profile(self.model.config.main.path, f"nginx {self.model.version}", limits=dict(self._limits()))
+        requests: dict[Node, int] = {}
+        for part in parts:
+            before = profile.files[-1] if profile.files else None
+            profile.add(part.profile)
+            if before is not None and part.start and part.profile.files:  # it goes on with the same log
+                before.append(profile.files.pop())
+            for node, number in part.requests.items():
+                requests[node] = requests.get(node, 0) + number
+        for file in profile.files:
+            if file.lines == file.broken:
+                raise InputError(f"no line has the format {file.format}", path=file.path)
         if not profile.files:
             raise InputError("the file is empty", path=self.paths[0])
         site = self.model.site
         for use in usage(site.site, requests).uses:
-            logs = self._logs_here(use.node)
+            logs = self.places.logs_here(use.node)
             profile.uses.count(self.place(use.node), Use(use.part, use.requests, logs), lambda use=use: Use(use.part))  # type: ignore[misc]
         return profile
 
@@ -95,39 +121,47 @@ class SiteLogs:
         servers = self.model.site.site["servers"]
         return {server["node"]: " ".join(name["text"] for name in server["names"]) for server in servers}
 
-    def _logs_here(self, node: Node) -> bool:
-        """Return whether a directive may take part in requests that the logs have; a row of a table may always."""
-        level = self._level_of.get(node)
-        return level is None or self.places.logs(level)
-
-    @cached_property
-    def _level_of(self) -> dict[Node, int]:
-        """The level of each server, location and statement."""
-        found: dict[Node, int] = {}
-        for number, level in enumerate(self.model.site.site["levels"]):
-            for statement in level["script"]:
-                last = statement["count"] if statement["kind"] == "rewrites" else 1
-                found |= dict.fromkeys(range(statement["node"], statement["node"] + last), number)
-            if level["kind"] in ("server", "location"):
-                found[level["node"]] = number
-        return found
-
     def _limits(self) -> Iterator[tuple[str, int]]:
         for directive, _ in self.model.config.walk():
             if directive.name in _LIMITS and directive.args and str(directive.args[0]).isdecimal():
                 yield str(directive.name), int(str(directive.args[0]))
 
 
+@dataclass(slots=True)
+class PartRead:
+    """What was read of a part of a log.
+
+    Attributes:
+        profile: Its sums, without the use of directives.
+        requests: The numbers of requests by the directives that took part.
+        start: Where it begins in the log.
+    """
+
+    profile: Profile
+    requests: dict[Node, int] = field(default_factory=dict)
+    start: int = 0
+
+
 @dataclass(frozen=True)
 class _LogReading:
-    """Reads one log into a profile. `requests` are the numbers of requests by the directives that took part."""
+    """Reads a part of a log."""
 
     logs: SiteLogs
-    path: str
-    profile: Profile
-    requests: dict[Node, int]
+    part: Range
+    into: PartRead
+
+    @property
+    def path(self) -> str:
+        """The log."""
+        return self.part.path
+
+    @property
+    def profile(self) -> Profile:
+        """The sums so far."""
+        return self.into.profile
 
     def read(self, progress: Progress | None) -> None:
+        self.into.start = self.part.start
         with opened(self.path) as file:
             size = 0 if progress is None or self.path == "-" else os.path.getsize(self.path)  # noqa: PTH202
             head = file.content.peek(_HEAD)
@@ -139,7 +173,8 @@ class _LogReading:
             digest = _digest(log, is_wrapped=is_wrapped)
             about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
             world = json.dumps(self.logs.world.form())
-            for piece in file.pieces():
+            for piece in file.pieces(self.part.start, self.part.stop):
+                about.all_lines += piece.count(b"\n") + (not piece.endswith(b"\n"))
                 new = digest.read(piece)
                 digest.place([self._placed(log, fields) for fields in new])
                 digest.settle(self.logs.model.native, world)
@@ -148,8 +183,6 @@ class _LogReading:
             about.cut = file.cut
         about.lines, about.broken, about.malformed = digest.lines
         about.broken_lines = digest.broken_lines
-        if about.lines == about.broken:
-            raise InputError(f"no line has the format {log.format.name}", path=self.path, expected=log.format.text)
         self.profile.files.append(about)
         self._add(json.loads(digest.sums()))
 
@@ -235,7 +268,7 @@ class _LogReading:
         for node, tries in sums["tries"]:
             self.profile.tries.count(self.logs.place(node), Tries(**tries), Tries)
         for node, number in sums["uses"]:
-            self.requests[node] = self.requests.get(node, 0) + number
+            self.into.requests[node] = self.into.requests.get(node, 0) + number
         for target, name in (
             (self.profile.clients, "clients"), (self.profile.robots, "robots"), (self.profile.minutes, "minutes"),
         ):  # fmt: skip

@@ -21,6 +21,8 @@ VERSION = 2
 
 _KIND = "nginxopt profile"
 _GZIP = b"\x1f\x8b"
+_BROKEN = 10
+"""The broken lines that are named, as in `rust/src/logs/digest.rs`."""
 _BITS = 4
 """The bits of a duration that a bucket keeps behind the first, as in `rust/src/logs/histogram.rs`."""
 
@@ -261,6 +263,7 @@ class LogFile:
         broken_lines: The first of these, from 1.
         malformed: The number of lines without an HTTP request, which nginx answers with 400.
         cut: Why the end could not be read; None if it was.
+        all_lines: The number of all its lines, empty ones included.
     """
 
     path: str
@@ -271,6 +274,16 @@ class LogFile:
     broken_lines: list[int] = field(default_factory=list)
     malformed: int = 0
     cut: str | None = None
+    all_lines: int = 0
+
+    def append(self, other: LogFile) -> None:
+        """Add what follows in the same log."""
+        self.lines += other.lines
+        self.broken += other.broken
+        self.broken_lines += [self.all_lines + line for line in other.broken_lines][: _BROKEN - len(self.broken_lines)]
+        self.malformed += other.malformed
+        self.cut = other.cut
+        self.all_lines += other.all_lines
 
 
 class Sums(dict[Any, _Sum], Generic[_Sum]):

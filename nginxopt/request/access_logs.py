@@ -55,7 +55,7 @@ class AccessLog:
 
     def read(self, file: BinaryIO, after_piece: Callable[[], object] = lambda: None) -> Traffic:
         """Return the requests of a log. Raises `UsageError` if the host of its requests is not known."""
-        traffic = Traffic(f"access log in the format {self.format.name}", [])
+        traffic = Traffic(f"access log in the format {self.format.name}", [], is_log=True)
         lines: Counter[tuple[bytes, ...]] = Counter()
         first = 1
         for piece in chunks(file):

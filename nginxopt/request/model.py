@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from nginxopt._native import RequestModel, SiteRefusedError
 from nginxopt.config import Config
+from nginxopt.config.recorded import RecordedConfig
 from nginxopt.errors import InputError
 from nginxopt.request.connection import ClientGate, RequestForm
 from nginxopt.request.outcomes import BranchForm, OutcomeForm, TraceForm
@@ -40,6 +42,7 @@ class SiteModel:
         neutral: frozenset[str] = frozenset(),
     ) -> None:
         """Lower a configuration, as `lower` does it with these options. Raises `InputError` for what nginx refuses."""
+        self._stated = (config, build, ignores_missing, neutral)
         self.config = config
         self.site = lower(config, build, ignores_missing=ignores_missing, root=root, neutral=neutral)
         self.build = build
@@ -48,6 +51,11 @@ class SiteModel:
             self.native = RequestModel(self.site.form, list(self.site.texts))
         except SiteRefusedError as error:
             raise _refused(self.site, *error.args) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process makes it: the native core cannot be sent."""
+        config, *others = self._stated
+        return _again, (RecordedConfig.of(config), *others)
 
     def gate(self, to: tuple[str, int] | None = None) -> ClientGate:
         """Return how clients connect to the site; `to` is an address whatever the URL says."""
@@ -84,6 +92,10 @@ class SiteModel:
             return outcome
 
         return answer
+
+
+def _again(recorded: RecordedConfig, build: Build, ignores_missing: bool, neutral: frozenset[str]) -> SiteModel:
+    return SiteModel(recorded.config(), build, ignores_missing=ignores_missing, neutral=neutral)
 
 
 def _refused(site: LoweredSite, node: int, message: str) -> InputError:

@@ -34,6 +34,7 @@ class Traffic:
         broken: The number of lines that do not fit the format, and the first of them, from 1.
         malformed: The number of lines with a request that is no HTTP, which nginx answers with 400.
         notes: What was taken as given.
+        is_log: Whether it is an access log, which has the requests that are written to it.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Traffic:
     broken_lines: list[int] = field(default_factory=list)
     malformed: int = 0
     notes: list[str] = field(default_factory=list)
+    is_log: bool = False
 
     @property
     def requests(self) -> int:

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from nginxopt import __version__
 from nginxopt.request.batch import DirectiveTally, End, Ends
+from nginxopt.request.log_places import LogPlaces
 from nginxopt.request.real import SampleComparison
 from nginxopt.request.traffic import Traffic
 from nginxopt.request.usage import PARTS, Part, Usage, Use, usage
@@ -24,6 +25,12 @@ from nginxopt.text.plural import be, count
 VERSION = 1
 """Grows when a reader of reports would have to change."""
 
+State = Literal["used", "not seen", "not logged here"]
+
+_UNUSED: dict[State, str] = {
+    "not seen": "not seen, though logged here",
+    "not logged here": "not logged here, so that their use is not known",
+}
 _SHOWN = 20
 """The directives that are listed of each part unless all are."""
 _WIDTH = 100
@@ -38,6 +45,7 @@ class UsageReport:
         path: The file.
         by: The nginx that is taken as given: `nginx 1.22.1`.
         comparison: The answers of a real nginx to some of the requests; None if it was not asked.
+        log: What writes to the file, if it is an access log; None for a list of requests, which has all that there are.
     """
 
     path: str
@@ -46,6 +54,13 @@ class UsageReport:
     site: LoweredSite
     by: str
     comparison: SampleComparison | None = None
+    log: LogPlaces | None = None
+
+    def state(self, use: Use) -> State:
+        """Return whether a directive is used, and if not, whether the file can tell."""
+        if use.requests:
+            return "used"
+        return "not seen" if self.log is None or self.log.logs_here(use.node) else "not logged here"
 
     @cached_property
     def usage(self) -> Usage:
@@ -130,12 +145,15 @@ def _used(report: UsageReport, part: Part, most: int | None) -> Iterator[str]:
 
 
 def _unused(report: UsageReport, part: Part, most: int | None) -> Iterator[str]:
-    uses = report.usage.unused(part)
-    if uses:
-        yield ""
-        yield f"{len(uses):,} of {count(len(report.usage.of(part)), part)} {be(len(uses))} never used:"
-        yield from (f"    {_line(report, use.node)}" for use in uses[:most])
-        yield from _more(uses, most)
+    total = count(len(report.usage.of(part)), part)
+    for state, what in _UNUSED.items():
+        uses = [use for use in report.usage.unused(part) if report.state(use) == state]
+        if uses:
+            said = "never used" if report.log is None else what
+            yield ""
+            yield f"{len(uses):,} of {total} {be(len(uses))} {said}:"
+            yield from (f"    {_line(report, use.node)}" for use in uses[:most])
+            yield from _more(uses, most)
 
 
 def _more(uses: Sequence[Use], most: int | None) -> Iterator[str]:
@@ -187,7 +205,7 @@ def _unknown_form(report: UsageReport, end: End, ends: Ends) -> dict[str, Any]:
 def _forms(report: UsageReport, part: Part) -> list[dict[str, Any]]:
     """Return the directives of a part: the most used first, then those that are not used."""
     uses = [*report.usage.by_use(part), *report.usage.unused(part)]
-    return [{**_place_form(report, use.node), "requests": use.requests} for use in uses]
+    return [{**_place_form(report, use.node), "requests": use.requests, "state": report.state(use)} for use in uses]
 
 
 def _place_form(report: UsageReport, node: Node) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nginxopt.profile import pieces
 from tests.profile.days import CONF, day
 from tests.schemas import validate
 
@@ -88,4 +89,34 @@ def test_wrong_calls(run: Any, args: tuple[str, ...], status: int, said: str) ->
     """They end with what is wrong."""
     ran = run("profile", *args)
     assert ran.status == status
+    assert said in ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.extended
+def test_workers(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of this machine read the same, part by part."""
+    monkeypatch.setattr(pieces, "RANGE", 20_000)
+    (folder / "shop.log.1").write_bytes(day(8, 300).log)
+    logs = ("nginx.conf", "shop.log", "shop.log.1", "--target-version", "1.22.1")
+    assert run("profile", *logs, "--save", "one.profile").status == 0
+    ran = run("profile", *logs, "--save", "two.profile", "--workers", "2")
+    assert (ran.status, ran.err) == (0, "")
+    saved = [(folder / name).read_bytes() for name in ("one.profile", "two.profile")]
+    assert len(set(saved)) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--workers", "2", "--scheduler", "tcp://127.0.0.1:9"), "--workers is for processes of this machine"),
+        (("-", "--workers", "2"), "workers cannot read standard input"),
+        (("--scheduler", "127.0.0.1"), "invalid scheduler address"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_workers_cannot(run: Any, args: tuple[str, ...], said: str) -> None:
+    """Workers cannot read what only this process has."""
+    ran = run("profile", "nginx.conf", "shop.log", *args)
+    assert ran.status == 2
     assert said in ran.err

@@ -98,7 +98,7 @@ def test_json(run: Any) -> None:
     assert report["broken"] == {"lines": 1, "first": [5]}
     assert [rule["requests"] for rule in report["rules"]] == [2, 1, 0, 0, 0, 0, 0, 0]
     assert report["rules"][0] == {
-        "file": "nginx.conf", "line": 13, "text": "rewrite ^/old$ /new permanent", "requests": 2,
+        "file": "nginx.conf", "line": 13, "text": "rewrite ^/old$ /new permanent", "requests": 2, "state": "used",
     }  # fmt: skip
     ran = run("trace", "nginx.conf", "--requests", "urls.txt", "--format", "json")
     report = json.loads(ran.out)
@@ -193,3 +193,54 @@ def test_an_absolute_target_is_shown_as_sent(run: Any, tmp_path: Path) -> None:
     assert [unknown["example"] for unknown in json.loads(ran.out)["unknown"]] == [
         "http://evil/ sent to http://shop.example"
     ]
+
+
+STATES = """
+events { }
+http {
+    map $uri $old { default ""; /x /y; ~^/z /w; }
+    log_format short '"$request" $status';
+    server {
+        listen 80;
+        server_name h;
+        root /srv;
+        access_log /var/log/nginx/h.log short;
+        if ($old) { return 301 $old; }
+        location / { try_files $uri =404; }
+        location /quiet { access_log off; return 204; }
+        location /some { access_log /var/log/nginx/h.log short if=$arg_log; return 204; }
+        location /other { access_log /var/log/nginx/other.log; return 204; }
+        location /both {
+            access_log /var/log/nginx/h.log short;
+            access_log /var/log/nginx/other.log;
+            return 204;
+        }
+    }
+}
+"""
+
+
+def test_three_states(run: Any, folder: Path) -> None:
+    """Used, not seen though it logs here, and what does not log here: `access_log off`, `if=`, another file."""
+    (folder / "nginx.conf").write_text(STATES)
+    lines = ["GET /x HTTP/1.1", "GET /a.html HTTP/1.1", "GET /none HTTP/1.1"]
+    log = "".join(f'"{line}" {status}\n' for line, status in zip(lines, (301, 200, 404), strict=True))
+    (folder / "h.log.1").write_text(log)
+    command = ("trace", "nginx.conf", "--requests", "h.log.1", "--target-version", "1.22.1")
+    report = json.loads(run(*command, "--format", "json").out)
+    validate(report, "usage-report")
+    states = {(use["line"], use["text"]): use["state"] for part in ("locations", "rules") for use in report[part]}
+    locations = {text.split()[1]: state for (_, text), state in states.items() if text.startswith("location")}
+    assert locations == {
+        "/": "used",
+        "/quiet": "not logged here",
+        "/some": "not logged here",
+        "/other": "not logged here",
+        "/both": "not seen",
+    }
+    assert [states[4, row] for row in ("/x /y", "~^/z /w")] == ["used", "not seen"]
+    assert [state for (line, _), state in states.items() if line in (13, 14, 15)].count("not logged here") == 6
+    text = run(*command).out.decode()
+    assert "1 of 5 locations is not seen, though logged here:\n    nginx.conf:16: location /both\n" in text
+    assert "3 of 5 locations are not logged here, so that their use is not known:\n" in text
+    assert "never used" not in text

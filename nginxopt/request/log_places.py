@@ -11,6 +11,7 @@ from functools import cached_property
 from nginxopt import lazy
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import LoweredSite
+from nginxopt.semantics.site.form import Node
 
 _ROTATED = lazy.pattern(r"(?:[.-][0-9_-]+)?(?:\.(?:gz|zst))?\Z")
 _VARIABLE = lazy.pattern(r"\\\$(?:\\\{\w+\\\}|\w+)")
@@ -44,9 +45,22 @@ class LogPlaces:
         servers = self.site.site["servers"]
         return frozenset(number for number, server in enumerate(servers) if server["level"] in self._around)
 
-    def logs(self, level: int) -> bool:
-        """Return whether a level, or one in it, writes to one of the files."""
-        return level in self._around
+    def logs_here(self, node: Node) -> bool:
+        """Return whether a directive may take part in requests that the logs have; a row of a table may always."""
+        level = self._level_of.get(node)
+        return level is None or level in self._around
+
+    @cached_property
+    def _level_of(self) -> dict[Node, int]:
+        """The level of each server, location and statement."""
+        found: dict[Node, int] = {}
+        for number, level in enumerate(self.site.site["levels"]):
+            for statement in level["script"]:
+                last = statement["count"] if statement["kind"] == "rewrites" else 1
+                found |= dict.fromkeys(range(statement["node"], statement["node"] + last), number)
+            if level["kind"] in ("server", "location"):
+                found[level["node"]] = number
+        return found
 
     @cached_property
     def _around(self) -> frozenset[int]:
