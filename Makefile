@@ -4,11 +4,12 @@
 # make docs   write the rule pages, the table of rules, the pictures, man pages and completions
 # make site   write the site with the documentation to build/site
 # make lint   run only the linters
+# make release build what is published into dist/: source distribution, wheels, bill of materials, notes, checksums
 # make clean  remove everything that make created
 #
 # All output stays in the repository: .venv/, build/ and rust/target/. Only what has changed is built again.
 
-.PHONY: demo docs site test check lint ruff mypy fmt clippy rust-test python-test quick-test packages clean
+.PHONY: demo docs site release test check lint ruff mypy fmt clippy rust-test python-test quick-test packages clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
@@ -42,6 +43,9 @@ docs: $(VENV)/.built $(VENV)/.tools
 site: $(VENV)/.built $(VENV)/.tools
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "build/site: look at it with $(VENV)/bin/python -m http.server --directory build/site"
+
+release: $(VENV)/.tools
+	@$(BIN)/python -m release --out dist
 
 # In parallel: tests wait for nginx, containers and builds, and cargo's last test for itself.
 test: $(VENV)/.built $(VENV)/.tools packages lint

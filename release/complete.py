@@ -8,11 +8,14 @@ The licences go to `licenses/` of the `.dist-info` folder (PEP 639), the bill to
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
 
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component as Listed
@@ -57,6 +60,7 @@ def bill(version: str, parts: Sequence[Component]) -> str:
     """Return the bill of materials, CycloneDX 1.6 as JSON."""
     whole = Listed(
         name="nginxopt",
+        bom_ref="nginxopt",
         version=version,
         type=ComponentType.APPLICATION,
         purl=PackageURL("pypi", None, "nginxopt", version),
@@ -65,6 +69,7 @@ def bill(version: str, parts: Sequence[Component]) -> str:
     listed = [
         Listed(
             name=part.name,
+            bom_ref=f"{part.name}@{part.version}",
             version=part.version or None,
             type=ComponentType.LIBRARY,
             purl=PackageURL.from_string(part.purl) if part.purl else None,
@@ -74,6 +79,11 @@ def bill(version: str, parts: Sequence[Component]) -> str:
     ]
     bom = Bom(components=listed)
     bom.metadata.component = whole
+    time = os.environ.get("SOURCE_DATE_EPOCH")
+    if time:  # the same bill in each build of a source
+        bom.metadata.timestamp = datetime.fromtimestamp(int(time), UTC)
+        names = " ".join(f"{part.name} {part.version}" for part in parts)
+        bom.serial_number = uuid5(NAMESPACE_URL, f"nginxopt {version} {time} {names}")
     bom.register_dependency(whole, listed)
     return make_outputter(bom, OutputFormat.JSON, SchemaVersion.V1_6).output_as_string(indent=2)
 

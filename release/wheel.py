@@ -62,7 +62,8 @@ def settings(target: str) -> dict[str, str]:
         "_PYTHON_HOST_PLATFORM": f"linux-{target.partition('-')[0]}",
     }
     if is_musl:
-        names["RUSTFLAGS"] = "-C target-feature=-crt-static"  # a library, not a program
+        stated = os.environ.get("RUSTFLAGS", "")
+        names["RUSTFLAGS"] = f"{stated} -C target-feature=-crt-static".strip()  # a library, not a program
     return names
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.no_cover
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 HEADER = re.findall(r"^# make (\w+) ", MAKEFILE, re.MULTILINE)
-FOR_USERS = ["demo", "test", "check", "docs", "site", "lint", "clean"]
+FOR_USERS = ["demo", "test", "check", "docs", "site", "lint", "release", "clean"]
 
 
 @cache

@@ -1,0 +1,98 @@
+"""`make release`: what is published has the same bytes in each build, and says what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from release import __main__ as release
+from release import complete, crates, reproducible
+from release import wheel as wheels
+from tests.support import BUILD_FAST, ROOT, tracked
+
+pytestmark = pytest.mark.no_cover
+
+TIME = 1_700_000_000
+PARTS = ("nginxopt", "rules", "rust", "docs/man", "docs/completions", ".cargo")
+FILES = ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "setup.py", "MANIFEST.in")
+
+
+def copied(folder: Path) -> Path:
+    """A copy of what a build reads, with times of its own."""
+    for name in (*tracked(*PARTS), *FILES):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, target)
+        os.utime(target, (0, 0))
+    return folder
+
+
+@pytest.mark.slow
+def test_two_source_distributions_are_the_same(tmp_path: Path) -> None:
+    """Built from two folders with other times and modes, they have the same bytes."""
+    one, two = copied(tmp_path / "one"), copied(tmp_path / "two")
+    (two / "README.md").chmod(0o600)
+    os.utime(two / "setup.py", (TIME, TIME))
+    built = [reproducible.sdist(source, tmp_path / f"out-{source.name}", TIME).read_bytes() for source in (one, two)]
+    assert len(built[0]) > 100_000
+    assert built[0] == built[1]
+
+
+@pytest.mark.extended
+def test_two_wheels_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Built in two folders, they have the same bytes, and name none of these folders."""
+    digests = []
+    for name in ("one", "two"):
+        source = copied(tmp_path / name)
+        (source / "docs").mkdir(exist_ok=True)
+        target = str(tmp_path / f"target-{name}")
+        for key, value in (BUILD_FAST | {"CARGO_TARGET_DIR": target} | reproducible.environment(source, TIME)).items():
+            monkeypatch.setenv(key, value)
+        path = wheels.build(tmp_path / f"out-{name}", f"{platform.machine()}-unknown-linux-gnu", source)
+        digests.append((path.name, hashlib.sha256(path.read_bytes()).hexdigest()))
+        assert release.bill(path).exists()
+    assert digests[0] == digests[1]
+
+
+def test_bills_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two bills of materials of a build with a time are the same; without one, each has its own number."""
+    parts = [crates.Component("a", "1", "pkg:cargo/a@1", "MIT", ("text",))]
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    assert complete.bill("0.1.0", parts) != complete.bill("0.1.0", parts)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(TIME))
+    assert complete.bill("0.1.0", parts) == complete.bill("0.1.0", parts)
+    assert json.loads(complete.bill("0.1.0", parts))["metadata"]["timestamp"] == "2023-11-14T22:13:20+00:00"
+
+
+def test_the_time_is_stated_or_that_of_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`SOURCE_DATE_EPOCH` goes before the commit."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "12")
+    assert reproducible.epoch(ROOT) == 12
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert reproducible.epoch(ROOT) > TIME
+
+
+def test_notes_are_those_of_the_version() -> None:
+    """The notes are the part of the changelog, which has one for the version that is next."""
+    text = "# Changelog\n\n## 0.2.0 (unreleased)\n\n- new\n\n## 0.1.0\n\n- old\n"
+    assert release.notes(text, "0.2.0") == "# nginxopt 0.2.0\n\n- new\n"
+    assert release.notes(text, "0.1.0") == "# nginxopt 0.1.0\n\n- old\n"
+    with pytest.raises(SystemExit, match=r"says nothing of 0\.3\.0"):
+        release.notes(text, "0.3.0")
+    assert "`lint`" in release.notes((ROOT / "CHANGELOG.md").read_text(), release.version())
+
+
+def test_sums_are_those_of_sha256sum(tmp_path: Path) -> None:
+    """sha256sum accepts the list."""
+    for name in ("b", "a"):
+        (tmp_path / name).write_text(name)
+    path = release.sums(tmp_path, [tmp_path / "b", tmp_path / "a"])
+    assert [line.split("  ")[1] for line in path.read_text().splitlines()] == ["a", "b"]
+    subprocess.run(["sha256sum", "--check", "--quiet", path.name], cwd=tmp_path, check=True)
