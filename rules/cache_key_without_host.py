@@ -5,7 +5,9 @@ with a wildcard or a pattern for a name. `$proxy_host`, which is in the default 
 that of the request.
 
 Does not flag keys with `$host`, `$http_host`, `$server_name` or a variable of the configuration, sites with upstreams
-of their own in the key, locations without a URI in common, and upstreams that get the same `Host` from all sites.
+of their own in the key, locations without a URI in common, upstreams that get the same `Host` from all sites, and
+caches in front of whatever host clients ask for in slices (`proxy_pass http://$host`, `$slice_range`): mirrors of
+downloads, which have the same files.
 
 ## Why it matters
 An upstream that gets `Host: $host` answers `/` of each site with another page. The cache has one entry for all of them:
@@ -74,6 +76,16 @@ server {
         proxy_pass http://127.0.0.1:8080;
     }
 }
+server {
+    server_name *.downloads.example.com;
+    resolver 127.0.0.1;
+    slice 1m;
+    proxy_cache_key $uri$slice_range;
+    proxy_set_header Host $host;
+    location / {
+        proxy_pass http://$host;
+    }
+}
 ```
 
 ## When to ignore it
@@ -124,7 +136,11 @@ def _key(pass_: Pass) -> str | None:
         return None
     words = stated.directive.args if stated.directive else ()
     text = str(words[0]) if words else _DEFAULT if pass_.protocol == "proxy" else None
-    if text is None or not all(_WITHOUT_HOST.fullmatch(name) for name in _VARIABLE.findall(text)):
+    if (
+        text is None
+        or ("$slice_range" in text and _OF_CLIENT.match(pass_.host))
+        or not all(_WITHOUT_HOST.fullmatch(name) for name in _VARIABLE.findall(text))
+    ):
         return None
     target = f"{pass_.host}:{pass_.port}" if "proxy_host" in text else ""
     return f"{text} {target}"

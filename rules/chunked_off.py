@@ -1,7 +1,7 @@
 """`chunked_transfer_encoding off`: responses without a length end with their connection
 
-Flags `chunked_transfer_encoding off`, unless buffering is off for the same requests: a stream occupies its connection
-anyway.
+Flags `chunked_transfer_encoding off`, unless connections end anyway (`keepalive_timeout 0`), buffering is off for the
+same requests, or they are for live video (`flv_live`): a stream occupies its connection.
 
 ## Why it matters
 Over HTTP/1.1, nginx sends a response of unknown length in chunks: one that it compresses, or that the upstream sends in
@@ -41,6 +41,10 @@ server {
         proxy_buffering off;
         chunked_transfer_encoding off;
     }
+    location /live {
+        flv_live on;
+        chunked_transfer_encoding off;
+    }
 }
 ```
 
@@ -71,6 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find where responses end with their connection."""
     for directive, level in model.each("chunked_transfer_encoding"):
         streams = any(level.setting(f"{protocol}_buffering").value == "off" for protocol in PROTOCOLS)
+        streams = streams or bool(level.own("flv_live")) or level.setting("keepalive_timeout").value in ("0", "0s")
         if directive.args and values.flag(directive.args[0]) is False and not streams:
             message = "without chunks, a response of unknown length ends with its connection: the client opens another"
             fix = Fix("remove it: the default is on", (layout.delete(directive),), Safety.UNSAFE)

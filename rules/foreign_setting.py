@@ -44,6 +44,13 @@ location ~ \\.php$ {
 ```
 
 ## Silent
+The pass is commented out for the time being:
+```nginx server
+location /chat/ {
+    # proxy_pass http://127.0.0.1:9000;
+    proxy_read_timeout 12h;
+}
+```
 A block inside the location uses the other module, and a server has settings for all its locations:
 ```nginx server
 proxy_read_timeout 300s;
@@ -83,9 +90,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.lint.queries import variables
+from nginxopt.lint import Finding, Model, Related, Severity, pattern, rule
+from nginxopt.lint.queries import purpose, variables
 from nginxopt.semantics import Level, Pass, directives
+
+_OFF = pattern(r"#\s*\w+_pass\b")
+"""A pass that is commented out, for the time being."""
 
 MODULES = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc")
 
@@ -108,7 +118,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield _finding(passes[0], foreign)
     for level in model.levels("location"):
         useless = [] if _passes_on(level) or _is_extended(level) else list(_settings(model, level))
-        if useless and not _has_unread(level):
+        if useless and not any(map(_OFF.search, purpose.comments(level))) and not _has_unread(level):
             yield _useless(useless, Severity.WARNING if _goes_elsewhere(level) else Severity.INFO)
 
 

@@ -1,7 +1,7 @@
 """Host name in `listen`: nginx does not start if it cannot be resolved
 
-Flags a `listen` with the name of a host other than `localhost`. Does not flag addresses, `*`, ports and UNIX-domain
-sockets.
+Flags a `listen` with the name of a host other than `localhost`. Does not flag addresses, `*`, ports, UNIX-domain
+sockets, and blanks to be filled in (`IP:80`, `your-server:80`).
 
 ## Why it matters
 nginx resolves the name when it starts. After a reboot, the network or the name server may not be there yet, and nginx
@@ -35,6 +35,9 @@ server {
     listen [::]:8081;
     listen unix:/run/nginx.sock;
 }
+server {
+    listen SERVER_IP:8082;
+}
 ```
 
 ## When to ignore it
@@ -50,6 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, pattern, rule
+from nginxopt.lint.queries import names
 
 _NAME = pattern(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 
@@ -58,16 +62,16 @@ _NAME = pattern(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 def check(model: Model) -> Iterator[Finding]:
     """Find sockets whose address has to be looked up."""
     for listen in model.listens:
-        names = [at.host for at in listen.addresses if at.family == "name" and _is_name(at.host)]
-        if names and listen.directive is not None:
+        hosts = [at.host for at in listen.addresses if at.family == "name" and _is_name(at.host)]
+        if hosts and listen.directive is not None:
             yield Finding(
                 listen.directive.source,
                 listen.span,
-                f"nginx does not start if {names[0]} cannot be resolved, or is not an address of this machine",
+                f"nginx does not start if {hosts[0]} cannot be resolved, or is not an address of this machine",
                 help="listen at a port or an address, and put the name into server_name",
             )
 
 
 def _is_name(host: str) -> bool:
     """Return whether a host is one that has to be looked up, and no placeholder."""
-    return host != "localhost" and _NAME.fullmatch(host) is not None
+    return host != "localhost" and _NAME.fullmatch(host) is not None and not names.is_blank(host)

@@ -1,6 +1,7 @@
 """Map with many regular expressions: nginx tries them one after the other
 
-Flags a `map` with 20 or more regular expressions as keys. The message counts those that match only one string
+Flags a `map` with 20 or more regular expressions as keys, if that costs a request a microsecond or more that a lookup
+does not, or doubles its processor time. The message counts those that match only one string
 (`~^/old$`): nginx finds them with one lookup if they are plain keys. `nginxopt rewrite-to-map` turns all of them into a
 tree of lookups that answers every value as before, and proves it. The help names the command, with the instructions
 that it saves, unless the map would stay as it is.
@@ -29,6 +30,7 @@ shorter than all that the patterns match, so a pattern takes 472 instructions; a
 map $uri $new {
     ~^/a$ /1; ~^/b$ /2; ~^/c$ /3; ~^/d$ /4; ~^/e$ /5; ~^/f$ /6; ~^/g$ /7; ~^/h$ /8; ~^/i$ /9; ~^/j$ /10;
     ~^/k$ /11; ~^/l$ /12; ~^/m$ /13; ~^/n$ /14; ~^/o$ /15; ~^/p$ /16; ~^/q$ /17; ~^/r$ /18; ~^/s$ /19; ~^/t$ /20;
+    ~^/u$ /21; ~^/v$ /22; ~^/w$ /23; ~^/x$ /24; ~^/y$ /25; ~^/z$ /26;
 }
 ```
 
@@ -38,6 +40,7 @@ Plain keys ignore letter case, and end where the key does:
 map $uri $new {
     /a /1; /b /2; /c /3; /d /4; /e /5; /f /6; /g /7; /h /8; /i /9; /j /10;
     /k /11; /l /12; /m /13; /n /14; /o /15; /p /16; /q /17; /r /18; /s /19; /t /20;
+    /u /21; /v /22; /w /23; /x /24; /y /25; /z /26;
 }
 ```
 
@@ -74,17 +77,19 @@ def check(model: Model) -> Iterator[Finding]:
     for level in model.levels("map"):
         keys = [str(directive.name) for directive in level.directives if directive.name.startswith("~")]
         if len(keys) >= MANY_REGEXES and level.source is not None:
-            yield _finding(model, level, keys)
+            yield from _finding(model, level, keys)
 
 
-def _finding(model: Model, level: Level, keys: list[str]) -> Finding:
+def _finding(model: Model, level: Level, keys: list[str]) -> Iterator[Finding]:
     assert level.source is not None
     name = level.args[-1] if level.args else "map"
     literals = sum(_LITERAL.fullmatch(key) is not None for key in keys)
     some = f"; {literals:,} are fixed strings" if literals else ""
     instructions = len(keys) * cost.REGEX
     saved, rows = _saved(model, level)
-    return Finding(
+    if instructions < cost.WARNING and saved < cost.PER_MICROSECOND:
+        return
+    yield Finding(
         level.source,
         level.span,
         f"{name} tries {len(keys):,} regular expressions in turn, {cost.time(instructions)} if none matches{some}",

@@ -3,8 +3,9 @@
 Flags host names of the internet in `proxy_pass` and in a `server` of an upstream, as their addresses may change: names
 with a dot that do not end in `.local`, `.internal` or the like and are not those of an upstream.
 
-Does not flag addresses, names without a dot (containers, machines of the same network), names with `resolve`, and
-targets with variables, which are resolved for each request: see `upstream-variable-target`.
+Does not flag addresses, names without a dot (containers, machines of the same network), names with `resolve`, blanks
+to be filled in (`XX.XX.XX.XX`, `your-app.example.com`), and targets with variables, which are resolved for each
+request: see `upstream-variable-target`.
 
 ## Why it matters
 nginx resolves the name when it reads its configuration, and keeps the addresses until the next reload. Cloud load
@@ -52,6 +53,9 @@ server {
     location /local/ {
         proxy_pass http://localhost:8080;
     }
+    location /blank/ {
+        proxy_pass http://XX.XX.XX.XX:8080;
+    }
 }
 ```
 
@@ -69,7 +73,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, Version, pattern, rule
-from nginxopt.lint.queries import pools
+from nginxopt.lint.queries import names, pools
 
 _RESOLVES = Version(1, 27, 3)
 """The first version with `resolve` outside of NGINX Plus (CHANGES 1.27.3)."""
@@ -112,7 +116,7 @@ def _of_upstreams(model: Model) -> Iterator[tuple[str, Directive, str]]:
 
 
 def _is_public(host: str) -> bool:
-    return bool(_PUBLIC.fullmatch(host)) and not _PRIVATE.search(host)
+    return bool(_PUBLIC.fullmatch(host)) and not _PRIVATE.search(host) and not names.is_blank(host)
 
 
 def _advice(model: Model) -> str:

@@ -38,6 +38,10 @@ location ~ ^/status/?$ {
     return 200;
 }
 ```
+Nothing in it, as modules ask for it:
+```nginx server
+location ~ "^/ngx_pagespeed_beacon$" {}
+```
 
 ## Fix safety
 May change: responses.
@@ -73,7 +77,7 @@ def check(model: Model) -> Iterator[Finding]:
     }
     for level in model.levels("location"):
         literal = _LITERAL.fullmatch(locations.path(level)) if locations.modifier(level) == "~" else None
-        if literal is None or level.opener is None:
+        if literal is None or level.opener is None or not level.directives:
             continue
         uri = re.sub(r"\\(.)", r"\1", literal[1])
         is_first = (level.parent, uri) not in exact

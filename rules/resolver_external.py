@@ -2,7 +2,9 @@
 
 Flags a `resolver` with a public address that looks up the host of a `proxy_pass` or similar directive with variables.
 
-Does not flag a `resolver` in private or local networks, and one that only OCSP uses, whose answers are signed.
+Does not flag a `resolver` in private or local networks, one that only OCSP uses, whose answers are signed, and that of
+a proxy to whatever host its clients ask for (`proxy_pass http://$host`), as caches of downloads have: the name server
+of the network would lead such a proxy to itself.
 
 ## Why it matters
 nginx asks over UDP, without encryption and without DNSSEC. On the way to a public name server, anyone who sees the
@@ -42,6 +44,15 @@ server {
     }
 }
 ```
+```nginx http
+server {
+    server_name *.downloads.example.com;
+    resolver 8.8.8.8;
+    location / {
+        proxy_pass http://$host;
+    }
+}
+```
 
 ## When to ignore it
 If upstreams are reached over TLS with `proxy_ssl_verify on`, or the network leads to that address by a tunnel.
@@ -55,6 +66,7 @@ If upstreams are reached over TLS with `proxy_ssl_verify on`, or the network lea
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
@@ -64,6 +76,7 @@ from nginxopt.semantics import Level, Pass
 
 _ADDRESS = pattern(r"[\d.]+|\[.*|unix|localhost")
 """Hosts that nobody looks up."""
+_OF_CLIENT = pattern(r"\$\{?(?:http_)?host\}?", re.IGNORECASE)
 
 
 @rule(severity=Severity.WARNING, category="security")
@@ -87,7 +100,7 @@ def _finding(directive: Directive, word: Token, pass_: Pass) -> Finding:
 
 def _is_looked_up(model: Model, pass_: Pass) -> bool:
     """Return whether the host of a pass is certainly a name for the resolver, and no upstream or address."""
-    if "$" not in pass_.host or pass_.upstream is not None:
+    if "$" not in pass_.host or pass_.upstream is not None or _OF_CLIENT.fullmatch(pass_.host):
         return False
     target = settled.settled(model, pass_.level, pass_.host)
     if target is None:

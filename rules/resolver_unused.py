@@ -83,6 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.name.span,
                 f"this resolver is never used: nginx resolves {named.host} once, when it reads its configuration",
                 help=_help(named),
+                cause="",
             )
 
 

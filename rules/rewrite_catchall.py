@@ -102,7 +102,7 @@ def _finding(directive: Directive, level: Level, url: str) -> Finding:
     return Finding(
         directive.source,
         directive.args[0].span,
-        f'"{directive.args[0]}" matches every URI: `return` needs no regular expression, and keeps %3F',
+        'each URI goes through a regular expression, and %3F in it becomes "?": `return` leaves it as it is',
         fix if _is_original(level, directive) else None,
         help="" if _is_original(level, directive) else f"use `{answer}`, which redirects the URI as the client sent it",
     )

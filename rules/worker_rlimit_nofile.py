@@ -1,7 +1,9 @@
 """Fewer file descriptors than connections: under load nginx stops accepting
 
 Flags a `worker_rlimit_nofile` below `worker_connections`. Also reports, as info, more than 1024 connections without
-`worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors, and containers may have any limit.
+`worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors. Containers have a limit of their
+own, often of a million, so that info is not for a file that is for one: by the name of its folder (`docker`, `rootfs`,
+`k8s` ...), by `daemon off`, or by a log that is `/dev/stdout` or `/dev/stderr`.
 
 ## Why it matters
 Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.
@@ -47,6 +49,14 @@ events {
     worker_connections 1024;
 }
 ```
+In a container:
+```nginx
+worker_processes auto;
+error_log /dev/stderr;
+events {
+    worker_connections 4096;
+}
+```
 
 ## Fix safety
 May change: responses, limits, start.
@@ -73,11 +83,26 @@ up to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from nginxopt.config import Change, layout
-from nginxopt.lint import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT, Finding, Fix, Model, Reach, Safety, Severity, rule
+from nginxopt.lint import (
+    PLAIN_COMMAND_LINE,
+    RAISES_THE_LIMIT,
+    Finding,
+    Fix,
+    Model,
+    Reach,
+    Safety,
+    Severity,
+    pattern,
+    rule,
+)
 from nginxopt.semantics import values
+
+_CONTAINER = pattern(r"docker|container|compose|podman|rootfs|helm|k8s|kube|chart|image", re.IGNORECASE)
 
 USUAL = 1024
 """The usual soft limit of a process."""
@@ -117,12 +142,22 @@ def check(model: Model) -> Iterator[Finding]:
                 raised = layout.replace(limit.directive, word, str(enough))
                 higher = Fix(title, (raised,), RAISED)
                 yield Finding(limit.directive.source, word.span, message, higher, severity=Severity.WARNING)
-        elif limit.is_unset and count > USUAL:
+        elif limit.is_unset and count > USUAL and not _is_for_container(model):
             message = f"{count} connections need more than the usual {USUAL} descriptors"
             added = _added(model, f"worker_rlimit_nofile {enough};")
             fix = Fix(title, (added,), ADDED) if added else None
             advice = "ignore this if the service manager or container raises the limit"
             yield Finding(directive.source, directive.args[0].span, message, fix, advice, severity=Severity.INFO)
+
+
+def _is_for_container(model: Model) -> bool:
+    """Return whether the main file says that nginx runs in a container."""
+    logs = (str(word) for log, _ in model.each("error_log", "access_log") for word in log.args[:1])
+    return (
+        model.root.setting("daemon").value == "off"
+        or any(log in ("/dev/stdout", "/dev/stderr", "/proc/self/fd/1", "/proc/self/fd/2", "stderr") for log in logs)
+        or any(_CONTAINER.search(part) for part in Path(model.config.main.path).absolute().parts[-4:])
+    )
 
 
 def _enough(model: Model, connections: int) -> int:

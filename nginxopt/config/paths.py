@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from os.path import isdir, isfile, lexists
 from pathlib import Path
 from typing import NamedTuple
 
+from nginxopt import lazy
 from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.config.places import leads_to_installed
 from nginxopt.errors import InputError
@@ -22,7 +24,10 @@ from nginxopt.errors import InputError
 SUFFIXES = (".conf", ".nginx", ".ngx", ".vhost")
 """Suffixes of configurations in any folder."""
 
-TEMPLATES = (".template", ".j2", ".jinja", ".jinja2", ".erb", ".epp", ".tmpl", ".tpl", ".ctmpl", ".mustache", ".in")
+TEMPLATES = (
+    ".template", ".j2", ".jinja", ".jinja2", ".erb", ".epp", ".tmpl", ".tpl", ".gotmpl", ".ctmpl", ".sigil",
+    ".mustache", ".in",
+)  # fmt: skip
 """Suffixes of templates, of which those of configurations are found by their content."""
 
 PARTS = (".inc",)
@@ -31,11 +36,24 @@ PARTS = (".inc",)
 FOLDERS = ("conf.d", "http.d", "nginx", "sites", "snippets", "stream.d", "vhosts", "vhosts.d")
 """Folders in which names without a suffix are configurations too."""
 
+_BELOW = "nginx"
+"""A folder in which those at any depth are, too."""
+
 SITES = ("sites-available", "sites-enabled")
 """Folders in which almost any name is a configuration: sites are often named by domain, `example.com`."""
 
 LEFT_BEHIND = (".bak", ".backup", ".disabled", ".md", ".old", ".orig", ".save", ".swp", ".tmp", ".txt")
 """Suffixes of files in `SITES` that are not configurations: backups, notes and the like."""
+
+_FOR_FILES = frozenset([*SITES, *FOLDERS]) - {_BELOW}
+"""Folders for configurations alone."""
+
+_HIDDEN = lazy.pattern(
+    r"\.(?:git|hg|svn|bzr|jj|repo|venv|virtualenv|tox|nox|direnv|eggs|bundle|gradle|m2|cargo|npm|yarn|pnpm-store|next|nuxt"
+    r"|terraform|vagrant|idea|vscode|vs|Trash|nginxopt.*|(?:.*[._-])?cache)",
+    re.IGNORECASE,
+)
+"""Hidden folders of tools, with nothing that anyone deploys; others, such as `.docker`, may have configurations."""
 
 
 Excludes = Callable[[str], bool]
@@ -52,7 +70,8 @@ class Selected(NamedTuple):
 
     Attributes:
         files: The paths of configurations, each once and in order.
-        foreign: The paths of files that are those of other programs by their content.
+        foreign: The paths of files that are those of other programs by their content, without those whose name and
+            folder promise nothing, such as `nginx/Dockerfile`.
         found: The paths in `files` that no name is, but a folder or a pattern has.
         errors: An error for each name that matches nothing.
     """
@@ -96,7 +115,10 @@ def _place(path: str, own: list[str], foreign: list[str]) -> list[str]:
         return own
     if recognition.is_empty(data):
         return [] if Path(path).suffix in (*TEMPLATES, *PARTS) else own
-    return own if recognition.is_configuration(data) else foreign
+    if recognition.is_configuration(data):
+        return own
+    promises = Path(path).suffix or Path(path).absolute().parent.name in _FOR_FILES
+    return foreign if promises else []
 
 
 def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
@@ -149,7 +171,9 @@ def _wildcard(name: str, excludes: Excludes, errors: list[InputError]) -> Iterat
 
 
 def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
-    """Yield the configurations in a folder and below it, sorted; skips hidden files and does not follow links.
+    """Yield the configurations in a folder and below it, sorted.
+
+    Skips hidden files, and hidden folders of tools, and does not follow links.
 
     nginxopt's backups are hidden files (`nginxopt.system.files.BACKUP`).
     """
@@ -158,12 +182,13 @@ def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
         errors.append(InputError(f"cannot be read: {error.strerror}", path=str(error.filename)))
 
     for path, folders, files in os.walk(folder, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not _HIDDEN.fullmatch(name))
         inner = Path(path)
-        yield from (str(inner / name) for name in sorted(files) if _is_configuration(inner, name))
+        is_below = _BELOW in inner.relative_to(folder).parts
+        yield from (str(inner / name) for name in sorted(files) if _is_configuration(inner, name, is_below=is_below))
 
 
-def _is_configuration(folder: Path, name: str) -> bool:
+def _is_configuration(folder: Path, name: str, *, is_below: bool) -> bool:
     suffix = Path(name).suffix
     if (
         name.startswith(".")
@@ -175,4 +200,4 @@ def _is_configuration(folder: Path, name: str) -> bool:
     where = folder.absolute().name
     if where in SITES:
         return not suffix.startswith((".dpkg-", ".rpm")) and suffix not in LEFT_BEHIND
-    return suffix in (*SUFFIXES, *TEMPLATES, *PARTS) or (not suffix and where in FOLDERS)
+    return suffix in (*SUFFIXES, *TEMPLATES, *PARTS) or (not suffix and (is_below or where in FOLDERS))

@@ -64,6 +64,7 @@ _KINDS = tuple(
 )
 
 _LIKELY = lazy.pattern(b"|".join(placeholders.LIKELY))
+_VARIABLE = lazy.pattern(placeholders.ENVIRONMENT)
 
 _TEXT = group("text")
 
@@ -132,14 +133,21 @@ def _tag_in_word(block: Block) -> Span | None:
 
 
 def _name_in_word(block: Block) -> Span | None:
-    """Return the first likely placeholder in a word that nginx interprets, leaving out text such as that of
-    `sub_filter`."""
+    """Return the first likely placeholder in a word that nginx interprets.
+
+    In text such as that of `sub_filter`, only `${NAME}` is one: nginx looks for variables there, too.
+    """
     data = block.source.data
     if not _LIKELY.search(data):
         return None
-    words = (word for directive in block.walk() if directive.name not in _TEXT for word in _known(directive))
-    found = (_LIKELY.search(data, word.start, word.end) for word in words)
-    return next((Span(*name.span()) for name in found if name), None)
+    for directive in block.walk():
+        is_text = directive.name in _TEXT
+        likely = _VARIABLE if is_text else _LIKELY
+        for word in directive.args if is_text else _known(directive):
+            name = likely.search(data, word.start, word.end)
+            if name:
+                return Span(*name.span())
+    return None
 
 
 def refuse_template(source: Source) -> None:

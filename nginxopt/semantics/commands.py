@@ -114,6 +114,8 @@ class Declared:
         declaration = self.declaration(name)
         if declaration is None:
             return _absent(name, self._place, self._target, self._extra)
+        if name.endswith("_by_lua_block"):  # whose block is read as a word
+            return None
         if declaration.has_block != (directive.block is not None):
             return Fault(FaultKind.BLOCK, _without_end(directive), declaration)
         if not declaration.takes(len(directive.args)):

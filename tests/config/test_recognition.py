@@ -83,8 +83,11 @@ NAMES = {
     "server {}\n": [
         *("a/nginx.conf.template", "a/site.conf.j2", "a/site.erb", "a/site.epp", "a/site.tmpl", "a/site.tpl"),
         *("a/site.inc", "a/site.conf", "a/site.ngx", "nginx/default", "sites-enabled/example.com", "snippets/tls"),
+        *(".docker/nginx/default.conf", "a/nginx.conf.sigil", "nginx/files/proxy"),
     ],
     "[Unit]\nA=b\n": ["a/b.conf", "a/c.conf.j2", "conf.d/d", "sites-enabled/e", "f.inc"],
+    # What neither name nor folder announces, and the folders of tools, get no note.
+    "[Unit]\n": ["nginx/Dockerfile", ".git/a.conf", ".mypy_cache/a.conf", ".venv/a.conf"],
     "# nothing\n": ["a/comment.conf", "a/comment.inc"],
 }
 
@@ -95,7 +98,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for text, names in NAMES.items():
         for name in names:
-            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
             Path(name).write_text(text)
 
 
@@ -105,7 +108,7 @@ def test_a_folder_is_read_by_content() -> None:
     selected = paths.select(["."])
     assert sorted(selected.files) == sorted([*NAMES["server {}\n"], "a/comment.conf"])
     assert sorted(selected.foreign) == sorted(NAMES["[Unit]\nA=b\n"])
-    assert selected.found == {*selected.files, *selected.foreign, "a/comment.inc"}
+    assert selected.found == {*selected.files, *selected.foreign, "a/comment.inc", "nginx/Dockerfile"}
     assert selected.errors == []
 
 

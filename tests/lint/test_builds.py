@@ -16,6 +16,7 @@ from nginxopt.settings.builds import image_version, recognised, shown_image
 from nginxopt.settings.file import Settings
 from nginxopt.settings.target import ASSUMED, GUESSES, TargetVersion
 from nginxopt.version import Version
+from tests.lintcheck import diagnose
 
 _GUESS = TargetVersion(Version(1, 22, 1), "nginx -v", is_guess=True)
 
@@ -132,3 +133,17 @@ def test_what_only_a_guess_refuses_is_one_note() -> None:
     texts = [note.message for note in notes(checked) if "--target-version" in note.message]
     assert len(texts) == 1
     assert "1 more place" in texts[0]
+
+
+def test_blocks_of_lua_are_words() -> None:
+    """A build that declares `*_by_lua_block` takes its block, which is read as a word."""
+    text = """http {
+    init_worker_by_lua_block { a.b() }
+    upstream a { server 10.0.0.1; balancer_by_lua_block { a.b() } }
+    server { location / { content_by_lua_block { if x then ngx.say("}") end } } }
+}
+events {}
+"""
+    openresty = vendors.target("openresty-1.15.8")
+    assert diagnose("wrong-arguments", text, target=openresty) == ()
+    assert diagnose("misplaced-directive", text, target=openresty) == ()

@@ -94,3 +94,4 @@ def test_what_nginx_may_take_is_a_placeholder_for_lint_alone() -> None:
         assert not _is_refused(word)
         assert _is_refused(word, names=True)
     assert not _is_refused("__NONCE__ $request_id", names=True, name="sub_filter")
+    assert _is_refused('X "self ${API_HOST}"', names=True, name="add_header"), "nginx looks for variables in text, too"

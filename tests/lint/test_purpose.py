@@ -75,6 +75,44 @@ def test_a_server_for_this_machine_may_close_its_connections() -> None:
     assert len(diagnose("client-keepalive", text.format("10.0.0.1"), context="http")) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("keepalive_requests 100;", 0),
+        ("keepalive_requests 99;", 1),
+        ("keepalive_timeout 0;\nkeepalive_requests 1;", 1),
+        ("# disables keep alive\nkeepalive_timeout 0;\nkeepalive_requests 1;", 0),
+        ("#keepalive_timeout 65;\nkeepalive_timeout 0;", 1),
+    ],
+)
+def test_connections_are_closed_on_purpose(text: str, found: int) -> None:
+    """Two settings that close connections are one finding, and none where a comment says that they do."""
+    assert len(diagnose("client-keepalive", text, context="http")) == found
+
+
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [
+        *((blank, 0) for blank in ("XX.XX.XX.XX", "x.x.x.x", "your-app.example.net", "SERVER_IP", "api.example.com")),
+        *((host, 1) for host in ("www.xxl.de", "ship.de", "yours.de", "example.org.de")),
+    ],
+)
+def test_blanks_are_no_names(host: str, found: int) -> None:
+    """What somebody is to fill in is no host that is resolved once."""
+    text = f"server {{ location / {{ proxy_pass http://{host}; }} }}"
+    assert len(diagnose("name-resolved-once", text, context="http")) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("", 1), ("daemon off;", 0), ("error_log /dev/stderr;", 0), ("http { access_log /dev/stdout; }", 0)],
+)
+def test_containers_have_a_limit_of_their_own(text: str, found: int) -> None:
+    """What shows that nginx runs in a container leaves no usual limit of 1024."""
+    text = f"events {{ worker_connections 4096; }}\n{text}"
+    assert len(diagnose("worker-rlimit-nofile", text)) == found
+
+
 def by_default(text: str, *select: str) -> list[str]:
     """The rules that find something in a text."""
     rules = selection(catalogue().values(), Settings(), select=select)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from nginxopt import lazy
 from nginxopt.config import Directive, Source, Span, Token
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.records import record
 from nginxopt.semantics import Address, Endpoint, Level
+
+_BLANK = lazy.pattern(
+    r"x+(?:[.-]x+)*|(?:.*[._-])?(?:ip|ip[_-]?addr(?:ess)?)|(?:your|change)[._-]\w.*|your(?:domain|site|server|host|app|ip).*"
+    r"|(?:.+\.)?example\.(?:com|org|net)",
+    re.IGNORECASE,
+)
+
+
+def is_blank(host: str) -> bool:
+    """Return whether a host is one that somebody fills in: `XX.XX.XX.XX`, `SERVER_IP`, `your-app.example.com`."""
+    return _BLANK.fullmatch(host) is not None
 
 
 @record(eq=True)

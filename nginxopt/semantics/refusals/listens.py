@@ -24,12 +24,22 @@ _PLAIN = {
 _INCOMPATIBLE = ("fastopen", "backlog", "accept_filter", "deferred", "multipath", "ssl", "http2", "so_keepalive")
 """Parameters that no datagram socket can have, in the order of nginx's checks; `proxy_protocol` is the last."""
 _Value = Callable[[str], object]
+
+
+def _backlog(text: str) -> int | None:
+    """Return a number that is neither 0 nor -1 in the 32 bits that nginx has for it; None for any other text."""
+    count = number(text)
+    return None if count is None or count & 0xFFFFFFFF in (0, 0xFFFFFFFF) else count
+
+
 _VALUES: Mapping[str, _Value] = {
     "fastopen": number,
-    "backlog": lambda text: number(text) or None,
+    "backlog": _backlog,
     "rcvbuf": size,
     "sndbuf": size,
 }
+
+
 _OF_MAIL = ("backlog", "rcvbuf", "sndbuf")
 
 

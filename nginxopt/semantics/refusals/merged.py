@@ -15,6 +15,7 @@ from nginxopt.semantics.addresses import PORT, Address
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level, Setting
 from nginxopt.semantics.listens import addresses, endpoints, read_listens, sockets
+from nginxopt.semantics.refusals.gateways import groups
 from nginxopt.semantics.refusals.http import is_name_or_wildcard
 from nginxopt.semantics.refusals.reading import PAGE, ReadState
 from nginxopt.semantics.refusals.urls import parse_url
@@ -161,7 +162,7 @@ def _of_ports(outer: Level, names: set[str]) -> Found:
                 _, mark, rest = target.partition("://")
                 url = parse_url(rest if mark else target, uri=name == "proxy_pass" and bool(mark))
                 host = url.host.lower()
-                if "$" in target or url.error is not None:
+                if ("$" in target and name != "memcached_pass") or url.error is not None:
                     continue
                 if url.port and host in names:
                     yield directive, f'upstream "{url.host}" may not have port {url.port}'
@@ -331,14 +332,15 @@ def of_locations(http: Level) -> Found:
 
 
 def _of_server_names(servers: list[Level], reading: ReadState) -> Found:
-    """Yield names that no hash can have, where an address has several servers (`ngx_http_server_names`)."""
+    """Yield names that no hash can have, where an address has several servers, or one whose pattern has captures
+    (`ngx_http_optimize_servers`, `ngx_http_server_names`)."""
     at: dict[Address, list[Level]] = {}
     for server in servers:
         for address in _addresses(server, reading):
             at.setdefault(address, []).append(server)
     said: set[int] = set()
     for address, sharing in at.items():
-        if len(sharing) < 2:
+        if len(sharing) < 2 and not _captures(sharing[0]):
             continue
         for server in sharing:
             for directive in server.own("server_name"):
@@ -346,6 +348,12 @@ def _of_server_names(servers: list[Level], reading: ReadState) -> Found:
                 if wrong is not None and id(directive) not in said:
                     said.add(id(directive))
                     yield directive, f'invalid server name or wildcard "{wrong}" on {address.numeric}'
+
+
+def _captures(server: Level) -> bool:
+    """Return whether the last pattern among the names of a server has captures, as nginx notes it."""
+    words = [word for directive in server.own("server_name") for word in directive.args if word.startswith("~")]
+    return bool(words) and bool(groups(words[-1][1:]))
 
 
 def _is_fine(name: str) -> bool:
