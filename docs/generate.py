@@ -4,20 +4,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
 import subprocess
 import sys
+from dataclasses import fields
+from enum import Enum
 from pathlib import Path
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from nginxopt.lint.catalogue import catalogue
+import nginxopt.lint
+from nginxopt import rules as package
+from nginxopt.lint.catalogue import catalogue, names
+from nginxopt.lint.declare import Rule, loaded
+from nginxopt.lint.diagnostic import Safety
 from nginxopt.lint.report import pages
-from nginxopt.settings.premises import PREMISES
+from nginxopt.settings import premises
+from nginxopt.settings.premises import PREMISES, Premise
+from nginxopt.version import Version
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"(?<=<!-- rules: written by `make docs` -->\n).*(?=<!-- end of rules -->)", re.DOTALL)
@@ -120,6 +129,71 @@ def picture() -> str:
     return "".join(f"{line.rstrip()}\n" for line in svg.splitlines())
 
 
+_RULES = '''"""What is known of each rule before its module is imported. Written by `make docs` from its declaration."""
+
+from nginxopt.lint import (
+{imports}
+)
+from nginxopt.lint.declare import unloaded
+
+RULES = {{
+{rules}
+}}
+'''
+_WIDEST = 120
+
+
+def index() -> str:
+    """Return the module with the declarations of all rules (`nginxopt.lint.catalogue`)."""
+    rules = "".join(map(_declaration, (loaded(name) for name in names(package))))
+    words = {*re.findall(r"\b(?:[A-Z][A-Z_0-9]{3,}|Safety|Severity|Reach|Version)\b(?=[.(,)])", rules)} - {
+        "SAFE",
+        "UNSAFE",
+    }
+    named = sorted(word for word in words if word in nginxopt.lint.__all__)
+    named.sort(key=lambda word: not word.isupper())
+    return _RULES.format(imports="\n".join(f"    {word}," for word in named), rules=rules.rstrip())
+
+
+def _declaration(rule: Rule) -> str:
+    """Return the call that makes a rule, without what is as usual."""
+    module = rule.id.replace("-", "_")
+    lines = [f'    "{module}": unloaded(', f'        "{module}",']
+    for one in fields(rule):
+        value = getattr(rule, one.name)
+        if one.name not in ("id", "check", "page") and value != one.default:
+            lines += _argument(one.name, value)
+    return "\n".join([*lines, "    ),", ""])
+
+
+def _argument(name: str, value: object) -> list[str]:
+    if not isinstance(value, tuple):
+        return [f"        {name}={_written(value)},"]
+    words = [_written(each) for each in value]
+    line = f"        {name}=({', '.join(words)}{',' * (len(words) == 1)}),"
+    return (
+        [line]
+        if len(line) <= _WIDEST
+        else [f"        {name}=(", *(f"            {word}," for word in words), "        ),"]
+    )
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, Version):
+        return f"Version({value.major}, {value.minor}, {value.patch})"
+    if isinstance(value, Safety):
+        if not value.premises:
+            return "Safety.UNSAFE" if value.premises is None else "Safety.SAFE"
+        return f"Safety.under({', '.join(sorted(map(_constant, value.premises)))})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _constant(premise: Premise) -> str:
+    return next(name for name, value in vars(premises).items() if value is premise)
+
+
 def generated() -> dict[Path, str]:
     """Return every generated file with its text."""
     rules = catalogue().values()
@@ -134,6 +208,7 @@ def generated() -> dict[Path, str]:
     files[ROOT / "docs" / "lint.svg"] = picture()
     files[ROOT / "docs" / "design" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
     files[ROOT / "docs" / "packages.svg"] = runpy.run_path(str(ROOT / "docs" / "packages.py"))["picture"]()
+    files[ROOT / "rules" / "_index.py"] = index()
     files[guide / "lint.md"] = _TABLE.sub(lambda _: table, lint)
     manual: dict[Path, str] = runpy.run_path(str(ROOT / "docs" / "man.py"))["generated"]()
     return files | manual

@@ -69,7 +69,14 @@ EVEN = Version(1, 21, 6)
 SPREAD = Safety.under(SEVERAL_WORKERS)
 
 
-@rule(severity=Severity.INFO, category="process", reach=Reach.PROCESS, fix=(SPREAD, Safety.UNSAFE), since="1.11.3")
+@rule(
+    severity=Severity.INFO,
+    category="process",
+    reach=Reach.PROCESS,
+    fix=(SPREAD, Safety.UNSAFE),
+    since="1.11.3",
+    about=("accept_mutex",),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find `accept_mutex` where workers wait for it."""
     workers = model.root.setting("worker_processes")

@@ -52,7 +52,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 LINE = "open_log_file_cache max=100;"
 
 
-@rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE, about=("access_log",))
 def check(model: Model) -> Iterator[Finding]:
     """Find logs whose file is opened for each line."""
     for directive, level in model.each("access_log"):

@@ -82,7 +82,7 @@ from nginxopt.lint.queries import traversal
 from nginxopt.semantics import Level, locations
 
 
-@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True, about=("alias",))
 def check(model: Model) -> Iterator[Finding]:
     """Find aliases whose folder a request leaves."""
     for alias, level in model.each("alias"):

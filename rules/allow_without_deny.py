@@ -110,7 +110,7 @@ from nginxopt.semantics import Level
 _FORBIDDEN = 403
 
 
-@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True, about=("allow",))
 def check(model: Model) -> Iterator[Finding]:
     """Find lists of addresses that exclude none."""
     for level in model.levels("http", "server", "location", "limit_except"):

@@ -69,7 +69,12 @@ _MOST = 600
 """Seconds."""
 
 
-@rule(severity=Severity.INFO, category="cache", fix=Safety.UNSAFE)
+@rule(
+    severity=Severity.INFO,
+    category="cache",
+    fix=Safety.UNSAFE,
+    about=tuple(f"{protocol}_cache_valid" for protocol in _CACHED),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find errors that outlive their cause."""
     for pass_ in model.passes:

@@ -76,7 +76,13 @@ _CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
 _COOKIE = "set-cookie"
 
 
-@rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", fix=Safety.UNSAFE)
+@rule(
+    severity=Severity.INFO,
+    highest=Severity.WARNING,
+    category="security",
+    fix=Safety.UNSAFE,
+    about=tuple(f"{protocol}_cache" for protocol in _CACHED),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find caches that share cookies."""
     for pass_ in model.passes:

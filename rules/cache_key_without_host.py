@@ -116,7 +116,7 @@ _WITHOUT_HOST = pattern(
 _OF_CLIENT = pattern(r"\$\{?(?:host|http_host|server_name|http_x_forwarded_host)\b", re.IGNORECASE)
 
 
-@rule(severity=Severity.WARNING, category="security")
+@rule(severity=Severity.WARNING, category="security", about=tuple(f"{protocol}_cache" for protocol in _CACHED))
 def check(model: Model) -> Iterator[Finding]:
     """Find entries of caches that several sites share."""
     users: dict[tuple[str, str, str], list[Pass]] = {}

@@ -74,7 +74,14 @@ CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
 BACKGROUND = Version(1, 11, 10)
 
 
-@rule(severity=Severity.INFO, category="cache", fix=Safety.UNSAFE, since="1.1.12", scenario="cache")
+@rule(
+    severity=Severity.INFO,
+    category="cache",
+    fix=Safety.UNSAFE,
+    since="1.1.12",
+    scenario="cache",
+    about=tuple(f"{protocol}_cache" for protocol in CACHED),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find caches that let simultaneous requests through until they are filled."""
     for pass_ in model.passes:

@@ -78,7 +78,12 @@ FILES_PER_MEGABYTE = 8_000
 FEW_FILES = 1_000
 
 
-@rule(severity=Severity.INFO, highest=Severity.WARNING, category="cache")
+@rule(
+    severity=Severity.INFO,
+    highest=Severity.WARNING,
+    category="cache",
+    about=tuple(f"{protocol}_cache_path" for protocol in PROTOCOLS),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find caches without a size limit."""
     for protocol in PROTOCOLS:

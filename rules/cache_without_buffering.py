@@ -88,7 +88,13 @@ _STREAM = pattern(r"stream|events?\b|\bsse\b|socket|\bws\b|live|poll", re.IGNORE
 CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 
 
-@rule(severity=Severity.ERROR, category="cache", fix=Safety.UNSAFE, scenario="cache")
+@rule(
+    severity=Severity.ERROR,
+    category="cache",
+    fix=Safety.UNSAFE,
+    scenario="cache",
+    about=tuple(f"{protocol}_cache" for protocol in CACHING),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find caches that cannot store anything."""
     for pass_ in model.passes:

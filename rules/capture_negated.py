@@ -55,7 +55,7 @@ _READERS = group("captures")
 _NEGATED = ("!~", "!~*")
 
 
-@rule(severity=Severity.INFO, category="correctness")
+@rule(severity=Severity.INFO, category="correctness", about=("if",))
 def check(model: Model) -> Iterator[Finding]:
     """Find captures of patterns that did not match."""
     for level in model.levels("if"):

@@ -70,7 +70,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import PROTOCOLS, values
 
 
-@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE, about=("chunked_transfer_encoding",))
 def check(model: Model) -> Iterator[Finding]:
     """Find where responses end with their connection."""
     for directive, level in model.each("chunked_transfer_encoding"):

@@ -83,7 +83,7 @@ _LOGS = ("log_format", "access_log")
 _PARAMS = having("variables", "passed")
 
 
-@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, about=("ssl_verify_client",))
 def check(model: Model) -> Iterator[Finding]:
     """Find certificates that nobody looks at."""
     stated = [at for at in model.each("ssl_verify_client") if at[0].args[:1] and at[0].args[0] in _OPTIONAL]

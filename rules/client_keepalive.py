@@ -82,7 +82,7 @@ _MEANT = pattern(r"disabl|turn|switch|avoid|prevent|without|no keep|close|balanc
 _LOOPBACK = pattern(r"unix:|localhost\b|127\.|\[::1\]")
 
 
-@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE, about=("keepalive_requests", "keepalive_timeout"))
 def check(model: Model) -> Iterator[Finding]:
     """Find settings that close client connections early."""
     usual = default("keepalive_requests", model.target) or ""

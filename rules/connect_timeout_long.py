@@ -69,7 +69,7 @@ LONGEST = 131_000
 _LOCAL = pattern(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
 
 
-@rule(severity=Severity.INFO, category="proxy")
+@rule(severity=Severity.INFO, category="proxy", about=tuple(f"{protocol}_connect_timeout" for protocol in PROTOCOLS))
 def check(model: Model) -> Iterator[Finding]:
     """Find connect timeouts that are longer than TCP waits."""
     local = _local(model)

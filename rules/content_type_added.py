@@ -58,7 +58,7 @@ _NAME = pattern(r"content-type", re.IGNORECASE)
 _EMPTY = {"204", "304", "444"}
 
 
-@rule(severity=Severity.INFO, category="correctness", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="correctness", fix=Safety.UNSAFE, about=("add_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find types that are added to others."""
     for directive, level in model.each("add_header"):

@@ -78,7 +78,7 @@ _NAME = ("ssl_early_data",)
 _LOGS = ("log_format", "access_log")
 
 
-@rule(severity=Severity.WARNING, category="security", since="1.15.3")
+@rule(severity=Severity.WARNING, category="security", since="1.15.3", about=("ssl_early_data",))
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that cannot recognize early data."""
     if not model.mentions("ssl_early_data") or variables.is_read_by_code(model):

@@ -62,7 +62,7 @@ from nginxopt.lint.queries import purpose
 _MEANT = pattern(r"debug|troubleshoot|\bdev(?:el)?\b|develop|\btests?\b", re.IGNORECASE)
 
 
-@rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE, about=("error_log",))
 def check(model: Model) -> Iterator[Finding]:
     """Find debug logs that are written to disk, a pipe or syslog."""
     for directive, level in model.each("error_log"):

@@ -87,7 +87,14 @@ CHILDREN = (
 )
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=pooling.POOLED, since="1.1.4", scenario="keepalive")
+@rule(
+    severity=Severity.WARNING,
+    category="proxy",
+    fix=pooling.POOLED,
+    since="1.1.4",
+    scenario="keepalive",
+    about=("fastcgi_pass",),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find FastCGI pools that stay empty."""
     mixed = sharing.obstacles(model)

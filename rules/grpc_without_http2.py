@@ -69,7 +69,7 @@ DIRECTIVE = Version(1, 25, 1)
 """The first version with a directive `http2` (CHANGES 1.25.1)."""
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE, since="1.13.10")
+@rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE, since="1.13.10", about=("grpc_pass",))
 def check(model: Model) -> Iterator[Finding]:
     """Find servers that gRPC clients do not understand."""
     reported: set[Level] = set()

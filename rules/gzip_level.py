@@ -61,7 +61,7 @@ _SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio", "upstream_response_leng
 _LOGS = ("log_format", "access_log")
 
 
-@rule(severity=Severity.INFO, category="client", fix=(Safety.SAFE, Safety.UNSAFE))
+@rule(severity=Severity.INFO, category="client", fix=(Safety.SAFE, Safety.UNSAFE), about=("gzip_comp_level",))
 def check(model: Model) -> Iterator[Finding]:
     """Find compression levels that cost more than they save."""
     high = [directive for directive, _ in model.each("gzip_comp_level") if directive.args and directive.args[0] in HIGH]

@@ -64,7 +64,7 @@ FORMER = {"application/font-woff", "application/font-woff2", "application/x-font
 """Former names of web fonts (RFC 8081, section 4.4.5)."""
 
 
-@rule(severity=Severity.WARNING, category="client", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="client", fix=Safety.UNSAFE, about=("gzip_types",))
 def check(model: Model) -> Iterator[Finding]:
     """Find types that are compressed twice."""
     sent = COMPRESSED | {str(row.name).lower() for row, _ in model.each(*FORMER)}

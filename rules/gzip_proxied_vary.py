@@ -67,7 +67,7 @@ WHY = {
 }
 
 
-@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE, about=("gzip",))
 def check(model: Model) -> Iterator[Finding]:
     """Find compression that does not suit a proxy in front of nginx."""
     if not any(True for _ in model.each("set_real_ip_from")):

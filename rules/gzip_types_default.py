@@ -62,7 +62,7 @@ LINE = (
 )
 
 
-@rule(severity=Severity.WARNING, category="client", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="client", fix=Safety.UNSAFE, about=("gzip",))
 def check(model: Model) -> Iterator[Finding]:
     """Find compression of HTML only."""
     for directive, level in model.each("gzip"):

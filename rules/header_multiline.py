@@ -54,7 +54,12 @@ _OPTIONS = ("-s", "-t")
 _FOLD = pattern(r"\s*[\r\n]\s*")
 
 
-@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)
+@rule(
+    severity=Severity.WARNING,
+    category="correctness",
+    fix=Safety.UNSAFE,
+    about=("add_header", "add_trailer", "more_set_headers"),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find values with line ends."""
     for directive, _ in model.each("add_header", "add_trailer", "more_set_headers"):

@@ -62,7 +62,7 @@ _MOST = 120_000
 """Milliseconds."""
 
 
-@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE, about=("client_header_timeout",))
 def check(model: Model) -> Iterator[Finding]:
     """Find timeouts of minutes."""
     for directive, level in model.each("client_header_timeout"):

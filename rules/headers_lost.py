@@ -110,7 +110,7 @@ _PROTECTING = FOR_ALL | {
 _PRIVATE = {"cache-control": ("no-store", "private"), "content-disposition": ("attachment",)}
 
 
-@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True, about=("add_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find levels that drop headers which protect clients."""
     for level in model.levels("server", "location", "if"):

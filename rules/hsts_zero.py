@@ -44,7 +44,7 @@ _ZERO = pattern(r"max-age\s*=\s*\"?0+\"?\s*(?:;|$)", re.IGNORECASE)
 _MEANT = pattern(r"disabl|remov|forget|reset|clear|off\b|until|undo|revert|turn", re.IGNORECASE)
 
 
-@rule(severity=Severity.INFO, category="security")
+@rule(severity=Severity.INFO, category="security", about=("add_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find headers that undo themselves."""
     for directive, level in model.each("add_header"):

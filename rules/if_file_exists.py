@@ -94,7 +94,7 @@ _TARGET = pattern(r"/[\w./-]+")
 _HANDLERS = pattern(r"\w+_pass|try_files|alias|internal|empty_gif|stub_status|dav_methods|index|error_page")
 
 
-@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE, about=("if",))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that depend on a file."""
     for level in model.levels("if"):

@@ -75,7 +75,7 @@ from nginxopt.semantics import Level
 _EQUAL = ("=", "==")
 
 
-@rule(severity=Severity.INFO, category="correctness")
+@rule(severity=Severity.INFO, category="correctness", about=("if",))
 def check(model: Model) -> Iterator[Finding]:
     """Find blocks that take headers from each other."""
     for location in model.levels("location"):

@@ -74,7 +74,7 @@ _TAKE_VARIABLES = {"add_header", "add_trailer", "expires"}
 """Directives that take a variable, whose value may turn them off (`""`, `off`) where the `if` is false."""
 
 
-@rule(severity=Severity.WARNING, category="correctness", witness=True)
+@rule(severity=Severity.WARNING, category="correctness", witness=True, about=("try_files",))
 def check(model: Model) -> Iterator[Finding]:
     """Find conditions that take `try_files` away."""
     for level in model.levels("if"):

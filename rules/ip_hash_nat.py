@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from nginxopt.lint import Finding, Model, Severity, rule
 
 
-@rule(severity=Severity.INFO, category="proxy")
+@rule(severity=Severity.INFO, category="proxy", about=("ip_hash",))
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that are balanced by network."""
     for upstream in model.upstreams.values():

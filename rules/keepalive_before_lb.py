@@ -82,7 +82,14 @@ from nginxopt.semantics import Upstream
 METHODS = group("balancing") - {"ntlm"}
 
 
-@rule(severity=Severity.ERROR, category="proxy", fix=pooling.POOLED, until="1.29.6", scenario="keepalive")
+@rule(
+    severity=Severity.ERROR,
+    category="proxy",
+    fix=pooling.POOLED,
+    until="1.29.6",
+    scenario="keepalive",
+    about=("keepalive",),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find pools that a later balancing method removes."""
     mixed = sharing.obstacles(model)

@@ -56,7 +56,7 @@ _FORGED = pattern(
 _ADDRESS = pattern(r"\$\{?(?:binary_)?remote_addr\b", re.IGNORECASE)
 
 
-@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, about=("limit_req_zone", "limit_conn_zone"))
 def check(model: Model) -> Iterator[Finding]:
     """Find limits whose key clients write."""
     for directive, _ in model.each("limit_req_zone", "limit_conn_zone"):

@@ -67,7 +67,7 @@ NOTICED = 1.0
 """Seconds from which a client notices."""
 
 
-@rule(severity=Severity.INFO, category="client")
+@rule(severity=Severity.INFO, category="client", about=("limit_req",))
 def check(model: Model) -> Iterator[Finding]:
     """Find bursts that wait."""
     rates = {_parameter(zone, "zone").partition(":")[0]: _parameter(zone, "rate") for zone, _ in _zones(model)}

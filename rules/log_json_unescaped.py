@@ -58,7 +58,7 @@ _OF_CLIENTS = pattern(
 )
 
 
-@rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE, since="1.11.8")
+@rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE, since="1.11.8", about=("log_format",))
 def check(model: Model) -> Iterator[Finding]:
     """Find formats of JSON with values that are not escaped as JSON."""
     for directive, _ in model.each("log_format"):

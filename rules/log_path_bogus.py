@@ -77,7 +77,7 @@ NO_LOG = ("off", "false", "no", "none")
 A_LOG = ("on", "true", "yes")
 
 
-@rule(severity=Severity.ERROR, category="log", fix=Safety.UNSAFE)
+@rule(severity=Severity.ERROR, category="log", fix=Safety.UNSAFE, about=("access_log", "error_log"))
 def check(model: Model) -> Iterator[Finding]:
     """Find logs whose file name is a switch value."""
     for directive, level in model.everywhere("access_log", "error_log"):

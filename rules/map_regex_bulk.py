@@ -71,7 +71,7 @@ from nginxopt.semantics import MANY_REGEXES, Level
 _LITERAL = pattern(r"~\*?\^(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*(?:/\?)?\$")
 
 
-@rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)
+@rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True, about=("map",))
 def check(model: Model) -> Iterator[Finding]:
     """Find maps with many regular expressions."""
     for level in model.levels("map"):

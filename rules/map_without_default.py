@@ -91,7 +91,7 @@ _REFUSALS = pattern(r"4\d\d")
 _SETTINGS = {"default", "hostnames", "volatile", "include", "ranges", "delete", "proxy", "proxy_recursive"}
 
 
-@rule(severity=Severity.WARNING, category="security")
+@rule(severity=Severity.WARNING, category="security", about=("map", "geo"))
 def check(model: Model) -> Iterator[Finding]:
     """Find conditions on maps that refuse nobody."""
     maps = {_variable(level.args[-1]): level for level in model.levels("map", "geo") if level.args}

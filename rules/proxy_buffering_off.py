@@ -82,7 +82,12 @@ _REASON = pattern(r"buffering\b.{0,40}\b(?:to|for|because|since|as|so|else|other
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
+@rule(
+    severity=Severity.WARNING,
+    category="proxy",
+    fix=Safety.UNSAFE,
+    about=tuple(f"{protocol}_buffering" for protocol in BUFFERING),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes without buffering that show no reason for it."""
     by_directive: dict[Directive, list[Pass]] = {}

@@ -55,7 +55,12 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 TLS = ("https", "grpcs", "suwsgi")
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=Safety.UNSAFE)
+@rule(
+    severity=Severity.WARNING,
+    category="proxy",
+    fix=Safety.UNSAFE,
+    about=("proxy_ssl_session_reuse", "grpc_ssl_session_reuse", "uwsgi_ssl_session_reuse"),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that need a full TLS handshake for each connection."""
     settings = (pass_.setting("ssl_session_reuse") for pass_ in model.passes if pass_.scheme in TLS)

@@ -75,7 +75,7 @@ from nginxopt.semantics import Level
 _ALL = {"0.0.0.0/0", "::/0"}
 
 
-@rule(severity=Severity.INFO, highest=Severity.WARNING, category="security")
+@rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", about=("set_real_ip_from",))
 def check(model: Model) -> Iterator[Finding]:
     """Find addresses of clients that all clients may state."""
     found: dict[Directive, bool] = {}

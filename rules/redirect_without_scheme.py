@@ -70,7 +70,7 @@ _HOST = pattern(
 _CODES = ("301", "302", "303", "307", "308")
 
 
-@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE, about=("rewrite", "return"))
 def check(model: Model) -> Iterator[Finding]:
     """Find targets of redirects that are meant to be URLs."""
     for directive, _ in model.each("rewrite", "return"):

@@ -57,7 +57,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.lint.queries import headers
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11")
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11", about=("proxy_request_buffering",))
 def check(model: Model) -> Iterator[Finding]:
     """Find request bodies that are buffered although buffering is off."""
     for pass_ in model.passes:

@@ -79,7 +79,7 @@ _ADDRESS = pattern(r"[\d.]+|\[.*|unix|localhost")
 _OF_CLIENT = pattern(r"\$\{?(?:http_)?host\}?", re.IGNORECASE)
 
 
-@rule(severity=Severity.WARNING, category="security")
+@rule(severity=Severity.WARNING, category="security", about=("resolver",))
 def check(model: Model) -> Iterator[Finding]:
     """Find public name servers that decide where requests go."""
     reported: set[Directive] = set()

@@ -69,7 +69,7 @@ _ADDRESS = pattern(r"\d+(?:\.\d+){3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
 _USERS = pattern(r"ssl_stapling|ssl_ocsp|auth_jwt.*|.*_by_lua.*|js_.*|perl.*|resolver_.*|acme.*|otel.*|.*oidc.*|mirror")
 
 
-@rule(severity=Severity.INFO, category="proxy")
+@rule(severity=Severity.INFO, category="proxy", about=("resolver",))
 def check(model: Model) -> Iterator[Finding]:
     """Find resolvers that no request asks."""
     for directive, level in model.each("resolver"):

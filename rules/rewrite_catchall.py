@@ -69,7 +69,7 @@ _ALL = pattern(r"\^?(?:/?\(\.\*\)|\.\*|/?)\$?")
 _WHOLE = pattern(r"((?:https?|\$scheme)://[^\s/?%]+?)(?:\$\{?(?:request_uri|uri|document_uri)\}?|(/?)\$1)(\??)")
 
 
-@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE, about=("rewrite",))
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects of every URI to the same URI elsewhere."""
     for directive, level in model.suspicious_rewrites:

@@ -60,7 +60,7 @@ _ITSELF = pattern(r"\$\{?(?:request_uri|uri|document_uri)\b")
 _FLAGS = ((), ("last",))
 
 
-@rule(severity=Severity.ERROR, category="rewrite", witness=True)
+@rule(severity=Severity.ERROR, category="rewrite", witness=True, about=("rewrite",))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites to the same URI."""
     for directive, level in model.each("rewrite"):

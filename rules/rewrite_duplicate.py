@@ -57,7 +57,13 @@ if TYPE_CHECKING:
     from nginxopt.lint import Duplicate
 
 
-@rule(severity=Severity.WARNING, category="rewrite", reach=Reach.WORDS, fix=(Safety.SAFE, Safety.UNSAFE))
+@rule(
+    severity=Severity.WARNING,
+    category="rewrite",
+    reach=Reach.WORDS,
+    fix=(Safety.SAFE, Safety.UNSAFE),
+    about=("rewrite",),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that repeat an earlier one."""
     for duplicate in model.plan.rules.duplicates() if model.mentions("rewrite") else ():

@@ -88,7 +88,7 @@ LEAST = 20
 """At 794 instructions each, for a dissimilar URI, this many rules cost more than a request without rules."""
 
 
-@rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)
+@rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True, about=("rewrite",))
 def check(model: Model) -> Iterator[Finding]:
     """Find runs of rewrites that a lookup can replace."""
     for part in model.plan.rules.parts if model.mentions("rewrite") else ():

@@ -61,7 +61,7 @@ MOST_KEPT = 2_000
 """The maximum number of kept rules that are compared with each other: at 50 us each, a tenth of a second."""
 
 
-@rule(severity=Severity.WARNING, category="rewrite")
+@rule(severity=Severity.WARNING, category="rewrite", about=("rewrite",))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that are never the first to match."""
     if not model.mentions("rewrite"):

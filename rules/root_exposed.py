@@ -74,7 +74,7 @@ _MAIN_FILES = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/us
 _MOST_LEVELS = 8
 
 
-@rule(severity=Severity.WARNING, category="security", witness=True)
+@rule(severity=Severity.WARNING, category="security", witness=True, about=("root", "alias"))
 def check(model: Model) -> Iterator[Finding]:
     """Find folders that hold more than a site."""
     for stated, level in model.each("root", "alias"):

@@ -69,7 +69,7 @@ _FILES = {"SCRIPT_FILENAME", "PATH_TRANSLATED"}
 _PHP = pattern(r"\bphp", re.IGNORECASE)
 
 
-@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)
+@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE, about=("fastcgi_pass",))
 def check(model: Model) -> Iterator[Finding]:
     """Find passes to PHP without the name of a file."""
     for pass_ in model.passes:

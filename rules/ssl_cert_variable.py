@@ -66,7 +66,13 @@ from nginxopt.semantics import Level
 CACHE = "ssl_certificate_cache max=1000 inactive=60s valid=60s;"
 
 
-@rule(severity=Severity.WARNING, category="tls", fix=Safety.UNSAFE, since="1.27.4")
+@rule(
+    severity=Severity.WARNING,
+    category="tls",
+    fix=Safety.UNSAFE,
+    since="1.27.4",
+    about=("ssl_certificate", "ssl_certificate_key"),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find servers that read a certificate in each handshake without a cache."""
     for server in model.levels("server"):

@@ -68,7 +68,7 @@ _OTHERWISE = ("ssl_stapling_file", "ssl_stapling_responder")
 """Directives that name another source of OCSP responses."""
 
 
-@rule(severity=Severity.INFO, category="correctness", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="correctness", fix=Safety.UNSAFE, about=("ssl_stapling",))
 def check(model: Model) -> Iterator[Finding]:
     """Find stapling that cannot work."""
     for directive, level in model.each("ssl_stapling"):

@@ -79,7 +79,7 @@ _PAGES = (
 )  # fmt: skip
 
 
-@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True, about=_PAGES)
 def check(model: Model) -> Iterator[Finding]:
     """Find status pages that strangers reach."""
     for page, level in model.each(*_PAGES):

@@ -64,7 +64,7 @@ from nginxopt.semantics import Level, read_listens, values
 ENCRYPTED = ("ssl", "http2", "quic")
 
 
-@rule(severity=Severity.INFO, category="client", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="client", fix=Safety.SAFE, about=("tcp_nodelay",))
 def check(model: Model) -> Iterator[Finding]:
     """Find where short segments are delayed."""
     for directive, level in model.each("tcp_nodelay"):

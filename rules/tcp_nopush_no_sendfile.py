@@ -68,7 +68,7 @@ from nginxopt.lint.queries import static
 from nginxopt.semantics import Level, values
 
 
-@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE, about=("tcp_nopush",))
 def check(model: Model) -> Iterator[Finding]:
     """Find `tcp_nopush` without sendfile, where it has no effect."""
     sending = set(static.senders(model))

@@ -62,7 +62,7 @@ from nginxopt.lint.queries import reaching
 from nginxopt.semantics import FRAGMENT, Level
 
 
-@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE, witness=True, about=("try_files",))
 def check(model: Model) -> Iterator[Finding]:
     """Find fallbacks that lead to themselves."""
     for directive, level in model.each("try_files"):

@@ -80,7 +80,7 @@ _ADDRESS = pattern(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\
 """Matches a server that is one address; a name may resolve to several."""
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.9.0")
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.9.0", about=("upstream",))
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that each worker balances by its own connections only."""
     workers = model.root.setting("worker_processes").value

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from nginxopt.lint import Finding, Model, Severity, rule
 
 
-@rule(severity=Severity.WARNING, category="security")
+@rule(severity=Severity.WARNING, category="security", about=("user",))
 def check(model: Model) -> Iterator[Finding]:
     """Find workers that are root."""
     for directive in model.root.own("user"):

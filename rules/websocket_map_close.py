@@ -94,7 +94,9 @@ from nginxopt.lint.queries import pooling, pools, variables
 from nginxopt.semantics import Level, Pass, Upstream
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
+@rule(
+    severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive", about=("map",)
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find maps that close the connection of requests without an upgrade."""
     by_map: dict[Level, Pass] = {}

@@ -124,6 +124,7 @@ RAISED = Safety.under(RAISES_THE_LIMIT)
     reach=Reach.PROCESS,
     fix=ADDED,
     scenario="rush",
+    about=("worker_connections",),
 )
 def check(model: Model) -> Iterator[Finding]:
     """Find open file limits below the number of connections."""

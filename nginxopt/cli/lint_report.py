@@ -121,7 +121,8 @@ def report(
     from nginxopt.lint.report.model import LintReport
     from nginxopt.text.withheld import hide
 
-    titles = {rule.id: rule.title for rule, _ in judge.rules}
+    spoken = {diagnostic.rule for diagnostic in diagnostics}
+    titles = {rule.id: rule.title for rule, _ in judge.rules if rule.id in spoken}
     return LintReport(
         diagnostics=grouped(shown(diagnostic, titles) for diagnostic in diagnostics),
         files=checked.files,

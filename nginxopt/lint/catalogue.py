@@ -12,7 +12,7 @@ from types import ModuleType
 
 from nginxopt import rules
 from nginxopt.errors import RuleError
-from nginxopt.lint.declare import Rule
+from nginxopt.lint.declare import Rule, loaded
 from nginxopt.records import record
 from nginxopt.text.plural import be, count
 
@@ -53,19 +53,15 @@ class Catalogue:
 
 @cache
 def catalogue() -> dict[str, Rule]:
-    """Return every rule of nginxopt by id, in alphabetical order. Raise `TypeError` for a module without a rule."""
-    return {rule.id: rule for rule in (rule_of(import_module(f"nginxopt.rules.{name}")) for name in names(rules))}
+    """Return every rule of nginxopt by id, in alphabetical order. Raise `TypeError` for a module without a rule.
+
+    Those that the index knows are loaded when they are first asked: a run needs a third of them.
+    """
+    indexed: Mapping[str, Rule] = import_module("nginxopt.rules._index").RULES
+    found = (indexed.get(name) or loaded(name) for name in names(rules))
+    return {rule.id: rule for rule in found}
 
 
 def names(package: ModuleType) -> list[str]:
     """Return the names of the modules of a package that are rules: all that do not begin with an underscore."""
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
-
-
-def rule_of(module: ModuleType) -> Rule:
-    """Return the rule that a module declares. Raise `TypeError` if it does not declare exactly one."""
-    values = [value for value in vars(module).values() if isinstance(value, Rule)]
-    declared = [value for value in values if value.check.__module__ == module.__name__]
-    if len(declared) != 1:
-        raise TypeError(f"{module.__name__.rpartition('.')[2]} has {len(declared)} rules, not one")
-    return declared[0]

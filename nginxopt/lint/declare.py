@@ -37,7 +37,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import field
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from nginxopt.lint.diagnostic import Finding, Reach, Safety
 from nginxopt.records import record
@@ -96,12 +99,14 @@ class Rule:
             reading of its file, and in each configuration that reads it.
         under_load: Whether it speaks by itself only of a configuration that shows load (`nginxopt.lint.queries.load`).
         reach: What its fixes depend on. One that is not `EVERYTHING` is argued for under "Fix safety".
+        about: Names of directives: without any of them, the rule finds nothing in a whole configuration, and need not
+            be loaded. Empty if it may.
         origin: The file of a rule from outside of nginxopt; None for those of nginxopt.
     """
 
     id: str
     check: Check
-    page: Page
+    page: Page = field(compare=False)
     severity: Severity
     category: str
     fixes: tuple[Safety, ...] = ()
@@ -120,6 +125,7 @@ class Rule:
     reach: Reach = Reach.EVERYTHING
     everywhere: bool = False
     under_load: bool = False
+    about: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.severity, Severity):
@@ -172,6 +178,7 @@ def rule(
     reach: Reach = Reach.EVERYTHING,
     everywhere: bool = False,
     under_load: bool = False,
+    about: tuple[str, ...] = (),
     url: str | None = None,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module.
@@ -202,6 +209,48 @@ def rule(
             reach=reach,
             everywhere=everywhere,
             under_load=under_load,
+            about=about,
         )
 
     return make
+
+
+def unloaded(name: str, **declared: Any) -> Rule:
+    """Return a rule of nginxopt whose module is imported when its check or its page is asked for.
+
+    `name` is that of the module, and `declared` are the other attributes of the rule.
+    """
+    return Rule(name.replace("_", "-"), _UnloadedCheck(name), _UnloadedPage(name), **declared)
+
+
+@record(eq=True)
+class _UnloadedCheck:
+    module: str
+
+    def __call__(self, model: Model) -> Iterator[Finding]:
+        return loaded(self.module).check(model)
+
+
+class _UnloadedPage(Page):
+    """A page that is read when it is asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    @property
+    def text(self) -> str:
+        return loaded(self._module).page.text
+
+
+def loaded(name: str) -> Rule:
+    """Return the rule that a module of `nginxopt.rules` declares."""
+    return rule_of(import_module(f"nginxopt.rules.{name}"))
+
+
+def rule_of(module: ModuleType) -> Rule:
+    """Return the rule that a module declares. Raise `TypeError` if it does not declare exactly one."""
+    values = [value for value in vars(module).values() if isinstance(value, Rule)]
+    declared = [value for value in values if value.check.__module__ == module.__name__]
+    if len(declared) != 1:
+        raise TypeError(f"{module.__name__.rpartition('.')[2]} has {len(declared)} rules, not one")
+    return declared[0]

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from nginxopt.errors import InputError, RuleError, TerminatedError
 from nginxopt.lint import catalogue as built_in
-from nginxopt.lint.catalogue import Catalogue, names, rule_of
-from nginxopt.lint.declare import Rule
+from nginxopt.lint.catalogue import Catalogue, names
+from nginxopt.lint.declare import Rule, rule_of
 from nginxopt.lint.diagnostic import Finding
 from nginxopt.lint.queries.model import Model
 from nginxopt.system.installed import EntryPoint

@@ -102,6 +102,8 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
         if not rule.speaks_of(model.target) or (rule.host and model.host is None):
             declined.add(rule.id)
             continue
+        if rule.about and model.lacks(rule.about):
+            continue
         try:
             with isolated(f"rule {rule.id}", path=config.main.path):
                 diagnostics += [

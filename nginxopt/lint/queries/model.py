@@ -102,6 +102,10 @@ class Model:
         """Return whether any text of the configuration holds a word, be it in a comment: else no directive has it."""
         return any(word.encode() in file.source.data for file in self.config.files)
 
+    def lacks(self, names: tuple[str, ...]) -> bool:
+        """Return whether a whole configuration has no directive of these names; False for fragments."""
+        return self._around is None and self.config.http is not None and self._names.isdisjoint(names)
+
     def levels(self, *kinds: str) -> Iterator[Level]:
         """Yield the levels of these kinds in the order of reading, without those of stream and mail."""
         if kinds not in self._of_kinds:
@@ -252,6 +256,13 @@ class Model:
     def _others(self) -> tuple[Level, ...]:
         """The levels of stream and mail that `levels` leaves out."""
         return tuple(level for block in self.root.levels if block.kind in _OTHERS for level in block.walk())
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The names of all directives, but for rows of tables."""
+        others = (str(directive.name) for level in self._others for directive in level.directives)
+        folded = (bulk.name for level in self._levels for bulk in level.bulks)
+        return frozenset(self._index).union(others, folded)
 
     @cached_property
     def _index(self) -> dict[str, list[tuple[Directive, Level]]]:

@@ -119,8 +119,8 @@ class RuleCount:
 
 def by_rule(report: LintReport) -> Iterator[RuleCount]:
     """Yield the counts of rules with findings, most frequent first, then by id."""
-    titles = {rule.id: rule.title for rule in report.rules}
     counts = Counter(diagnostic.rule for diagnostic in report.diagnostics)
+    titles = {rule.id: rule.title for rule in report.rules if rule.id in counts}
     fixes = Counter(
         (diagnostic.rule, diagnostic.fix.safety.grade)
         for diagnostic in report.diagnostics
