@@ -208,7 +208,7 @@ def generated() -> dict[Path, str]:
     files[ROOT / "docs" / "lint.svg"] = picture()
     files[ROOT / "docs" / "design" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
     files[ROOT / "docs" / "packages.svg"] = runpy.run_path(str(ROOT / "docs" / "packages.py"))["picture"]()
-    files[ROOT / "rules" / "_index.py"] = index()
+    files[ROOT / "nginxopt" / "lint" / "index.py"] = index()
     files[guide / "lint.md"] = _TABLE.sub(lambda _: table, lint)
     manual: dict[Path, str] = runpy.run_path(str(ROOT / "docs" / "man.py"))["generated"]()
     return files | manual

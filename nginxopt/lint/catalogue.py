@@ -6,13 +6,13 @@ import pkgutil
 from collections.abc import Collection, Mapping
 from dataclasses import field
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from nginxopt import rules
 from nginxopt.errors import RuleError
 from nginxopt.lint.declare import Rule, loaded
+from nginxopt.lint.index import RULES
 from nginxopt.records import record
 from nginxopt.text.plural import be, count
 
@@ -57,8 +57,7 @@ def catalogue() -> dict[str, Rule]:
 
     Those that the index knows are loaded when they are first asked: a run needs a third of them.
     """
-    indexed: Mapping[str, Rule] = import_module("nginxopt.rules._index").RULES
-    found = (indexed.get(name) or loaded(name) for name in names(rules))
+    found = (RULES.get(name) or loaded(name) for name in names(rules))
     return {rule.id: rule for rule in found}
 
 
