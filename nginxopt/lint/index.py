@@ -961,6 +961,12 @@ RULES = {
             "upstream_status",
         ),
     ),
+    "sub_filter_sendfile": unloaded(
+        "sub_filter_sendfile",
+        severity=Severity.INFO,
+        category="static",
+        fixes=(Safety.SAFE,),
+    ),
     "suppression": unloaded(
         "suppression",
         severity=Severity.WARNING,
