@@ -46,6 +46,15 @@ server {
     }
 }
 ```
+One without effect, which is a case of `foreign-setting`:
+```nginx http
+server {
+    location ~ [.]php$ {
+        proxy_connect_timeout 300s;
+        fastcgi_pass 10.0.0.1:9000;
+    }
+}
+```
 
 ## When to ignore it
 If the kernel was told to try longer (`net.ipv4.tcp_syn_retries`), and clients wait that long.
@@ -73,7 +82,10 @@ _LOCAL = pattern(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
 def check(model: Model) -> Iterator[Finding]:
     """Find connect timeouts that are longer than TCP waits."""
     local = _local(model)
-    for directive, _ in model.each(*(f"{protocol}_connect_timeout" for protocol in PROTOCOLS)):
+    used = {pass_.setting("connect_timeout").directive for pass_ in model.passes}
+    for directive, level in model.each(*(f"{protocol}_connect_timeout" for protocol in PROTOCOLS)):
+        if level.kind == "location" and directive not in used and not level.is_open:
+            continue  # `foreign-setting` says that it has no effect
         written = " ".join(directive.args)
         if (values.milliseconds(written) or 0) > LONGEST and directive not in local:
             yield Finding(

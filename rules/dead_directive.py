@@ -154,4 +154,5 @@ def _finding(dead: Directive, answer: Directive) -> Finding:
         f"{words} is never reached: the return of this block answers first",
         help="move the return to a location of its own, or delete this",
         related=(Related(answer.source, answer.name.span, "this answers first"),),
+        cause=f"locations behind return {' '.join(answer.args)}" if dead.name == "location" else None,
     )

@@ -157,7 +157,7 @@ def _is_for_container(model: Model) -> bool:
     return (
         model.root.setting("daemon").value == "off"
         or any(log in ("/dev/stdout", "/dev/stderr", "/proc/self/fd/1", "/proc/self/fd/2", "stderr") for log in logs)
-        or any(_CONTAINER.search(part) for part in Path(model.config.main.path).absolute().parts[-4:])
+        or any(_CONTAINER.search(part) for part in Path(model.config.main.path).absolute().parts[-6:])
     )
 
 
