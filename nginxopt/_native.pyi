@@ -499,7 +499,9 @@ class RequestModel:
         Of each: the numbers of the server, the level and the directive that decides, the status, and the `Location`.
         """
 
-    def tally(self, request: str, targets: Sequence[tuple[bytes, int]], world: str) -> RequestTally:
+    def tally(
+        self, request: str, targets: Sequence[tuple[bytes, int]], world: str, status: int | None = None
+    ) -> RequestTally:
         """Count what becomes of requests that are like `request` but for their target.
 
         Each target comes with the number of its requests.

@@ -39,7 +39,7 @@ _OF_HEADERS = {
 }
 """What a configuration has, besides the variable itself, that depends on a header."""
 
-_HEADER = "http_"
+_HEADER, _STATUS = "http_", "status"
 _NOT_KNOWN = b"-"
 _NO_TARGET = (b"", _NOT_KNOWN)
 
@@ -93,6 +93,10 @@ class AccessLog:
         return tuple(dict.fromkeys(name for name in names if name in needed))
 
     @property
+    def _captured_with_status(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for name in self.format.variables if name == _STATUS or name in self.captured))
+
+    @property
     def _undivided(self) -> tuple[str, str] | None:
         return self.format.undivided(self.captured)
 
@@ -101,7 +105,7 @@ class AccessLog:
         if self._undivided:
             first, second = self._undivided
             raise UsageError(f"log_format {self.format.name} has nothing between ${first} and ${second}")
-        return re.compile(b"(?m)^(?:%s\r?|(?P<broken>.+))$" % self.format.pattern(self.captured))
+        return re.compile(b"(?m)^(?:%s\r?|(?P<broken>.+))$" % self.format.pattern(self._captured_with_status))
 
     def _is_relevant(self, name: str) -> bool:
         """Return whether a response may depend on a header or the address of the client."""
@@ -136,7 +140,8 @@ class AccessLog:
             group = groups.get(key)
             if group is None:
                 values = {name: self.format.unescape(fields[at]) for name, at in places.items()}
-                group = groups[key] = TargetGroup(self.request(values))
+                status = _status(values.pop(_STATUS, b""))
+                group = groups[key] = TargetGroup(self.request(values), status=status)
             if b"\\" in uri:
                 uri = self.format.unescape(uri)
             if self._has_decoded:
@@ -211,6 +216,11 @@ def _encoded(uri: bytes, args: bytes = _NOT_KNOWN) -> bytes:
     """Return the target of a request that has `$uri` and `$args`."""
     target = quote_from_bytes(uri, safe="/:@!$&'()*+,;=-._~").encode()
     return target if args in _NO_TARGET else target + b"?" + args
+
+
+def _status(text: bytes) -> int | None:
+    """Return the status of a line; None for what is none, such as `000` of a client that went away."""
+    return int(text) if re.fullmatch(rb"[1-9]\d\d", text) else None
 
 
 def _split(host: str) -> tuple[str, bytes | None]:

@@ -129,7 +129,7 @@ class Batch:
         """Count what becomes of the requests to some targets of a group; what becomes of one is unknown after a bug."""
 
         def ask(part: _Targets) -> RequestTally:
-            return self._limited(lambda: self.model.native.tally(form, part, self._world))
+            return self._limited(lambda: self.model.native.tally(form, part, self._world, group.status))
 
         for part, counted in apart(targets, ask, "a request"):
             if counted is None:

@@ -18,10 +18,14 @@ _CHUNK = 1 << 24
 
 @dataclass(slots=True)
 class TargetGroup:
-    """Requests that differ only in their target, with the number of each; the target of `request` is none of them."""
+    """Requests that differ only in their target, with the number of each; the target of `request` is none of them.
+
+    `status` is that of their responses, None if it is not known.
+    """
 
     request: Request
     targets: dict[bytes, int] = field(default_factory=dict)
+    status: int | None = None
 
 
 @dataclass(slots=True)

@@ -244,3 +244,29 @@ def test_three_states(run: Any, folder: Path) -> None:
     assert "1 of 5 locations is not seen, though logged here:\n    nginx.conf:16: location /both\n" in text
     assert "3 of 5 locations are not logged here, so that their use is not known:\n" in text
     assert "never used" not in text
+
+
+def test_the_status_tells_of_files(run: Any, folder: Path) -> None:
+    """A log has the status, so that it is known whether a file existed; a list of URLs leaves that open."""
+    (folder / "nginx.conf").write_text(STATES)
+    (folder / "h.log").write_text('"GET /a HTTP/1.1" 200\n"GET /a HTTP/1.1" 404\n"GET /b HTTP/1.1" 304\n')
+    (folder / "urls.txt").write_text("/a\n")
+    of_log, of_list = (
+        json.loads(run("trace", "nginx.conf", "--requests", name, "--format", "json").out)
+        for name in ("h.log", "urls.txt")
+    )
+    ends = {(one["kind"], one["requests"]) for one in of_log["outcomes"]}
+    assert ends == {("static", 2), ("error", 1)}
+    assert [one["kind"] for one in of_list["outcomes"]] == ["unknown"]
+
+
+def test_a_status_that_several_responses_have(run: Any, folder: Path) -> None:
+    """A file and an upstream may both answer with 200."""
+    (folder / "nginx.conf").write_text(
+        "http { server { server_name h; root /s; location / { try_files $uri @up; } "
+        "location @up { proxy_pass http://127.0.0.1:81; } } }"
+    )
+    (folder / "access.log").write_text(LINE.format("/a"))
+    report = json.loads(run("trace", "nginx.conf", "--requests", "access.log", "--format", "json").out)
+    (unknown,) = report["unknown"]
+    assert unknown["reason"] == "which of several responses with its status it is"

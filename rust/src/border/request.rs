@@ -136,17 +136,19 @@ impl RequestModel {
         })
     }
 
+    #[pyo3(signature = (request, targets, world, status = None))]
     fn tally(
         this: &Bound<'_, Self>,
         request: &str,
         targets: Vec<(PyBackedBytes, u64)>,
         world: &str,
+        status: Option<u16>,
     ) -> PyResult<RequestTally> {
         let (request, world): (Request, World) = (parse(request)?, parse(world)?);
         let model = this.clone().unbind();
         working_if(this.py(), targets.len() >= MANY_REQUESTS, move || {
             let targets: Vec<(&[u8], u64)> = targets.iter().map(|(target, count)| (&**target, *count)).collect();
-            let tally = model.get().0.tally(&request, &targets, &world);
+            let tally = model.get().0.tally(&request, &targets, status, &world);
             let mut nodes: Vec<(u32, u64)> = tally.nodes.into_iter().collect();
             nodes.sort_unstable();
             let mut ends: Vec<PyEnd> = tally.ends.into_iter().map(|(end, ends)| py_end(end, &ends)).collect();

@@ -275,7 +275,7 @@ impl Digest {
             let key = &piece.keys[open[place]];
             let Some(group) = key.group else { return Err("no HTTP request".to_owned()) };
             let mut candidates = self.groups[group].clone()?;
-            Ok(model.settle(&mut candidates, &piece.targets[key.target.clone()], key.logged, world))
+            Ok(model.settle::<true>(&mut candidates, &piece.targets[key.target.clone()], key.logged, world))
         };
         parallel::collect(open.len(), ask)
     }

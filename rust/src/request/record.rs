@@ -66,17 +66,17 @@ impl Recorder for Used {
     fn keep(&mut self, _: Step) {}
 }
 
-/// Keeps the directives that took part, and counts tries.
+/// Keeps the directives that took part, and counts tries if `TRIES`.
 #[derive(Debug, Default)]
-pub struct Worked {
+pub struct Worked<const TRIES: bool> {
     pub used: Used,
     /// The tries, by the directive that has the patterns.
     pub tries: Vec<(Node, Tries)>,
 }
 
-impl Recorder for Worked {
+impl<const TRIES: bool> Recorder for Worked<TRIES> {
     const STEPS: bool = false;
-    const TRIES: bool = true;
+    const TRIES: bool = TRIES;
 
     fn uses(&mut self, node: Node) {
         self.used.uses(node);

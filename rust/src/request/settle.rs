@@ -69,20 +69,26 @@ struct Way {
 impl Model {
     /// Says what became of a request to one of several sites, which differ in nothing but the site.
     ///
-    /// Panics without candidates.
-    pub fn settle(&self, candidates: &mut [Request], target: &[u8], logged: Logged, world: &World) -> Settled {
+    /// Counts tries of patterns if `TRIES`. Panics without candidates.
+    pub fn settle<const TRIES: bool>(
+        &self,
+        candidates: &mut [Request],
+        target: &[u8],
+        logged: Logged,
+        world: &World,
+    ) -> Settled {
         let mut ways = Vec::new();
         for request in candidates {
             request.target = Bytes(target.to_vec());
-            self.ways(request, logged, world, &mut ways);
+            self.ways::<TRIES>(request, logged, world, &mut ways);
         }
         chosen(ways)
     }
 
     /// Adds the ways that a request may take.
-    fn ways(&self, request: &Request, logged: Logged, world: &World, ways: &mut Vec<Way>) {
+    fn ways<const TRIES: bool>(&self, request: &Request, logged: Logged, world: &World, ways: &mut Vec<Way>) {
         let mut left = MOST_ASKED;
-        let mut worked = Worked::default();
+        let mut worked = Worked::<TRIES>::default();
         let outcome = self.answer(request, world, &mut worked);
         let Some(path) = question(&outcome).filter(|_| logged.status.is_some()) else {
             ways.push(way(outcome, worked, logged));
@@ -94,7 +100,7 @@ impl Model {
                 let mut world = world.clone();
                 world.files.tried.push((Bytes(simple(&path)), found));
                 left = left.saturating_sub(1);
-                let mut worked = Worked::default();
+                let mut worked = Worked::<TRIES>::default();
                 let outcome = self.answer(request, &world, &mut worked);
                 match question(&outcome).filter(|next| left > 0 && !is_same(next, &path)) {
                     Some(next) => open.push((world, next)),
@@ -118,7 +124,7 @@ fn is_same(next: &Bytes, path: &Bytes) -> bool {
     simple(next) == simple(path)
 }
 
-fn way(outcome: Outcome, worked: Worked, logged: Logged) -> Way {
+fn way<const TRIES: bool>(outcome: Outcome, worked: Worked<TRIES>, logged: Logged) -> Way {
     let fit = fit(&outcome, logged);
     let is_of_file = question(&outcome).is_some();
     let mut end = End::of(outcome);

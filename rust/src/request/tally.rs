@@ -9,6 +9,7 @@ use crate::request::bytes::Bytes;
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, OutcomeKind};
 use crate::request::record::{Silent, Used};
+use crate::request::settle::{Logged, Verdict};
 use crate::request::site::{LevelId, Node, ServerId};
 use crate::request::world::{Request, World};
 
@@ -44,25 +45,43 @@ pub struct Ends {
 }
 
 impl Model {
-    /// Tallies requests that are like `request`, except for their target. Uses all processors.
-    pub fn tally(&self, request: &Request, targets: Targets, world: &World) -> Tally {
-        let parts = parallel::ranges(targets.len(), |range| self.tally_part(request, targets, range, world));
+    /// Tallies requests that are like `request`, except for their target, and that were answered with `status`, if that
+    /// is known. Uses all processors.
+    pub fn tally(&self, request: &Request, targets: Targets, status: Option<u16>, world: &World) -> Tally {
+        let parts = parallel::ranges(targets.len(), |range| self.tally_part(request, targets, status, range, world));
         parts.into_iter().reduce(Tally::merge).unwrap_or_default()
     }
 
-    fn tally_part(&self, request: &Request, targets: Targets, range: Range<usize>, world: &World) -> Tally {
+    fn tally_part(
+        &self,
+        request: &Request,
+        targets: Targets,
+        status: Option<u16>,
+        range: Range<usize>,
+        world: &World,
+    ) -> Tally {
         let mut tally = Tally::default();
         let mut request = request.clone();
         let mut used = Used::default();
         for place in range {
             let (target, count) = targets[place];
-            request.target = Bytes(target.to_vec());
             used.0.clear();
-            let outcome = self.answer(&request, world, &mut used);
+            let end = if status.is_some() {
+                let logged = Logged { status, upstream: None };
+                let settled = self.settle::<false>(std::slice::from_mut(&mut request), target, logged, world);
+                used.0 = settled.nodes;
+                match settled.verdict {
+                    Verdict::Ambiguous => End::ambiguous(settled.end),
+                    _ => settled.end,
+                }
+            } else {
+                request.target = Bytes(target.to_vec());
+                End::of(self.answer(&request, world, &mut used))
+            };
             for node in &used.0 {
                 *tally.nodes.entry(*node).or_default() += count;
             }
-            let ends = tally.ends.entry(End::of(outcome)).or_insert(Ends { count: 0, example: place });
+            let ends = tally.ends.entry(end).or_insert(Ends { count: 0, example: place });
             ends.count += count;
         }
         tally
@@ -102,6 +121,12 @@ impl Tally {
 }
 
 impl End {
+    /// The end of requests of which several fit their status; `end` is one of these.
+    fn ambiguous(end: End) -> End {
+        let reason = Some("which of several responses with its status it is".to_owned());
+        End { kind: OutcomeKind::Unknown, status: None, node: None, reason, ..end }
+    }
+
     pub fn of(outcome: Outcome) -> End {
         let Outcome { kind, status, server, level, node, unknown, .. } = outcome;
         let reason = unknown.filter(|_| kind == OutcomeKind::Unknown).map(|unknown| unknown.reason);

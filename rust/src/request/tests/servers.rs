@@ -38,7 +38,7 @@ fn tallies() {
     let text = "server { rewrite ^/a$ /b; location /b { return 200 b; } location /c { return 404; } }";
     let model = asked.model(text).expect("a site");
     let targets: Vec<(&[u8], u64)> = vec![(b"/a", 2), (b"/b", 3), (b"/c", 5), (b"/a", 7)];
-    let tally = model.tally(&asked.request(), &targets, &asked.world());
+    let tally = model.tally(&asked.request(), &targets, None, &asked.world());
     let mut counts: Vec<u64> = tally.nodes.values().copied().collect();
     counts.sort_unstable();
     assert_eq!(counts, [5, 5, 9, 12, 12, 17], "two of /c, the rewrite, two of /b, the server");
