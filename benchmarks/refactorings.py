@@ -4,6 +4,7 @@
     python -m benchmarks.refactorings FOLDER --files 300 --seed 7
     python -m benchmarks.refactorings FOLDER --nginx /usr/sbin/nginx     ask a real nginx, too
     python -m benchmarks.refactorings FOLDER --kind "a stated default" --show unknown
+    python -m benchmarks.refactorings FOLDER --hide --nginx /usr/sbin/nginx  an unread file more in each
 
 FOLDER has configurations in any depth; those that nginxopt refuses are left out. `benchmarks.edits` edits each file,
 one edit at a time. A refactoring is proved if the verdict is `equivalent`, and WRONG if it is `different`; a visible
@@ -21,6 +22,7 @@ import random
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -69,6 +71,43 @@ def readable(path: Path) -> Config | None:
         config = load_text(data, str(path), missing_ok=True)
         return config if SiteModel(config, Build(VERSION)).site.site["servers"] else None
     except (NginxoptError, OSError, RecursionError):
+        return None
+
+
+_HIDDEN = b"include nginxopt-hidden.conf;"
+_HOSTILE = {
+    "server": (
+        b"location ~ [a-z] { return 418; }",
+        b"add_header X-Hidden $uri always;",
+        b"location ~ /$ { add_header X-Hidden 1 always; }",
+        b"error_page 404 =418 /hidden;",
+        b"satisfy any;",
+        b"rewrite ^/(.)(.*)$ /$1$2 last;",
+    ),
+    "location": (
+        b"location ~ . { }",
+        b"add_header X-Hidden $uri always;",
+        b"return 418 $uri;",
+        b"error_page 404 403 =418 /hidden;",
+        b"if ($uri) { add_header X-Hidden 1 always; }",
+        b"rewrite ^/(.)(.*)$ /$1$2 break;",
+    ),
+}
+"""What the hidden file may hold, by the block that includes it."""
+
+
+def hidden(config: Config, path: Path, draw: random.Random) -> tuple[Config, tuple[bytes, ...]] | None:
+    """Return a configuration that includes a file more, with contents of that file; None if it has no place for it."""
+    text = Text.of(config)
+    blocks = [each for each, _ in text.placed if each.name in _HOSTILE and each.block is not None and b"{" in text.data]
+    if not blocks:
+        return None
+    block = draw.choice(blocks)
+    start = text.data.index(b"{", block.args[-1].span.end if block.args else block.start) + 1
+    data = b"%s %s%s" % (text.data[:start], _HIDDEN, text.data[start:])
+    try:
+        return load_text(data, str(path), missing_ok=True), _HOSTILE[str(block.name)]
+    except NginxoptError:
         return None
 
 
@@ -138,7 +177,14 @@ def _requests(side: VerifiedSide) -> Iterator[Candidate]:
 
 
 def run(
-    paths: Sequence[Path], folder: Path, kinds: Mapping[str, Edit], seed: int, real: Real | None, *, is_equal: bool
+    paths: Sequence[Path],
+    folder: Path,
+    kinds: Mapping[str, Edit],
+    seed: int,
+    real: Real | None,
+    *,
+    is_equal: bool,
+    hides: bool = False,
 ) -> tuple[dict[str, Figures], int]:
     """Return what came of each kind, and how many files were edited."""
     found: dict[str, Figures] = defaultdict(Figures)
@@ -147,6 +193,12 @@ def run(
         config = readable(path)
         if config is None:
             continue
+        contents: tuple[bytes, ...] = ()
+        if hides:
+            made = hidden(config, path, random.Random(f"{seed} {path.relative_to(folder)}"))
+            if made is None:
+                continue
+            config, contents = made
         files += 1
         text = Text.of(config)
         for kind, edit in kinds.items():
@@ -155,7 +207,7 @@ def run(
                 continue
             result = compared(config, data, path)
             if result is not None:
-                _count(found[kind], result, real, str(path.relative_to(folder)), is_equal=is_equal)
+                _count(found[kind], result, real, str(path.relative_to(folder)), contents, is_equal=is_equal)
     return found, files
 
 
@@ -164,6 +216,7 @@ def _count(
     result: tuple[Verification, SiteModel, SiteModel],
     real: Real | None,
     name: str,
+    contents: Sequence[bytes],
     *,
     is_equal: bool,
 ) -> None:
@@ -171,9 +224,10 @@ def _count(
     verdict: str = verification.verdict
     is_wrong = verdict == ("different" if is_equal else "equivalent")
     if real is not None and verdict == "equivalent":
-        asked = real.differs(old.config, new.config)
-        figures.verdicts["asked"] += asked is not None
-        is_wrong = is_wrong or bool(asked)
+        for pair in _filled(old.config, new.config, contents):
+            asked = real.differs(*pair)
+            figures.verdicts["asked"] += asked is not None
+            is_wrong = is_wrong or bool(asked)
     if real is not None and verdict == "different":
         confirmed = real.confirms(verification, old, new)
         figures.verdicts["confirmed" if confirmed else "not confirmed" if confirmed is False else "does not start"] += 1
@@ -183,6 +237,17 @@ def _count(
     if verdict == "unknown":
         figures.reasons[reasons[0]] += 1
     figures.shown.append(("WRONG" if is_wrong else verdict, name, "; ".join(reasons[:3])))
+
+
+def _filled(old: Config, new: Config, contents: Sequence[bytes]) -> Iterator[tuple[Config, Config]]:
+    """Yield both sides, with contents of the hidden file if there is one."""
+    if not contents:
+        yield old, new
+    for content in contents:
+        with suppress(NginxoptError):
+            texts = [side.main.source.data.replace(_HIDDEN, content) for side in (old, new)]
+            first, second = (load_text(text, old.main.path, missing_ok=True) for text in texts)
+            yield first, second
 
 
 def rows(found: Mapping[str, Figures], *, is_equal: bool) -> Iterator[str]:
@@ -220,6 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kind", action="append", help="only edits of this kind")
     parser.add_argument("--show", choices=["equivalent", "different", "unknown", "WRONG"], help="list these edits")
     parser.add_argument("--only", choices=["equal", "visible"], help="only refactorings, or only visible changes")
+    parser.add_argument("--hide", action="store_true", help="include a file more in each, which is not read")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     os.environ.setdefault("NGINXOPT_BUDGET", _STEPS)
@@ -233,7 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.only not in (None, name) or not kinds:
             continue
         start = monotonic()
-        found, files = run(paths, options.folder, kinds, options.seed, real, is_equal=is_equal)
+        found, files = run(paths, options.folder, kinds, options.seed, real, is_equal=is_equal, hides=options.hide)
         is_wrong = is_wrong or any(figures.verdicts["WRONG"] for figures in found.values())
         if options.json:
             figures = {kind: {"verdicts": each.verdicts, "reasons": each.reasons} for kind, each in found.items()}

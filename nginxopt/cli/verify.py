@@ -54,7 +54,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 @options.check_with_nginx(
     "Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams.", options.ALLOW_CODE
 )
-@options.format_of(["text", "json"], "text")
+@options.format_of(["text", "json", "markdown", "github", "sarif", "html"], "text")
 def command(
     old: str,
     new: str | None,
@@ -76,7 +76,8 @@ def command(
     """
     from nginxopt.config import standins
     from nginxopt.timelimit import limited
-    from nginxopt.verify import confirm, premises, report, verify
+    from nginxopt.verify import confirm, formats, premises, report, verify
+    from nginxopt.verify.formats.model import VerifyReport
 
     taken, files = premises.read(assume, deny)
     if nginx and new is None:  # which `--nginx OLD NEW` took for the path
@@ -96,6 +97,8 @@ def command(
         result = result.confirmed(confirmation)
     if format_ == "json":
         stdout.write_document(report.render(result, before, after))
+    elif format_ != "text":
+        stdout.write_document("".join(formats.render(VerifyReport(result, (before, after), (old, new)), format_)))
     else:
         lines = report.text(result, before, after, (old, new), color=stdout.colored())
         stdout.write_lines(lines)

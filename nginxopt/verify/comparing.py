@@ -49,6 +49,7 @@ from nginxopt.verify.renaming import renamed
 from nginxopt.verify.servers import ServerComparison
 from nginxopt.verify.side import VerifiedSide, unlike_settings, unlike_values
 from nginxopt.verify.silent import Silent
+from nginxopt.verify.summary import ComparedPlace, places
 from nginxopt.verify.symbols import CUT
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
@@ -168,7 +169,15 @@ class _Verifier:
             self._asking.tried,
             tuple(map(str, taken)),
             premises=tuple(dict.fromkeys(each.premise for each in taken if each.premise is not None)),
+            places=self._places(compared, is_equal=witness is None and not self._doubts),
         )
+
+    def _places(self, compared: Iterable[tuple[int, int]], *, is_equal: bool) -> tuple[ComparedPlace, ...]:
+        """Return the servers and locations that were compared. If nothing is in doubt, what both have is equal."""
+        found = places(self._sides, self._comparison.compilers, sorted(compared))
+        if not is_equal:
+            return tuple(found)
+        return tuple(replace(each, state="equal", names=()) for each in found)
 
     def _reported(self) -> tuple[Doubt, ...]:
         """Return some of the doubts, those first that no premise settles."""

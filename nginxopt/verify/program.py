@@ -95,6 +95,12 @@ class Compiler:
         self._choices: dict[int, Program] = {}
         self.definitions = SideDefinitions(side, keys)
 
+    def place(self, level: int) -> Hashable:
+        """Return a number; servers and locations that do the same, but for the locations in them, have equal ones."""
+        is_location = self._side.level(level)["kind"] == "location"
+        program = self._location(level) if is_location else self.script(level)
+        return self._keys.number(("place", tuple(each.key for each in program), self.settings(level)))
+
     def server(self, level: int) -> Program:
         """Return the program of a server from its script on."""
         return (*self.script(level), self._operation("locating", (), None, ()), *self.locate(level))

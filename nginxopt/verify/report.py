@@ -16,12 +16,17 @@ from nginxopt.text.escape import printable, unicode
 from nginxopt.text.plural import count
 from nginxopt.text.shorten import shorten
 from nginxopt.text.style import Style
+from nginxopt.verify import summary
 from nginxopt.verify.premises import is_default, listed, sentence
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
 VERSION = 1
 """The version of the form; it grows when a reader would have to change."""
 
+MOST_PLACES = 20
+"""How many servers and locations are listed that are not equal."""
+
+_FEW = 2  # places, of which nothing needs to be counted
 _COLORS = {"equivalent": "green", "different": "red", "unknown": "magenta"}
 
 
@@ -48,6 +53,7 @@ class _Text:
             yield from self._doubt(doubt)
         if self._result.conditions:
             yield from self._conditions(self._result.conditions)
+        yield from self._summary()
         if self._result.confirmation is not None and self._result.confirmation.holds:
             yield f"{self._result.confirmation.nginx} answers so, too"
         if self._result.witness is None:
@@ -99,6 +105,20 @@ class _Text:
             for header in outcome["headers"]
         )
 
+    def _summary(self) -> Iterator[str]:
+        """Yield the servers and locations that are not equal, if there are more than two places."""
+        places = self._result.places
+        changed = [place for place in places if place.state != "equal"]
+        if not changed or len(places) <= _FEW:
+            return
+        yield ""
+        yield summary.sentence(places)
+        for place in changed[:MOST_PLACES]:
+            names = f": {', '.join(place.names)}" if place.names else ""
+            yield f"  {printable(place.title)} {summary.STATES[place.state][0]}{printable(names)}"
+        if len(changed) > MOST_PLACES:
+            yield f"  and {count(len(changed) - MOST_PLACES, 'place')} more"
+
     def _conditions(self, names: tuple[str, ...]) -> Iterator[str]:
         """Yield the premises with which both sides answer alike, and the options that take them as given."""
         yield ""
@@ -140,6 +160,19 @@ def _form(result: Verification, old: SiteModel, new: SiteModel) -> dict[str, Any
         "given": list(result.given),
         "premises": list(result.premises),
         "conditions": list(result.conditions),
+        "summary": summary.counts(result.places),
+        "places": [
+            {
+                "server": unicode(place.server),
+                "location": unicode(place.location),
+                "state": place.state,
+                "settings": list(place.names),
+                "old": _place(old, place.old),
+                "new": _place(new, place.new),
+            }
+            for place in result.places
+            if place.state != "equal"
+        ],
         "confirmed": None if result.confirmation is None else result.confirmation.holds,
     }
 

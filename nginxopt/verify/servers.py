@@ -76,6 +76,11 @@ class ServerComparison:
         return self._known[old, new]
 
     @property
+    def compilers(self) -> tuple[Compiler, Compiler]:
+        """The compilers of both sides."""
+        return self._compilers
+
+    @property
     def is_costly(self) -> bool:
         """Whether a good part of the work is spent that a comparison may cost."""
         return self._work < limit("steps") * _CHEAP

@@ -540,10 +540,10 @@ class VerifiedSide:
         return " ".join((str(directive.name), *map(repr, self._whole(directive))))
 
     def uncounted(self) -> Counter[Words]:
-        """Return what changes no answer, as written and with its place: directives, also those of upstreams, and
+        """Return what changes no answer, in canonical form and with its place: directives, also those of upstreams, and
         parameters of `listen`."""
         directives = Counter(
-            (str(directive.name), *map(str, directive.args), *_around(level))
+            (str(directive.name), *self._whole(directive), *_around(level))
             for level in self.site.levels
             for name in level.names & self._invisible
             for directive in level.own(name)

@@ -10,6 +10,7 @@ from nginxopt.request.connection import RequestForm
 from nginxopt.request.outcomes import TraceForm
 from nginxopt.semantics.site.form import Node
 from nginxopt.verify.effects import Effect
+from nginxopt.verify.summary import ComparedPlace
 
 Verdict = Literal["equivalent", "different", "unknown"]
 
@@ -81,6 +82,7 @@ class Verification:
         given: What was taken as given, as phrases; at their end in brackets, the name of a premise.
         premises: The names of the premises that were used.
         conditions: The names of premises with which both answer alike, if it is unknown whether they do.
+        places: The servers and locations that were compared; all are equal if the verdict is "equivalent".
         confirmation: What nginx makes of the witness, if it was asked.
     """
 
@@ -92,6 +94,7 @@ class Verification:
     confirmation: Confirmation | None = None
     premises: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    places: tuple[ComparedPlace, ...] = ()
 
     def confirmed(self, confirmation: Confirmation) -> Verification:
         """Return the result after nginx was asked: without the witness if nginx does not confirm it."""

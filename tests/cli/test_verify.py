@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,3 +200,135 @@ def test_a_part_that_no_request_is_in(verify: Callable[..., Ran], url: str, erro
     ran = verify(SITE, "--only", url)
     assert ran.status == 2
     assert error in ran.err
+
+
+_OLD = """location /api/ { proxy_pass http://127.0.0.1:9000; proxy_buffering on; }
+location /a { return 200 a; }
+location /b { return 200 b; }
+location /gone { return 200 c; }
+"""
+_NEW = _OLD.replace("buffering on", "buffering off").replace("200 a", "200 x").replace("/gone", "/new")
+_OTHER = _OLD.replace("buffering on", "buffering off").replace("200 a", "200 x")
+_IN_DOUBT = "include nx.conf;\nlocation /a/ { return 200 a; }\n"
+
+
+@pytest.fixture
+def reported(run: Run, tmp_path: Path) -> Callable[..., str]:
+    """A function that compares two fragments of a server and returns the report."""
+
+    def call(old: str, new: str, format_: str, *args: str) -> str:
+        (tmp_path / "old.conf").write_text(old)
+        (tmp_path / "new.conf").write_text(new)
+        ran = run("verify", "old.conf", "new.conf", "--context", "server", "--format", format_, *args)
+        return ran.out.decode()
+
+    return call
+
+
+def test_the_summary(reported: Callable[..., str]) -> None:
+    """Servers and locations are counted by state, and those that are not equal are listed."""
+    text = reported(_OLD, _NEW, "text")
+    assert "\n1 place may answer differently, 1 changes what upstreams get, 1 is gone, 1 is new, 2 are equal\n" in text
+    assert "  server /api/ changes what upstreams get: proxy_buffering\n" in text
+    assert "  server /gone is gone\n" in text
+    assert "  server /new is new\n" in text
+    assert "is gone" not in reported(_OLD, _OLD.replace("on;", "ON;"), "text")
+
+
+def test_the_summary_as_json(reported: Callable[..., str]) -> None:
+    """The same with places; an equivalence has only equal ones."""
+    result = json.loads(reported(_OLD, _NEW, "json"))
+    validate(result, "verify")
+    assert result["summary"] == {"differs": 1, "upstream": 1, "removed": 1, "added": 1, "equal": 2}
+    states = {each["location"]: (each["state"], each["settings"]) for each in result["places"]}
+    assert states["/api/"] == ("upstream", ["proxy_buffering"])
+    same = json.loads(reported(_OLD, _OLD, "json"))
+    assert same["summary"] == {"equal": 5}
+    assert not same["places"]
+
+
+def test_markdown(reported: Callable[..., str]) -> None:
+    """The headline, the request as code, the table, the premises; nothing of a configuration is markup."""
+    text = reported(_OLD, _OTHER, "markdown")
+    assert text.startswith("### nginxopt verify: different: this request is answered differently\n")
+    assert "\n```\n  GET /a" in text
+    assert "| server /api/ | changes what upstreams get | proxy\\_buffering |\n" in text
+    doubt = reported(_IN_DOUBT, _IN_DOUBT.replace("/a/", "^~ /a/"), "markdown")
+    assert "Both answer alike, if unread-neutral." in doubt
+
+
+def test_github(reported: Callable[..., str]) -> None:
+    """An error for the request, notices for places, and the summary last; a warning for what is in doubt."""
+    lines = reported(_OLD, _OTHER, "github").splitlines()
+    assert lines[0].startswith("::error file=new.conf,line=2,title=nginxopt verify::a request is answered differently")
+    assert "::notice file=new.conf,line=2,title=nginxopt verify::server /a may answer differently" in lines
+    assert lines[-1].startswith("::notice title=nginxopt verify::different: ")
+    doubt = reported(_IN_DOUBT, _IN_DOUBT.replace("/a/", "^~ /a/"), "github")
+    assert doubt.startswith("::warning ")
+
+
+def test_sarif(reported: Callable[..., str]) -> None:
+    """A result for the request and each place, at its line."""
+    (run,) = json.loads(reported(_OLD, _OTHER, "sarif"))["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in run["results"]} <= rules
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "new.conf"}, "region": {"startLine": 2}}
+    assert run["properties"]["verdict"] == "different"
+    (same,) = json.loads(reported(_OLD, _OLD, "sarif"))["runs"]
+    assert same["results"] == []
+
+
+def test_html(reported: Callable[..., str]) -> None:
+    """One page, which escapes what it shows."""
+    text = reported(_OLD, _OTHER.replace("200 x", "200 '<b>'"), "html")
+    assert "<h1>different: this request is answered differently</h1>" in text
+    assert "<b>3</b>are equal" in text
+    assert "&lt;b&gt;" in text
+    assert "unread-neutral" in reported(_IN_DOUBT, _IN_DOUBT.replace("/a/", "^~ /a/"), "html")
+
+
+def test_premises_are_options(reported: Callable[..., str], run: Run, tmp_path: Path) -> None:
+    """A premise that a result names settles it; one that is denied is in doubt; a file may be read instead."""
+    new = _IN_DOUBT.replace("/a/", "^~ /a/")
+    assert "\nhelp: --assume unread-neutral\n" in reported(_IN_DOUBT, new, "text")
+    for premise in ("unread-neutral", "include:nx.conf=neutral", "unread-silent=location", "include:nx.conf=empty"):
+        assert reported(_IN_DOUBT, new, "text", "--assume", premise).startswith("equivalent: "), premise
+    (tmp_path / "read").write_text("location ~ x$ { return 200 hidden; }")
+    assert reported(_IN_DOUBT, new, "text", "--assume", "include:nx.conf=read").startswith("different: ")
+    assert reported(_IN_DOUBT, _IN_DOUBT, "text", "--deny", "unread-same").startswith(
+        "unknown: equivalent, if unread-same"
+    )
+    ran = run("verify", "old.conf", "new.conf", "--context", "server", "--assume", "include:ny.conf=neutral")
+    assert ran.status == 2
+    assert "no include of ny.conf is missing" in ran.err
+    ran = run("verify", "old.conf", "new.conf", "--context", "server", "--assume", "unread-netral")
+    assert ran.status == 2
+    assert 'did you mean "unread-neutral"?' in ran.err
+
+
+def test_git_difftool(tmp_path: Path) -> None:
+    """The tool of the guide compares a file with that of the last commit, and a work tree has all files of one."""
+    if shutil.which("git") is None:
+        pytest.skip("no git")
+    guide = (Path(__file__).parents[2] / "docs/guide/verify.md").read_text()
+    assert """git config difftool.nginxopt.cmd 'nginxopt verify "$LOCAL" "$REMOTE"'""" in guide
+    repository = tmp_path / "repository"
+    repository.mkdir()
+
+    def git(*args: str) -> str:
+        own = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        ran = subprocess.run(["git", *own, *args], cwd=repository, capture_output=True, text=True, check=False)
+        return ran.stdout + ran.stderr
+
+    git("init", "-q")
+    (repository / "nginx.conf").write_text(SITE)
+    git("add", "nginx.conf")
+    git("commit", "-qm", "a")
+    (repository / "nginx.conf").write_text(SITE.replace("/new permanent", "/newer permanent"))
+    verifying = f'{sys.executable} -m nginxopt verify "$LOCAL" "$REMOTE" --target-version 1.28.0'
+    git("config", "difftool.nginxopt.cmd", verifying)
+    shown = git("difftool", "--no-prompt", "--tool", "nginxopt", "HEAD", "--", "nginx.conf")
+    assert "different: this request is answered differently" in shown, shown
+    git("worktree", "add", "../base", "HEAD")
+    assert (tmp_path / "base/nginx.conf").read_text() == SITE
