@@ -113,7 +113,7 @@ def counts(compared: Iterable[ComparedPlace]) -> dict[State, int]:
 
 def sentence(compared: Iterable[ComparedPlace]) -> str:
     """Return the summary: `2 places may answer differently, 340 are equal`."""
-    parts = []
+    parts: list[str] = []
     for state, number in counts(compared).items():
         noun = "" if parts else " place" if number == 1 else " places"
         parts.append(f"{number:,}{noun} {STATES[state][number > 1]}")
