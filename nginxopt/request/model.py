@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from nginxopt._native import RequestModel, SiteRefusedError
 from nginxopt.config import Config
@@ -15,7 +16,10 @@ from nginxopt.request.outcomes import BranchForm, OutcomeForm, TraceForm
 from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build, LoweredSite, lower
-from nginxopt.semantics.site.form import LevelForm, SiteForm, StatedForm
+from nginxopt.semantics.site.form import LevelForm, ReturnForm, SiteForm, StatedForm
+from nginxopt.semantics.upstreams import PROTOCOLS
+
+_PASSES = tuple(f"{protocol}_pass" for protocol in PROTOCOLS)
 
 Answering = Callable[[str, World], OutcomeForm]
 """A function that says what becomes of a request, as JSON, in a world."""
@@ -70,6 +74,25 @@ class SiteModel:
         """Return what becomes of a request, and the way there."""
         trace: TraceForm = json.loads(self.native.trace(json.dumps(request), json.dumps(world.form())))
         return trace
+
+    def without_upstreams(self) -> Self:
+        """Return the model of the same site if no upstream answers: what is passed on is an error with status 502.
+
+        A location with `try_files`, or whose script ends by `break`, still passes requests on.
+        """
+        site, levels = self.site.site, []
+        for form in site["levels"]:
+            passing = [number for name in _PASSES for number in form["settings"].get(name) or ()]
+            if passing and "try_files" not in form["settings"]:
+                failing: ReturnForm = {
+                    "kind": "return", "node": site["directives"][passing[-1]]["node"], "args": ["502"],
+                }  # fmt: skip
+                form = {**form, "script": [*form["script"], failing]}
+            levels.append(form)
+        other = copy(self)
+        without: SiteForm = {**site, "levels": levels}
+        other.native = RequestModel(json.dumps(without), list(self.site.texts))
+        return other
 
     def with_headers(self, level: int, headers: Sequence[tuple[str, str]]) -> Answering | None:
         """Return a function that says what becomes of a request, as JSON, if every response from a level has these

@@ -79,17 +79,19 @@ class PrivateNginx:
         left_out: frozenset[str] = frozenset(),
         mirrors: bool = False,
         avoid: bytes = b"",
+        answers: bool = True,
     ) -> None:
         """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS.
 
-        `left_out` are further directives to leave out, `mirrors` is that of `Echo`, `avoid` that of `reserved_ports`.
+        `left_out` are further directives to leave out, `mirrors` and `answers` are those of `Echo`, `avoid` is that of
+        `reserved_ports`.
         """
         _refuse_assumptions(world)
         self._config = placed(config)
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
         # nginx changes no files that are not its own.
         self._left_out, self._avoid = left_out | (_OF_FILES if world.root is not None else frozenset()), avoid
-        self._mirrors = mirrors
+        self._mirrors, self._answers = mirrors, answers
         self._network: Network = MACHINE
         self._cleanup = contextlib.ExitStack()
 
@@ -99,7 +101,7 @@ class PrivateNginx:
         with contextlib.ExitStack() as stack:
             self._prefix = stack.enter_context(private_prefix())
             self._network = stack.enter_context(own_network())
-            self._echo = stack.enter_context(Echo(self._network, mirrors=self._mirrors))
+            self._echo = stack.enter_context(Echo(self._network, mirrors=self._mirrors, answers=self._answers))
             free = reserved_ports(len(addresses), avoid=self._avoid, network=self._network)
             reserved = stack.enter_context(free)
             self._ports: dict[Address, int] = dict(zip(addresses, reserved, strict=True))
@@ -182,7 +184,8 @@ class PrivateNginx:
     @cached_property
     def _model(self) -> SiteModel:
         build: Build = replace(probe(self._binary), prefix=f"{self._prefix}/")
-        return SiteModel(load_text(self._text, str(self._prefix / "nginx.conf")), build)
+        model = SiteModel(load_text(self._text, str(self._prefix / "nginx.conf")), build)
+        return model if self._answers else model.without_upstreams()
 
 
 def _addresses(servers: Sequence[Level]) -> tuple[Address, ...]:

@@ -51,12 +51,13 @@ class Echo:
 
     It handles one connection at a time, and adds each request to `asked`.
 
-    With `mirrors`, the body of its answer to an HTTP request is that request.
+    With `mirrors`, the body of its answer to an HTTP request is that request. Without `answers`, it closes connections
+    at once.
     """
 
-    def __init__(self, network: Network = MACHINE, *, mirrors: bool = False) -> None:
+    def __init__(self, network: Network = MACHINE, *, mirrors: bool = False, answers: bool = True) -> None:
         self.asked: list[EchoedRequest] = []
-        self._network, self._mirrors = network, mirrors
+        self._network, self._mirrors, self._answers = network, mirrors, answers
 
     def __enter__(self) -> Self:
         self._listening = self._network.listening()
@@ -80,7 +81,8 @@ class Echo:
                 return
             with connection, contextlib.suppress(OSError):
                 connection.settimeout(_SECONDS)
-                self._answer(connection)
+                if self._answers:
+                    self._answer(connection)
 
     def _answer(self, connection: socket.socket) -> None:
         buffer, length = bytearray(), 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
 from nginxopt.request.connection import RequestForm
@@ -34,7 +35,9 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 class Asking:
     """The models of both sides, which get the same answers about the world."""
 
-    def __init__(self, old: SiteModel, new: SiteModel) -> None:
+    def __init__(self, old: SiteModel, new: SiteModel, *, is_down: bool = False) -> None:
+        self._is_down = is_down
+        self._has_passed = False
         self._models = (old, new)
         self._effects = Effects(old, new)
         self._alike: set[str] = set()
@@ -44,12 +47,23 @@ class Asking:
         """Return a request with both outcomes if they differ; None if they are alike or not known.
 
         If they depend on files, the request is tried without these files, with all of them, and with those that
-        settings name.
+        settings name; if it is passed on alike, also as if no upstream answered.
         """
         text = json.dumps(request)
         if text in self._alike:
             return None
         self.tried += 1
+        self._has_passed = False
+        found = self._found(request, text)
+        if found is None and self._has_passed and self._without_upstreams is not None:
+            found = self._without_upstreams._found(request, text)
+            if found is not None:
+                found = replace(found, premises=(*found.premises, "no upstream answers"), is_answered=False)
+        if found is None:
+            self._alike.add(text)
+        return found
+
+    def _found(self, request: RequestForm, text: str) -> RequestWitness | None:
         for exists in (lambda _: False, lambda _: True, self._is_named):
             paths: set[str] = set()
             found = self._telling(request, text, exists, paths)
@@ -59,8 +73,15 @@ class Asking:
                 return RequestWitness(request, old, new, world.existing, world.missing, effects, premises)
             if not paths:
                 break
-        self._alike.add(text)
         return None
+
+    @cached_property
+    def _without_upstreams(self) -> Asking | None:
+        """The same if no upstream answers; None if that is so already."""
+        if self._is_down:
+            return None
+        old, new = self._models
+        return Asking(old.without_upstreams(), new.without_upstreams(), is_down=True)
 
     def alone(self, request: RequestForm, number: int, premises: tuple[str, ...]) -> RequestWitness | None:
         """Return a request that only the side with this number answers, if it is known how; the other one does not
@@ -99,8 +120,12 @@ class Asking:
                 continue
             if "unknown" in (mine["kind"], theirs["kind"]):
                 return None
+            is_passed = mine["upstream"] is not None or theirs["upstream"] is not None
+            if is_passed and self._is_down:
+                return None
             if self._differ(mine, theirs):
                 return world, (), ()
+            self._has_passed |= is_passed
             effects, premises = self._effects.unlike(request, text, world, (mine, theirs))
             return (world, effects, premises) if effects else None
         return None

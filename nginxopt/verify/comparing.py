@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
+from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.errors import InputError
 from nginxopt.facts import known
@@ -15,7 +17,7 @@ from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.values import size
 from nginxopt.verify.asking import Asking, request_of
 from nginxopt.verify.candidate import Candidate, candidates
-from nginxopt.verify.emptied import emptied, unread_paths
+from nginxopt.verify.emptied import supposed
 from nginxopt.verify.explore import Divergence
 from nginxopt.verify.given import Given, given_asked, given_unread, is_whole
 from nginxopt.verify.hidden import may_add_servers, servers, unlike_locations
@@ -47,7 +49,7 @@ from nginxopt.verify.premises import (
 from nginxopt.verify.probes import of_locations, probes
 from nginxopt.verify.renaming import renamed
 from nginxopt.verify.servers import ServerComparison
-from nginxopt.verify.side import VerifiedSide, unlike_settings, unlike_values
+from nginxopt.verify.side import VerifiedSide, both_values, unlike_settings, unlike_values
 from nginxopt.verify.silent import Silent
 from nginxopt.verify.summary import ComparedPlace, places
 from nginxopt.verify.symbols import CUT
@@ -57,6 +59,9 @@ MOST_DOUBTS = 20
 """The maximum number of doubts that are reported."""
 
 _HTTP = 0  # the number of the http block
+_HEADER = lazy.pattern(r"\$\{?http_(\w+)", re.ASCII)
+"""The variable of a header of a request."""
+
 _BODY = 1 << 20
 """The largest body without a `client_max_body_size`."""
 _MOST_BODY = 64 << 20
@@ -99,14 +104,13 @@ def verify(
 def _shown_without_files(
     old: SiteModel, new: SiteModel, only: Part | None, premises: Premises, result: Verification
 ) -> Verification | None:
-    """Return the result with a request that shows a difference if the files that were not read are empty."""
-    models = emptied(old, new)
-    found = None if models is None else _Verifier(*models, only, premises).result()
-    if found is None or found.witness is None:
-        return None
-    files = dict.fromkeys(path for model in (old, new) for path in unread_paths(model).values())
-    needed = (*found.witness.premises, *(f"{path} is empty" for path in files))
-    return replace(found, witness=replace(found.witness, premises=needed), doubts=result.doubts)
+    """Return the result with a request that shows a difference if unread files are empty, or allow clients."""
+    for models in supposed(old, new):
+        found = _Verifier(models.old, models.new, only, premises).result()
+        if found.witness is not None:
+            needed = (*found.witness.premises, *models.premises)
+            return replace(found, witness=replace(found.witness, premises=needed), doubts=result.doubts)
+    return None
 
 
 def _conditions(result: Verification) -> tuple[str, ...] | None:
@@ -140,6 +144,7 @@ class _Verifier:
             self._old = VerifiedSide(before, before.site, counted, self._silent, shown=shown[0])
             self._new = VerifiedSide(after, form, counted, self._silent, self._names, shown=shown[1])
         self._comparison = ServerComparison(self._old, self._new, PathCondition() if only is None else only.region)
+        self._addresses = addresses(self._old), addresses(self._new)
         self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)))
         self._probes = list(probes(self._old, self._new))
         self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
@@ -244,7 +249,7 @@ class _Verifier:
     def _ask_alone(self) -> RequestWitness | None:
         """Return a request that only one side answers, as the other does not listen where it goes."""
         for address, number in alone(self._old, self._new, self._only):
-            side, socket = self._sides[number], addresses(self._sides[number])[address]
+            side, socket = self._sides[number], self._addresses[number][address]
             names = (name["text"] for name in side.server(socket["default"])["names"])
             host = next((name for name in names if name[:1].isalnum() and not name.endswith("*")), "other.invalid")
             for probe in of_locations(self._old, self._new):
@@ -315,9 +320,26 @@ class _Verifier:
         """Yield requests that may show a difference, with bodies if it is about their sizes."""
         levels = difference.old.state.level, difference.new.state.level
         yield from candidates(difference.region, hosts.example)
+        if headers := self._headers(levels):
+            for request in islice(candidates(difference.region, hosts.example), 1):
+                known = {name.lower() for name, _ in request.headers}
+                more = tuple(each for each in headers if each[0].lower() not in known)
+                yield replace(request, headers=(*request.headers, *more))
         if self._sizes and "client_max_body_size" in unlike_settings(self._old, levels[0], self._new, levels[1]):
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, size=size) for size in self._sizes)
+
+    def _headers(self, levels: tuple[int, int]) -> tuple[tuple[bytes, bytes], ...]:
+        """Return a header for each that the settings read which two blocks do not have in common."""
+        words = (
+            word
+            for name in unlike_settings(self._old, levels[0], self._new, levels[1])
+            for side, level in zip(self._sides, levels, strict=True)
+            for directive in side.site.levels[level].setting(name).directives
+            for word in directive.args
+        )
+        names = dict.fromkeys(name for word in words for name in _HEADER.findall(word.lower()) if name != "host")
+        return tuple((name.replace("_", "-").encode(), b"x") for name in names)
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:
@@ -353,7 +375,7 @@ class _Verifier:
 
     def _ask(self, requests: Iterable[Candidate], hosts: Hosts) -> RequestWitness | None:
         """Return the first of some requests to the address of hosts that both sides answer differently."""
-        is_tls = addresses(self._old)[hosts.address]["tls"]
+        is_tls = self._addresses[0][hosts.address]["tls"]
         for request in filter(self._is_asked, requests):
             if request.host is None and (hosts.address.quic or self._asked.premises.holds(HOST_HEADER)):
                 continue  # nginx refuses a request of HTTP/3 without a host
@@ -454,7 +476,7 @@ class _Verifier:
         self._unlike |= dict.fromkeys(name for name in unlike_values(*levels) if name in known())
         names = unlike_settings(*levels)
         if names:
-            return f"other settings: {', '.join(names)}"
+            return f"other settings: {', '.join(names)}{both_values(*levels)}"
         if read is not None:
             return read
         if old.state.entered != new.state.entered:

@@ -51,7 +51,7 @@ def _ask(
     """Return how nginx differs from the model, and its answers to the same request sent twice."""
     config, model = side
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
-    with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
+    with PrivateNginx(config, prefix, world, binary, tls=tls, answers=witness.is_answered) as nginx:
         if is_refused:
             return _refused(witness, nginx), ({}, {})
         moved = nginx.moved(witness.request)

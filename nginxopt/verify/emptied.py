@@ -1,34 +1,59 @@
-"""Sites in which files that were not read are empty: what is certainly different then, if they are."""
+"""Sites with texts in place of files that were not read: what is certainly different, if these are the texts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from nginxopt.config import reread
 from nginxopt.errors import NginxoptError
+from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.inherit import origin
-from nginxopt.semantics.site import Build
+
+_EMPTY, _ALLOWING = b"", b"allow all;"
+_SAID = {_EMPTY: "is empty", _ALLOWING: "says only allow all"}
 
 
-def emptied(old: SiteModel, new: SiteModel) -> tuple[SiteModel, SiteModel] | None:
-    """Return both sites with empty files in place of those of which nothing is known; None if all of them were read, or
-    nginx refuses one of the sites then.
+@record(eq=True)
+class Supposed:
+    """Both sites with texts in place of files; the numbers of their directives are those of the sites themselves.
 
-    The numbers of directives stay.
+    Attributes:
+        premises: What is supposed of each file, a clause.
     """
-    if not any(map(unread_paths, (old, new))):
-        return None
-    try:
-        return _emptied(old), _emptied(new)
-    except NginxoptError:
-        return None
+
+    old: SiteModel
+    new: SiteModel
+    premises: tuple[str, ...]
 
 
-def unread_paths(model: SiteModel) -> dict[str, str]:
+def supposed(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
+    """Yield both sites with empty files in place of those of which nothing is known; then with files that allow all
+    clients, where they stand beside a `deny`. Nothing if all files were read, or if nginx refuses a site then.
+    """
+    unread = {path: include for model in (old, new) for path, include in _unread(model).items()}
+    texts = dict.fromkeys(unread, _EMPTY)
+    allowing = {path: _ALLOWING for model in (old, new) for path in _beside_deny(model)}
+    for text in [texts, {**texts, **allowing}] if allowing else [texts] if texts else []:
+        premises = dict.fromkeys(f"{unread[path]} {_SAID[what]}" for path, what in text.items())
+        try:
+            yield Supposed(_with(old, text), _with(new, text), tuple(premises))
+        except NginxoptError:
+            continue
+
+
+def _unread(model: SiteModel) -> dict[str, str]:
     """Return the files of which nothing is known, by their paths, with the includes as they are written."""
     return {item.path: str(item.include.args[0]) for item in model.config.unread if origin(item.include) is None}
 
 
-def _emptied(model: SiteModel) -> SiteModel:
-    build = model.site.site["build"]
-    config = reread(model.config, dict.fromkeys(unread_paths(model), b""))
-    return SiteModel(config, Build(model.version, frozenset(build["fixes"]), build["prefix"]))
+def _beside_deny(model: SiteModel) -> Iterator[str]:
+    """Yield those of these files that are included in a block with a `deny`."""
+    includes = {include.origin for level in model.site.levels if level.own("deny") for include in level.own("include")}
+    known = _unread(model)
+    yield from (item.path for item in model.config.unread if item.include.origin in includes and item.path in known)
+
+
+def _with(model: SiteModel, texts: Mapping[str, bytes]) -> SiteModel:
+    config = reread(model.config, {path: texts[path] for path in _unread(model)})
+    return SiteModel(config, model.build)

@@ -61,12 +61,14 @@ def is_default(server: Level) -> bool:
 
 
 def alone(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[tuple[ListenAddress, int]]:
-    """Yield the addresses of TCP that clients reach on one side only, with the number of that side."""
+    """Yield the addresses of TCP that clients reach on one side only, with the number of that side: the other has no
+    address with this port, which might be the same one, or take its connections."""
     sides = addresses(old), addresses(new)
     for number, (own, others) in enumerate((sides, reversed(sides))):
+        ports = {other.port for other in others if other.family != "unix" and not other.quic}
         for address in own:
             is_asked = (part is None or part.is_at(address)) and address.family.startswith("inet") and not address.quic
-            if is_asked and not any(map(address.may_be_reached_at, others)):
+            if is_asked and address.port not in ports:
                 yield address, number
 
 

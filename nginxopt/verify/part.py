@@ -28,10 +28,6 @@ class ListenAddress(NamedTuple):
         place = self.host if self.family == "unix" else f"{self.host}:{self.port}"
         return f"{place} (QUIC)" if self.quic else place
 
-    def may_be_reached_at(self, other: ListenAddress) -> bool:
-        """Return whether a connection to this address of TCP may come to another one, or to a part of it."""
-        return other.port == self.port and other.family != "unix" and not other.quic
-
 
 @record(eq=True)
 class Part:

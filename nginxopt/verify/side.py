@@ -82,6 +82,9 @@ _UNCOUNTED_OF_LISTEN = {
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
 
+_LONGEST = 100
+"""The most characters of a value in a doubt."""
+
 _HOST = lazy.pattern(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, with what may surround it."""
 
@@ -1003,3 +1006,23 @@ def unlike_settings(old: VerifiedSide, level: int, new: VerifiedSide, other: int
     unread = {name for name, values in unlike.items() if any(map(is_only_unread, values))}
     files = {part.what for name in unread for value in unlike[name] for part in value if isinstance(part, Unread)}
     return [*sorted(unlike.keys() - unread), *sorted(f"those of {file}" for file in files if file)]
+
+
+def both_values(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> str:
+    """Return both values of the first setting that is in force at only one of two blocks, or otherwise, as a clause;
+    nothing if it is long, or of unread files.
+    """
+    for name in unlike_settings(old, level, new, other):
+        said = [_said(side.site.levels[at].setting(name).directives) for side, at in ((old, level), (new, other))]
+        own = [[each for each in side if each not in others] for side, others in (said, said[::-1])]
+        if any(own):
+            texts = [
+                ", ".join(mine) or ("without that" if all_ else "not stated")
+                for mine, all_ in zip(own, said, strict=True)
+            ]
+            return f" ({name} {texts[0]} before, {texts[1]} now)" if max(map(len, texts)) <= _LONGEST else ""
+    return ""
+
+
+def _said(directives: Iterable[Directive]) -> list[str]:
+    return [" ".join(map(str, directive.args)) for directive in directives]

@@ -24,6 +24,7 @@ class RequestWitness:
         missing: Those that are taken to be missing.
         effects: What differs besides the outcomes.
         premises: What else has to be so, as clauses.
+        is_answered: Whether upstreams answer.
     """
 
     request: RequestForm
@@ -33,6 +34,7 @@ class RequestWitness:
     missing: tuple[str, ...] = ()
     effects: tuple[Effect, ...] = ()
     premises: tuple[str, ...] = ()
+    is_answered: bool = True
 
 
 @record(eq=True)

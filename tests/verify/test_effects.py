@@ -65,6 +65,19 @@ def test_files_that_were_not_read_are_taken_to_be_empty(old: str, new: str) -> N
     assert EMPTY in witness(old, new).premises
 
 
+def test_an_upstream_that_does_not_answer_is_a_premise() -> None:
+    """Its error page is what a request shows then."""
+    text = "error_page 502 =503 {}; location / {{ proxy_pass http://127.0.0.1:{{U}}; }} location /e {{ return 200 e; }}"
+    shown = witness(text.format("/e"), text.format("@f") + " location @f { return 200 f; }")
+    assert (shown.premises, shown.is_answered) == (("no upstream answers",), False)
+
+
+def test_a_file_beside_a_deny_may_allow_clients() -> None:
+    """If it is empty, nobody sees what is behind it."""
+    text = "location / {{ include /nowhere/none.conf; deny all; root /{}; }}"
+    assert witness(text.format("a"), text.format("b")).premises == ("/nowhere/none.conf says only allow all",)
+
+
 def test_headers_behind_an_error_page() -> None:
     """A response of an upstream that is an error page keeps the status of the error: nothing is added to it."""
     text = "error_page 404 /up; location / {{ return 404; }} location /up {{ internal; add_header X {}; {} }}"

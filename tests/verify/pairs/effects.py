@@ -46,6 +46,16 @@ SHOWN = (
         "map $uri $a { default d; /x/y 2; } server { listen 127.0.0.1:{P}; server_name h;"
         " location / { proxy_pass http://127.0.0.1:{U}; proxy_set_header X $a; } }",
     ),
+    Pair(
+        "an error page of an upstream that does not answer",
+        "location / { proxy_pass http://127.0.0.1:{U}; error_page 502 /e; } location = /e { return 200 e; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; error_page 502 =503 /e; } location = /e { return 200 e; }",
+    ),
+    Pair(
+        "a fallback for an upstream that does not answer",
+        "error_page 502 = @b; location / { fastcgi_pass 127.0.0.1:{U}; } location @b { return 204; }",
+        "error_page 504 = @b; location / { fastcgi_pass 127.0.0.1:{U}; } location @b { return 204; }",
+    ),
     Pair("a type", "default_type text/plain;", "default_type text/csv;"),
     Pair("a realm", "auth_basic a; auth_basic_user_file {T}/none;", "auth_basic b; auth_basic_user_file {T}/none;"),
     Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
