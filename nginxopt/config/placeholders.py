@@ -30,10 +30,13 @@ ENVIRONMENT = rb"\$\{[A-Z][A-Z0-9_]*\}"
 PERCENTS = rb"%[a-z]*[g-z_][a-z0-9_]*%"
 """`%name%`, as in templates of HestiaCP. A letter that is no hexadecimal digit tells it from escapes in URLs."""
 
+ANGLES = rb"(?<![?P])<[A-Z][A-Z0-9_]+>"
+"""`<NAME>`, as for sed. In a pattern, `(?<NAME>` names a group."""
+
 CERTAIN = (AT, PERCENT, BRACES)
 """The patterns of the placeholders that are certainly no values of nginx."""
 
-LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT)
+LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT, ANGLES)
 """Those that nginx may take as they stand. `lint` alone takes them for placeholders, as it can do without a value."""
 
 _ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY]))

@@ -60,6 +60,7 @@ _KINDS = tuple(
         "an envsubst template": rb"%s|%s" % (_ENVSUBST_LINE, placeholders.ENVIRONMENT),
         "a template with placeholders such as __NAME__": placeholders.UNDERSCORES,
         "a template with placeholders such as %name%": placeholders.PERCENTS,
+        "a template with placeholders such as <NAME>": placeholders.ANGLES,
     }.items()
 )
 

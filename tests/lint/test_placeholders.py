@@ -81,7 +81,8 @@ def test_other_commands_refuse_a_placeholder(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["${x}", "$x", "$x.b", "/a$", "~^/a${x}b$", '"x{1,2}$"', "${x_1}", "${x}-off", "a@b", "__x__"]
+    "word",
+    ["${x}", "$x", "$x.b", "/a$", "~^/a${x}b$", '"x{1,2}$"', "${x_1}", "${x}-off", "a@b", "__x__", "~^/(?<NAME>a)$"],
 )
 def test_a_word_of_nginx_is_no_placeholder(word: str) -> None:
     """A variable in braces, a pattern and a name are what nginx makes of them."""
@@ -90,7 +91,7 @@ def test_a_word_of_nginx_is_no_placeholder(word: str) -> None:
 
 def test_what_nginx_may_take_is_a_placeholder_for_lint_alone() -> None:
     """nginx may have that path or variable, and `sub_filter` looks for it, but `lint` says nothing of it as a value."""
-    for word in ("/srv/__NAME__", "/srv/${NAME}"):
+    for word in ("/srv/__NAME__", "/srv/${NAME}", "<UPLOAD_MAX_SIZE>"):
         assert not _is_refused(word)
         assert _is_refused(word, names=True)
     assert not _is_refused("__NONCE__ $request_id", names=True, name="sub_filter")
