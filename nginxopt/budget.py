@@ -84,13 +84,17 @@ class ExceededError(InputError):
 
 
 class Meter:
-    """What is left of one budget, for one configuration (or whatever it counts in)."""
+    """What is left of one budget, for one configuration (or whatever it counts in).
 
-    __slots__ = ("budget", "left", "limit")
+    `limit` is the budget's own unless others have taken from it, as `where` says at the end of the message.
+    """
 
-    def __init__(self, budget: str) -> None:
+    __slots__ = ("_where", "budget", "left", "limit")
+
+    def __init__(self, budget: str, limit_: int | None = None, where: str = "") -> None:
         self.budget = budget
-        self.limit = self.left = limit(budget)
+        self.limit = self.left = limit(budget) if limit_ is None else limit_
+        self._where = where
 
     def spend(
         self, amount: int = 1, *, path: str | None = None, source: Source | None = None, span: Span | None = None
@@ -104,7 +108,7 @@ class Meter:
         self, *, path: str | None = None, source: Source | None = None, span: Span | None = None
     ) -> ExceededError:
         """Return the error for a meter with less than nothing left."""
-        return ExceededError(self.budget, self.limit, path=path, source=source, span=span)
+        return ExceededError(self.budget, self.limit, path=path, source=source, span=span, where=self._where)
 
 
 _counting: ContextVar[Mapping[str, Meter] | None] = ContextVar("meters", default=None)

@@ -23,9 +23,10 @@ from nginxopt.config import roots as roots_
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.elsewhere import may_read_more
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
-from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, guarded, parsed
+from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, parsed
 from nginxopt.config.roots import Roots
 from nginxopt.config.scope import Scope, read_scope
+from nginxopt.config.sharing import Sharing
 from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.records import record
 from nginxopt.text import Source
@@ -203,14 +204,19 @@ def load_text(
     files: Files = DISK,
     parse: Parse = parsed,
     roots: Roots | None = None,
+    sharing: Sharing | None = None,
 ) -> Config:
-    """Read a configuration whose main file has the text `data` and the path `name`. For other arguments see `load`."""
+    """Read a configuration whose main file has the text `data` and the path `name`. For other arguments see `load`.
+
+    `sharing` is what it has in common with others; `parse` is then not used.
+    """
     inside = roots_.beside(name, prefix) if roots is None else roots
     stated = None if context is None else parse_context(context)
-    main = guarded(parse, name, data, files, inside)
+    sharing = Sharing(parse) if sharing is None else sharing
+    main = sharing.file(name, data, files, inside)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
-    files = places.of_main(files, name, None if prefix is None else base, _includes(main.block))
-    reader = Reader(main, base, files, missing_ok=missing_ok, parse=parse, roots=inside)
+    files = sharing.storage(places.of_main(files, name, None if prefix is None else base, _includes(main.block)))
+    reader = Reader(main, base, files, missing_ok=missing_ok, sharing=sharing, roots=inside)
     if includes:
         with budget.counting("matches"):
             reader.follow(main)
@@ -224,8 +230,12 @@ def load_text(
 
 
 def _includes(block: Block) -> Iterator[str]:
-    """Yield what the includes of a file name, as far as it is read."""
-    return (str(item.args[0]) for item in block.walk() if item.name == "include" and item.block is None and item.args)
+    """Yield what the includes of a file name, without unfolding runs of rewrites, which have none."""
+    for item in block.unfolded():
+        if item.block is not None:
+            yield from _includes(item.block)
+        elif item.name == "include" and item.args:
+            yield str(item.args[0])
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:

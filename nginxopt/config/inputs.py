@@ -15,6 +15,7 @@ from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump, is_dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
 from nginxopt.config.reader import Parse, parsed, source
+from nginxopt.config.sharing import Sharing
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Directive
 from nginxopt.errors import InputError
@@ -111,6 +112,7 @@ class _Reading:
 
     def __init__(self, options: InputOptions) -> None:
         self._options = options
+        self._sharing = Sharing()
         self._configs: dict[str, Config] = {}
         self._included: set[str] = set()
         self.errors: dict[str, list[InputError]] = {}
@@ -146,7 +148,7 @@ class _Reading:
         dump = Dump.of(name, data)
         try:
             config = (
-                alone(data, name, self._options, files=self._options.files)
+                alone(data, name, self._options, files=self._options.files, sharing=self._sharing)
                 if dump is None
                 else self._load_dump(path, name, dump)
             )
@@ -182,10 +184,12 @@ def alone(
     files: Files = DISK,
     parse: Parse = parsed,
     inside: roots.Roots | None = None,
+    sharing: Sharing | None = None,
 ) -> Config:
     """Read a text as the configuration at `name`, with all includes that exist; see `read`.
 
-    `inside` is what the user has named; by default what the command line names.
+    `inside` is what the user has named; by default what the command line names. `sharing` is what it has in common with
+    others; `parse` is then not used.
     """
     load = partial(
         load_text,
@@ -194,7 +198,7 @@ def alone(
         context=options.context(name),
         missing_ok=True,
         files=files,
-        parse=parse,
+        sharing=Sharing(parse) if sharing is None else sharing,
         roots=roots.around(name) if inside is None else inside,
     )
     config = load(prefix=options.prefix)

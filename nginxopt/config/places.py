@@ -114,6 +114,12 @@ class Tree(Disk):
         self._stated = {os.path.normpath(installed): folder for installed, folder in folders.items()}
         self._led_out: set[str] = set()
         self._known: dict[str, list[str] | None] = {}
+        self._written: dict[tuple[str, str], list[str]] = {}
+
+    @property
+    def reading(self) -> tuple[object, ...]:
+        """What decides how the tree reads its files: trees in which it is the same read the same."""
+        return self._folder, self._prefix, self._common, tuple(sorted(self._stated.items()))
 
     @cached_property
     def top(self) -> str:
@@ -135,6 +141,10 @@ class Tree(Disk):
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name`, in nginx's order."""
         found = self._found(name)
+        if found is None and not includes.is_pattern(name):
+            found = self._written.get((prefix, name))
+            if found is None:
+                found = self._written[prefix, name] = self._unlinked(includes.matches(prefix, name))
         return self._unlinked(includes.matches(prefix, name)) if found is None else found
 
     def reads(self, prefix: str, name: str, path: str) -> bool:

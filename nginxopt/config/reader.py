@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nginxopt import budget
 from nginxopt.config import roots as roots_
@@ -19,6 +20,9 @@ from nginxopt.config.tree import DEPTH, Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.text import Source
+
+if TYPE_CHECKING:
+    from nginxopt.config.sharing import Sharing
 
 MOST_CHAINED = 100
 """How many files may include each other one in another. nginx keeps all of them open, which systems limit."""
@@ -57,7 +61,7 @@ Parse = Callable[[str, bytes], File]
 
 
 @record(eq=True)
-class _Content:
+class Content:
     """What a file adds each time it is read.
 
     Attributes:
@@ -79,28 +83,33 @@ class Reader:
     in nginx, too. So the readings of files have budgets.
     """
 
-    def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool, parse: Parse, roots: Roots) -> None:
+    def __init__(
+        self, main: File, prefix: str, files: Files, *, missing_ok: bool, sharing: Sharing, roots: Roots
+    ) -> None:
         self._prefix = prefix
         self._disk = files
-        self._parse = parse
+        self._sharing = sharing
         self._missing_ok = missing_ok
         self._roots = roots
         self.files: dict[str, File] = {files.identity(main.path): main}
         self.unread: list[UnreadFile] = []
         self.included: dict[Directive, tuple[File, ...]] = {}
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
-        self._contents: dict[File, _Content] = {}
         self._bytes = budget.Meter("bytes")
         self._files = budget.Meter("files")
-        self._readings = budget.Meter("inclusions")
+        self._readings = sharing.readings()
         self._nodes = budget.Meter("directives")
         self._bytes.spend(len(main.source.data), path=main.path)
 
-    def follow(self, file: File, parents: tuple[Directive, ...] = (), chain: tuple[File, ...] = ()) -> None:
-        """Read the includes of `file`, which is included in the blocks `parents` by the last of the files `chain`.
+    def follow(self, file: File) -> None:
+        """Read the includes of the main file. Raises `budget.ExceededError` at the include that is too much."""
+        try:
+            self._follow(file, (), ())
+        finally:
+            self._sharing.took(self._readings)
 
-        Raises `budget.ExceededError` at the include that is too much.
-        """
+    def _follow(self, file: File, parents: tuple[Directive, ...], chain: tuple[File, ...]) -> None:
+        """Read the includes of `file`, which is included in the blocks `parents` by the last of the files `chain`."""
         chain = (*chain, file)
         for include, within in self._content(file).includes:
             inner = (*parents, *within) if within else parents
@@ -113,33 +122,34 @@ class Reader:
                 self._readings.spend(source=include.source, span=include.span)
                 self._nodes.spend(content.nodes, source=include.source, span=include.span)
                 self.parents.setdefault(child, []).append(inner)
-                self.follow(child, inner, chain)
+                self._follow(child, inner, chain)
 
-    def _content(self, file: File) -> _Content:
-        content = self._contents.get(file)
+    def _content(self, file: File) -> Content:
+        contents = self._sharing.contents
+        content = contents.get(file)
         if content is None:
             includes: list[tuple[Directive, tuple[Directive, ...]]] = []
             nodes, depth = _collect(file.block, (), includes)
-            content = self._contents[file] = _Content(tuple(includes), nodes, depth)
+            content = contents[file] = Content(tuple(includes), nodes, depth)
         return content
 
     def _open(self, include: Directive) -> Iterator[File]:
         """Yield the files of an include."""
         for path in self._disk.matches(self._prefix, _name(include)):
-            identity = self._disk.identity(path)
+            identity = self._sharing.identity(path, self._disk)
             if identity not in self.files:
                 data = self._read(include, path)
                 if data is None:
                     continue
                 self._files.spend(source=include.source, span=include.span)
                 self._bytes.spend(len(data), source=include.source, span=include.span)
-                self.files[identity] = guarded(self._parse, path, data, self._disk, self._roots)
+                self.files[identity] = self._sharing.file(path, data, self._disk, self._roots)
             yield self.files[identity]
 
     def _read(self, include: Directive, path: str) -> bytes | None:
         """Return the bytes of a file; None if it cannot be read and `missing_ok` is set."""
         try:
-            return self._disk.read(path)
+            return self._sharing.read(path, self._disk)
         except OSError as error:
             if not self._missing_ok:
                 raise _unread(include, path, error) from None

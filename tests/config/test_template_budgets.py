@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nginxopt import budget
@@ -74,6 +76,24 @@ def test_choices_are_bounded(text: bytes) -> None:
         read(text)
     assert caught.value.budget == "template-work"
     assert caught.value.path == "f"
+
+
+def test_includes_of_all_readings_count(tmp_path: Path) -> None:
+    """Each of 100 readings reads files that double: 1,023 times two lines, which a few may."""
+    for level in range(9):
+        (tmp_path / f"{level}.conf").write_text(f"include {level + 1}.conf;\n" * 2)
+    (tmp_path / "9.conf").write_text("add_header X y;\n")
+    path = tmp_path / "main.conf"
+    for count, is_read in [(1, True), (100, False)]:
+        text = b"include 0.conf;\n" + choices(count)
+        templates = Templates(lambda files, data: load_text(data, str(path), files=files), DISK, str(path), text)
+        with budget.using({"template-work": 1_000_000}):
+            if is_read:
+                assert len(templates.config().files) == 11
+                continue
+            with pytest.raises(budget.ExceededError) as caught:
+                templates.config()
+        assert caught.value.budget == "template-work"
 
 
 def test_some_choices_are_read() -> None:

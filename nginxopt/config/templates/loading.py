@@ -32,6 +32,9 @@ from nginxopt.text import Source, Span, encode
 _EACH = 60
 """What a directive of a reading counts for in the budget `template-work`: it takes as long as reading so many bytes."""
 
+_AGAIN = 10
+"""What a directive counts for in each further place of its file, and an include too."""
+
 Load = Callable[[Files, bytes], Config]
 """Reads a configuration from some files, the bytes being those of its main file."""
 
@@ -176,7 +179,8 @@ class Templates:
             span = template.blocks[0].span if template and template.blocks else None
             source = template.source if template and span else None
             path = file.path
-            work.spend(_EACH * sum(1 for _ in file.block.walk()), path=path, source=source, span=span)
+            count, again = sum(1 for _ in file.block.walk()), config.times(file) - 1
+            work.spend(_EACH * count + _AGAIN * again * (count + 1), path=path, source=source, span=span)
 
     def rendered(self, template: Template, reading: TemplateReading) -> Rendered:
         """Return what a template writes in a reading; add its directives with values to `headers`."""
