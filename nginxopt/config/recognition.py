@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from nginxopt import lazy
 from nginxopt.config.tokens import Token, statements
@@ -26,7 +26,7 @@ _COMMON = frozenset(["break", "if", "include", "return", "set", "user"])
 
 _WORD = lazy.pattern(rb"[^\s;{}]+")
 _NAME = lazy.pattern(r"\w+")
-_ENDS = lazy.pattern(rb"^(?!\s*#).*[;{}]", re.MULTILINE)
+_ENDS = lazy.pattern(rb"^(?![^\S\n]*#).*[;{}]", re.MULTILINE)
 """A line with the end of a statement."""
 
 _TAG_LINES = lazy.pattern(
@@ -88,21 +88,41 @@ def _parses_as_nginx(data: bytes) -> bool:
     """Return whether a text parses, and has more directives of nginx than assignments and names that nginx lacks."""
     if data.startswith(b"#!"):
         return False
-    blocks: list[str] = []
+    blocks = _Blocks()
     own = foreign = 0
     try:
         for statement in statements(Source("", data.removeprefix(_MARK))):
             if statement.kind == "}":
-                blocks.pop()
+                blocks.close()
             elif statement.kind != "#":
-                if lexicon.BLOCKS.issuperset(blocks):
+                if blocks.are_known:
                     foreign += _is_assignment(statement.words) or not _NAME.fullmatch(str(statement.words[0]))
                     own += _is_directive(statement.words, is_block=statement.kind == "{")
                 if statement.kind == "{":
-                    blocks.append(str(statement.words[0]))
+                    blocks.open(str(statement.words[0]))
     except InputError:
         return False
     return own > foreign
+
+
+class _Blocks:
+    """The open blocks of a text, of which there may be a hundred thousand."""
+
+    def __init__(self) -> None:
+        self._are_known: list[bool] = []
+
+    @property
+    def are_known(self) -> bool:
+        """Whether directives of nginx stand here: no block has values."""
+        return not self._are_known or self._are_known[-1]
+
+    def open(self, name: str) -> None:
+        """Enter a block."""
+        self._are_known.append(self.are_known and name in lexicon.BLOCKS)
+
+    def close(self) -> None:
+        """Leave a block."""
+        self._are_known.pop()
 
 
 def _is_directive(words: Sequence[Token], *, is_block: bool) -> bool:
@@ -127,22 +147,22 @@ def _shapes(name: str) -> frozenset[bool]:
 def _evidence(source: Source) -> Iterator[tuple[str, bool]]:
     """Yield each name outside blocks of values with whether it is a directive; then the same for unparsed lines."""
     end = 0
-    blocks: list[str] = []
+    blocks = _Blocks()
     try:
         for statement in statements(source):
             end = statement.end
             if statement.kind == "}":
-                blocks.pop()
+                blocks.close()
                 continue
             if statement.kind == "#":
                 continue
             found = list(_of_statement(source.data, statement.words, is_block=statement.kind == "{"))
-            if lexicon.BLOCKS.issuperset(blocks):
+            if blocks.are_known:
                 yield from found
             if statement.kind == "{":
-                blocks.append(found[-1][0])
+                blocks.open(found[-1][0])
     except InputError:
-        if lexicon.BLOCKS.issuperset(blocks):
+        if blocks.are_known:
             yield from _in_lines(source.data[end:])
 
 
@@ -155,8 +175,8 @@ def _of_statement(data: bytes, words: Sequence[Token], *, is_block: bool) -> Ite
     is_known = not _is_assignment(words) and _fits(name, is_block=is_block)
     yield name, is_known
     if not is_known:
-        lines = (word for word in words[1:] if not data[data.rfind(b"\n", 0, word.start) + 1 : word.start].strip())
-        yield from dict.fromkeys((str(word), str(word) in lexicon.NAMES - _COMMON) for word in lines)
+        lines = (word for before, word in pairwise(words) if b"\n" in data[before.end : word.start])
+        yield from dict.fromkeys((str(word), word in lexicon.NAMES and word not in _COMMON) for word in lines)
 
 
 def _fits(name: str, *, is_block: bool) -> bool:

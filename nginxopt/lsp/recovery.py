@@ -11,12 +11,13 @@ import re
 from nginxopt import lazy
 from nginxopt.config import Source, statements
 from nginxopt.config.reader import File, parsed
+from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 
 _MOST = 50
 """The number of unreadable statements after which recovery gives up."""
 
-_VISIBLE = lazy.pattern(rb"\S")
+_BETWEEN = lazy.pattern(rb"(?:[ \t\r\n]+|#[^\n]*)*+")
 _MARK = "\ufeff".encode()
 
 
@@ -25,32 +26,44 @@ def recovered(path: str, data: bytes) -> File | None:
     data = data.replace(b"\0", b" ")
     if data.startswith(_MARK):
         data = b" " * len(_MARK) + data[len(_MARK) :]
+    end = blocks = 0
     for _ in range(_MOST):
-        end, blocks, error = _read(data)
-        if error is None:
+        end, blocks, fault = _read(data, end, blocks)
+        if fault is None or blocks > DEPTH:
             break
-        start = _VISIBLE.search(data, end)
-        if start is None:
-            data += b"}" * blocks
-        else:
-            data = _blanked(data, start.start())
+        end = _after_comments(data, end, fault)
+        data = data + b"\n" + b"}" * blocks if end == len(data) else _blanked(data, end)
     try:
         return parsed(path, data)
     except InputError:
         return None
 
 
-def _read(data: bytes) -> tuple[int, int, InputError | None]:
-    """Return the end of the last readable statement, the number of open blocks there, and the error, if any."""
-    end = blocks = 0
+def _read(data: bytes, start: int, blocks: int) -> tuple[int, int, int | None]:
+    """Read from `start`, where so many blocks are open, so that each part of a text is read once.
+
+    Return the end of the last readable statement, the number of open blocks there, which is at most one more than a
+    file may have, and the offset of the error, if any.
+    """
+    opened = b"a{" * blocks
+    end, shift = start, start - len(opened)
     try:
-        for statement in statements(Source("", data)):
-            if statement.kind != "#":
-                end = statement.end
+        for statement in statements(Source("", opened + data[start:])):
+            if statement.kind != "#" and statement.end > len(opened):
+                end = statement.end + shift
                 blocks += {"{": 1, "}": -1}.get(statement.kind, 0)
+                if blocks > DEPTH:
+                    break
     except InputError as error:
-        return end, blocks, error
+        return end, blocks, end if error.span is None else error.span.start + shift
     return end, blocks, None
+
+
+def _after_comments(data: bytes, end: int, fault: int) -> int:
+    """Return where the unreadable statement starts after a readable one, or the comment that cannot be read."""
+    between = _BETWEEN.match(data, end)
+    after = between.end() if between else end
+    return fault if end <= fault < after else after
 
 
 def _blanked(data: bytes, start: int) -> bytes:

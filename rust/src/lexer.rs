@@ -89,8 +89,10 @@ pub enum Event<'a> {
     },
 }
 
-/// A place between two statements from which reading can continue later. See [`Lexer::checkpoint`].
-#[derive(Clone, Debug, Default)]
+/// A place between two statements from which reading can continue later. See [`Lexer::is_between`].
+///
+/// It is never copied: there may be a million open blocks.
+#[derive(Debug, Default)]
 pub struct Checkpoint {
     pos: usize,
     newlines: u32,
@@ -158,10 +160,20 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The place reached. `None` after an error and inside a statement, where only a comment between words stops.
-    pub fn checkpoint(&self) -> Option<Checkpoint> {
-        let between = (self.finished || self.words.is_empty()) && !self.failed;
-        between.then(|| Checkpoint { pos: self.pos, newlines: self.line - 1, open: self.open.clone() })
+    /// Whether the place reached is between two statements. It is not after an error and inside a statement, where only
+    /// a comment between words stops.
+    pub fn is_between(&self) -> bool {
+        (self.finished || self.words.is_empty()) && !self.failed
+    }
+
+    /// The place reached.
+    pub fn into_checkpoint(self) -> Checkpoint {
+        Checkpoint { pos: self.pos, newlines: self.line - 1, open: self.open }
+    }
+
+    /// The place reached. What is read from now on is as if no block was open.
+    pub(crate) fn take_checkpoint(&mut self) -> Checkpoint {
+        Checkpoint { pos: self.pos, newlines: self.line - 1, open: std::mem::take(&mut self.open) }
     }
 
     /// The words of the last [`RawEvent::Statement`] or [`RawEvent::Open`].

@@ -235,3 +235,25 @@ proptest! {
         prop_assert_eq!(unfolded, Lexer::new(bytes).collect::<Vec<_>>());
     }
 }
+
+/// Open blocks are never copied: with a copy for each event or batch, two million would take a week.
+#[test]
+fn a_million_blocks_in_each_other_are_read() {
+    let depth = 1_000_000;
+    let text = [b"a{".repeat(depth), b"rewrite b c;".to_vec(), b"}".repeat(depth)].concat();
+    for least in [0, 1] {
+        let mut items = 0;
+        let mut from = Checkpoint::default();
+        loop {
+            let mut folding = Folding::new(&text, least, from);
+            let read = folding.by_ref().take(512).map(|item| item.expect("no error")).count();
+            items += read;
+            if read < 512 {
+                break;
+            }
+            assert!(folding.is_between());
+            from = folding.into_checkpoint();
+        }
+        assert_eq!(items, 2 * depth + 1);
+    }
+}

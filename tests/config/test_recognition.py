@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import paths
-from nginxopt.config.recognition import is_configuration
+from nginxopt.config.recognition import is_configuration, looks_like_nginx
 from tests.lsp.foreign import FOREIGN
 
 # Texts of nginx, as they are found in repositories: templates, parts, broken ones, and those of vendors.
@@ -74,6 +74,25 @@ def test_texts_of_other_programs(text: str) -> None:
 def test_hostile_text_is_soon_judged(opening: str) -> None:
     """Tags that nobody closes cost no more than their number; what is behind the first 128 kB is not looked at."""
     assert not is_configuration(opening.encode() * 100_000) or opening.startswith("server")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\n" * 1_000_000,
+        b"map $a $b {" * 100_000,
+        b"http { " * 50_000 + b"map $a $b { a b; " + b"types { " * 50_000 + b"}" * 100_001,
+        b"unknown " + b"word " * 200_000 + b";",
+        b"unknown " + b"word\n" * 200_000 + b";",
+        b"# a\n" * 250_000 + b"a",
+    ],
+    ids=["line ends", "blocks", "blocks of values", "words", "lines of a statement", "comments"],
+)
+def test_a_long_text_is_judged_in_time_of_its_length(text: bytes) -> None:
+    """A megabyte of the same, as an editor may show it; for each of these, something was once looked for again and
+    again in all of the text, which took minutes.
+    """
+    assert looks_like_nginx(text) == (b"map " in text)
 
 
 # --- names

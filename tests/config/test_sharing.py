@@ -118,7 +118,7 @@ def read(folder: list[str]) -> Inputs:
 def test_a_folder_costs_what_its_number_of_files_costs(
     kind: Callable[[int], dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each file is parsed once and read at most four times: to see what it is, as a main file, and as an included one."""
+    """Each file is parsed once and read at most four times: to see what it is, as a main file, and as an include."""
     monkeypatch.setattr(sharing, "LEAST", 120)
     limit = 300
     for size in SIZES:

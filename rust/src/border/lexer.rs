@@ -115,10 +115,8 @@ fn read_batch(bytes: &[u8], fold: usize, from: Checkpoint) -> Batch<'_> {
             Ok(item) => items.push(item),
             Err(error) => return (items, None, Some(error)),
         }
-        if items.len() >= BATCH
-            && let Some(next) = folding.checkpoint()
-        {
-            return (items, Some(next), None);
+        if items.len() >= BATCH && folding.is_between() {
+            return (items, Some(folding.into_checkpoint()), None);
         }
     }
     (items, None, None)

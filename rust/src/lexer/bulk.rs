@@ -42,18 +42,26 @@ impl<'a> Folding<'a> {
         Self { bytes, lexer: Lexer::resume(bytes, from), least, too_short: 0 }
     }
 
-    /// The place reached, if it is between two statements: see [`Lexer::checkpoint`].
-    pub fn checkpoint(&self) -> Option<Checkpoint> {
-        self.lexer.checkpoint()
+    /// Whether the place reached is between two statements: see [`Lexer::is_between`].
+    pub fn is_between(&self) -> bool {
+        self.lexer.is_between()
+    }
+
+    /// The place reached.
+    pub fn into_checkpoint(self) -> Checkpoint {
+        self.lexer.into_checkpoint()
     }
 
     /// Reads the run at the place reached and moves past it. Does not move if the run is too short.
     fn bulk(&mut self) -> Option<Bulk> {
-        let from = self.lexer.checkpoint().filter(|from| from.pos >= self.too_short)?;
-        let rest = self.bytes.get(from.pos..)?;
-        if self.least == 0 || !rest.trim_ascii_start().starts_with(b"rewrite") {
+        let (pos, _) = self.lexer.place();
+        if self.least == 0 || pos < self.too_short || !self.lexer.is_between() {
             return None;
         }
+        if !self.bytes.get(pos..)?.trim_ascii_start().starts_with(b"rewrite") {
+            return None;
+        }
+        let from = self.lexer.take_checkpoint();
         let mut bulk = Bulk { start: 0, end: 0, line: 0, count: 0 };
         let mut after = self.lexer.place();
         while let Some(Ok(step)) = self.lexer.step() {
