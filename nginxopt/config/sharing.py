@@ -1,9 +1,9 @@
 """What the configurations that one command reads have in common.
 
 A folder may have a thousand files of which each includes the others, and each that no other includes is a configuration
-of its own. A file is read and parsed once for all of them. And the readings of files that include each other are bounded
-for all of them together: one configuration may take all of the budget `inclusions`, those after it only `LEAST` each.
-So what a folder costs grows with the number of its files, whatever they include.
+of its own. A file is read and parsed once for all of them. The readings of files that include each other are bounded
+for all together: one configuration may take all of the budget `inclusions`, those after it only `LEAST` each. So what a
+folder costs grows with the number of its files, whatever they include.
 """
 
 from __future__ import annotations
