@@ -60,7 +60,35 @@ COMMANDS = (
     ("rules", "new", EVIL),
     ("rules", "trust", NAME),
     ("fleet", "lint", "hosts", "--output", f"{NAME}.duckdb", "--workers", "1"),
+    ("fleet", "report", NAME),
+    ("fleet", "diff", NAME, EVIL),
+    ("fleet", "query", "select 1", "--from", NAME),
     ("bench", "rewrites", "good.conf", "--output", NAME),
+    ("bench", "report", NAME),
+    ("check", NAME),
+    ("check", "good.conf", "--root", EVIL),
+    ("profile", "good.conf", "access.log"),
+    ("profile", NAME, EVIL),
+    ("probe", EVIL),
+    ("probe", f"http://127.0.0.1:1/{EVIL}"),
+    ("test", NAME, "table.csv"),
+    ("test", "good.conf", NAME),
+    ("test", "good.conf", "table.csv", "--live", EVIL),
+    ("trace", "good.conf", "--requests", "access.log"),
+    ("trace", "good.conf", "--requests", NAME),
+    ("trace", "good.conf", "/", "--nginx", EVIL),
+    ("verify", "good.conf", EVIL),
+    ("lint", "--fix", "--unsafe-fixes", NAME),
+    ("lint", "good.conf", "--baseline", EVIL),
+    ("lint", "good.conf", "--diff-base", EVIL),
+    ("lint", "."),
+    ("format", "."),
+    ("rewrite-to-map", "table.csv"),
+    ("rewrite-to-map", "good.conf", "--write"),
+    ("rewrite-to-map", "good.conf", "--output-dir", NAME),
+    ("rules", "test", NAME),
+    ("mcp", "--" + EVIL),
+    ("lsp", "--" + EVIL),
     (EVIL,),
 )
 
@@ -75,6 +103,7 @@ def strange(tmp_path: Path) -> Path:
         ("good.conf", GOOD),
         ("other.conf", GOOD.replace("403", "404")),
         ("table.csv", f'/old,301,"/{EVIL}"\n/{EVIL},200,\n'),
+        ("access.log", f'1.2.3.4 - - [01/Jan/2025:00:00:00 +0000] "GET /{EVIL} HTTP/1.1" 200 1 "-" "{EVIL}"\n'),
     ):
         (tmp_path / name).write_text(text)
     host = tmp_path / "hosts" / EVIL.replace("/", "")
@@ -117,7 +146,7 @@ def test_no_text_moves_the_cursor(command: tuple[str, ...], strange: Path) -> No
     shown = on_terminal(command, strange, NO_COLOR="")
     assert shown.strip()
     left = _OURS.sub("", shown)
-    if command[0] == "fleet":  # its progress moves the cursor, and has no text but ours
+    if command[0] in ("fleet", "profile") or "--requests" in command:  # their progress moves the cursor
         left = re.sub(r"\x1b\[\?25[lh]|\x1b\[K|\r(?!\n)", "", left)
     left = left.replace("\r\n", "\n")
     assert [char for char in left if not char.isprintable() and char not in "\n\t"] == []
