@@ -218,9 +218,12 @@ def _defined(model: SiteModel, requests: Sequence[Request]) -> list[Request]:
 
 
 def _is_so(result: Verification) -> bool:
-    """Return whether the files that a witness takes to exist or to be missing are so."""
+    """Return whether the files that a witness takes to exist or to be missing are so, and the response alone shows the
+    difference, without anything else that it needs."""
     assert result.witness is not None
-    return all(
+    is_sent = not any(name == "Content-Length" for name, _ in result.witness.request["headers"])
+    is_plain = is_sent and not result.witness.effects and not result.witness.premises
+    return is_plain and all(
         Path(name).exists() == exists and (not exists or Path(name).is_dir() == name.endswith("/"))
         for names, exists in ((result.witness.existing, True), (result.witness.missing, False))
         for name in names
