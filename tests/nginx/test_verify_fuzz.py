@@ -13,7 +13,7 @@ from tests.fuzz.sites.around import http_without_logs
 from tests.fuzz.sites.messages import request
 from tests.fuzz.sites.stage import Stage
 from tests.fuzz.verify import by_hand as written
-from tests.fuzz.verify import by_nginx, captures, includes, maps, sites
+from tests.fuzz.verify import by_nginx, captures, includes, maps, sites, unread
 from tests.fuzz.verify.case import Case, Edited, Figures
 
 pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
@@ -117,3 +117,13 @@ def test_an_error_of_verify_is_seen(binary: nginx.Binary, monkeypatch: pytest.Mo
     figures, (fault,) = played(binary, by_hand("return 200;"))
     assert (figures.failed, figures.pairs) == (1, 0)
     assert "ValueError: no" in fault
+
+
+def test_nginx_agrees_about_hostile_files(each_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is called equivalent beside unread files is answered alike though the files are meant to show the edit."""
+    drawn = [each for number in range(8) for each in unread.cases(SEED, number, 10)]
+    monkeypatch.setattr(by_nginx, "verify", lambda *_: EQUIVALENT)
+    with Stage(each_binary) as stage:
+        figures, faults = by_nginx.play(stage, drawn, unread.AROUND)
+    assert faults == []
+    assert figures.equivalent > 10
