@@ -78,5 +78,16 @@ def test_make_check_asks_neither_nginx_nor_containers() -> None:
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
     assert set(re.findall(r"^tests/(\S+?)::", listed, re.MULTILINE)) == {
         f"project/test_{name}.py"
-        for name in ("circles", "docs", "fixtures", "layers", "make", "native", "security", "starting_nginx", "supply")
+        for name in (
+            "circles",
+            "docs",
+            "fixtures",
+            "layers",
+            "make",
+            "native",
+            "release",
+            "security",
+            "starting_nginx",
+            "supply",
+        )
     }

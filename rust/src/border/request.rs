@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::border::working::{working, working_if};
 use crate::request::model::Model;
-use crate::request::outcome::{Outcome, Step};
+use crate::request::outcome::{End, Outcome, Step};
 use crate::request::patterns::{Pattern, Patterns};
 use crate::request::record::Steps;
 use crate::request::refused::Refused;
 use crate::request::site::Site;
-use crate::request::tally::{End, Ends};
+use crate::request::tally::Ends;
 use crate::request::world::{Request, World};
 
 pyo3::create_exception!(

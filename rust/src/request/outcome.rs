@@ -57,6 +57,32 @@ pub enum OutcomeKind {
     Unknown,
 }
 
+/// How requests end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct End {
+    pub kind: OutcomeKind,
+    pub status: Option<u16>,
+    pub server: Option<ServerId>,
+    pub level: Option<LevelId>,
+    pub node: Option<Node>,
+    /// If the outcome is unknown, why.
+    pub reason: Option<String>,
+}
+
+impl End {
+    /// The end of requests of which several fit their status; `end` is one of these.
+    pub fn ambiguous(end: End) -> End {
+        let reason = Some("which of several responses with its status it is".to_owned());
+        End { kind: OutcomeKind::Unknown, status: None, node: None, reason, ..end }
+    }
+
+    pub fn of(outcome: Outcome) -> End {
+        let Outcome { kind, status, server, level, node, unknown, .. } = outcome;
+        let reason = unknown.filter(|_| kind == OutcomeKind::Unknown).map(|unknown| unknown.reason);
+        End { kind, status, server, level, node, reason }
+    }
+}
+
 impl OutcomeKind {
     /// The name in JSON.
     pub fn name(self) -> &'static str {

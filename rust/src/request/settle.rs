@@ -7,10 +7,9 @@ use crate::first_match::Tries;
 use crate::request::bytes::Bytes;
 use crate::request::files::simple;
 use crate::request::model::Model;
-use crate::request::outcome::{Outcome, OutcomeKind, Question};
+use crate::request::outcome::{End, Outcome, OutcomeKind, Question};
 use crate::request::record::Worked;
 use crate::request::site::{LevelId, Node};
-use crate::request::tally::End;
 use crate::request::world::{Found, Request, World};
 
 /// The most times that the model is asked about one candidate.

@@ -7,10 +7,10 @@ use hashbrown::HashMap;
 use crate::parallel;
 use crate::request::bytes::Bytes;
 use crate::request::model::Model;
-use crate::request::outcome::{Outcome, OutcomeKind};
+use crate::request::outcome::{End, Outcome};
 use crate::request::record::{Silent, Used};
 use crate::request::settle::{Logged, Verdict};
-use crate::request::site::{LevelId, Node, ServerId};
+use crate::request::site::Node;
 use crate::request::world::{Request, World};
 
 /// The targets of requests that differ only in their target, each with the number of times that it was requested.
@@ -22,18 +22,6 @@ pub struct Tally {
     /// For each directive that took part, the number of requests.
     pub nodes: HashMap<Node, u64>,
     pub ends: HashMap<End, Ends>,
-}
-
-/// How requests end.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct End {
-    pub kind: OutcomeKind,
-    pub status: Option<u16>,
-    pub server: Option<ServerId>,
-    pub level: Option<LevelId>,
-    pub node: Option<Node>,
-    /// If the outcome is unknown, why.
-    pub reason: Option<String>,
 }
 
 /// The requests that end in the same way.
@@ -117,19 +105,5 @@ impl Tally {
             self.ends.entry(end).or_insert(Ends { count: 0, example: ends.example }).count += ends.count;
         }
         self
-    }
-}
-
-impl End {
-    /// The end of requests of which several fit their status; `end` is one of these.
-    fn ambiguous(end: End) -> End {
-        let reason = Some("which of several responses with its status it is".to_owned());
-        End { kind: OutcomeKind::Unknown, status: None, node: None, reason, ..end }
-    }
-
-    pub fn of(outcome: Outcome) -> End {
-        let Outcome { kind, status, server, level, node, unknown, .. } = outcome;
-        let reason = unknown.filter(|_| kind == OutcomeKind::Unknown).map(|unknown| unknown.reason);
-        End { kind, status, server, level, node, reason }
     }
 }
