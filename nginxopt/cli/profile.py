@@ -44,9 +44,7 @@ Exit status: 0 success, 2 usage error, 3 unreadable input.
     metavar="N",
     help="Read parts of the logs with N processes of this machine.",
 )
-@click.option(
-    "--scheduler", metavar="ADDRESS", help="Read parts of the logs with the workers of the Dask cluster at ADDRESS."
-)
+@options.SCHEDULER
 @click.option("--print-log-format", is_flag=True, help="Print a log_format with all variables that are read, and exit.")
 @options.format_of(["text", "json"], "text")
 @click.option("-v", "--verbose", is_flag=True, help="List everything, not only the first entries of each kind.")

@@ -16,7 +16,7 @@ from nginxopt.errors import UsageError
 
 _PURPOSES = {
     "--assume", "--diff", "--explain", "--header", "--input-format", "--nginx", "--output", "--rate", "--report",
-    "--root", "--targets", "--verbose",
+    "--root", "--targets", "--verbose", "--workers",
 }  # fmt: skip
 """What each command does with it is another thing, which its help says."""
 
