@@ -22,7 +22,8 @@ RULES = "rewrite ^/a$ /to/a permanent;\nrewrite ^/b$ /to/b permanent;\n"
 MORE_RULES = "rewrite ^/c$ /to/c permanent;\nrewrite ^/(d|e)$ /to/$1 permanent;\n"
 LONG = f"rewrite ^/{'x' * 60}$ /to/x permanent;\n"
 """A key that is longer than nginx's own buckets."""
-NEVER = b'rewrite "^a(?!)" /;\n'
+SPARING = "(?<m_rest>.+)"
+"""What guards a list whose rules must leave `$1` to `$9` as a rule that fails does."""
 
 
 def site(*, main: str = "", http: str = "", server: str = RULES, block: str = "events {}") -> str:
@@ -77,7 +78,7 @@ def test_premises_of_missing_files(text: str, expected: tuple[RewritePremise, ..
     emission = emitted(read(text))
     assert premises.of(emission.plan) == expected
     assert all(str(premise).encode() in emission.maps for premise in expected)
-    assert (NEVER.decode().strip() in after(emission)) == (OWN_NAMES in expected), "captures may be read there"
+    assert (SPARING in after(emission)) == (OWN_NAMES in expected), "captures may be read there"
 
 
 def test_a_file_of_rules_may_be_included_by_what_is_missing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
-from tests.rewrite.mutations.programs import NEVER
+from tests.rewrite.test_missing import SPARING
 
 # What reads captures in a whole configuration, and what does not.
 READERS = {
@@ -43,8 +43,8 @@ def test_what_reads_captures(reader: str) -> None:
     honest, other = (plan(load_text(before % part, "nginx.conf"), Options(name="m")) for part in (reads, not_read))
     emission = emit(other)
     assert prove(emission).holds
-    assert NEVER.strip() not in emission.changes[0].after
-    assert NEVER.strip() in emit(honest).changes[0].after
+    assert SPARING.encode() not in emission.changes[0].after
+    assert SPARING.encode() in emit(honest).changes[0].after
     forged = replace(
         emission.changes[0], file=honest.config.main, after=emission.changes[0].after.replace(not_read, reads)
     )
