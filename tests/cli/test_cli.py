@@ -20,9 +20,9 @@ from tests.support import nginx_test
 
 def test_names(run: Any, rules: Path) -> None:
     """--name starts the names of the variables, with a number where it is taken."""
-    assert b"map $uri $pages_key {" in run("rewrite-to-map", rules.name, "--name", "pages").out
-    rules.write_bytes(RULES + b"set $pages_key 1;\n")
-    assert b"map $uri $pages2_key {" in run("rewrite-to-map", rules.name, "--name", "pages").out
+    assert b"map $uri $pages_to {" in run("rewrite-to-map", rules.name, "--name", "pages").out
+    rules.write_bytes(RULES + b"set $pages_to 1;\n")
+    assert b"map $uri $pages2_to {" in run("rewrite-to-map", rules.name, "--name", "pages").out
 
 
 def test_version_and_help(run: Any) -> None:

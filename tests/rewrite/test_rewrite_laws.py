@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -295,6 +296,10 @@ LITERALS = st.lists(
 )
 
 
+NO_CAPITAL = r"^[^A-Z]*\z"
+REST = re.compile(r"\(\?s\)\^\(\?<(\w+)>\.\+\)")
+
+
 class Emitted:
     """The emitted text as nginx would run it: maps that do not mind case, guards, classes, rewrites that stay."""
 
@@ -328,18 +333,27 @@ class Emitted:
             return self._value(rows.get(uri.lower(), default), uri, variables)
         return variables.get(word, encode(word))
 
+    def _holds(self, condition: list[str], uri: bytes, variables: dict[str, bytes]) -> bool:
+        value = self._value(condition[0], uri, variables)
+        if len(condition) == 1:
+            return value not in {b"", b"0"}
+        if condition[1] == "~":
+            [name] = REST.fullmatch(condition[2]).groups()  # type: ignore[union-attr]
+            variables[f"${name}"] = value
+            return value != b""
+        return value == self._value(condition[2], uri, variables)
+
     def _fires(self, directive: Directive, uri: bytes, variables: dict[str, bytes]) -> tuple[bytes, bytes] | None:
         arguments = [str(argument) for argument in directive.args]
         if directive.name == "set":
             variables[arguments[0]] = self._value(arguments[1], uri, variables)
         elif directive.name == "if" and directive.block:
-            left, _, right = arguments
-            if self._value(left, uri, variables) == self._value(right, uri, variables):
+            if self._holds(arguments, uri, variables):
                 inner = (self._fires(inside, uri, variables) for inside in directive.block.directives())
                 return next((fired for fired in inner if fired), None)
-        elif arguments[0] == "^":
+        elif arguments[0] == "^" or (arguments[0] == NO_CAPITAL and uri == uri.lower()):
             return self._value(arguments[1], uri, variables), encode(arguments[2])
-        elif len(arguments) == 3:
+        elif len(arguments) == 3 and arguments[0] != NO_CAPITAL:
             source = directive.source.data[directive.span.start : directive.span.end]
             if self.rules[source].matches(uri):
                 return encode(arguments[1]), encode(arguments[2])
