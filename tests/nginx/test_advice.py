@@ -137,7 +137,7 @@ def test_a_host_becomes_a_variable_only_without_a_path(binary: nginx.Binary, pat
 
 def test_an_upstream_block_changes_the_host(binary: nginx.Binary) -> None:
     """A pass to an upstream sends its name as Host: the advice says to set it."""
-    text = "server { location / { proxy_pass https://www.example.com; } }"
+    text = "server { location / { proxy_pass https://www.nginx.org; } }"
     help_ = only("name-resolved-once", text, "1.28.0").finding.help
     assert help_.endswith("; set Host and proxy_ssl_name, or the upstream's name is sent")
     http = "upstream app { server unix:temp/up; }\n" + UPSTREAM.format("$http_host")

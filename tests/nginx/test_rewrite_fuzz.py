@@ -76,11 +76,13 @@ def exposing(root: Path) -> None:
 MOVED = tuple(rule for rule in HANDMADE if b"kept" not in rule)
 
 FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "no guard": (replacing(rb"_key = \$uri\)", rb"_key)"), "answer"),
-    "lost twin": (replacing(rb'"/old\\n" +"/old\\n";', b""), "answer"),
+    "no guard": (replacing(rb'"\^\[\^A-Z\]\*\\z"', b"^"), "answer"),
+    "lost twin": (replacing(rb'"/old\\n" +"/new";', b""), "answer"),
     "flag": (replacing(rb"permanent;", b"redirect;"), "answer"),
     "target": (replacing(rb'"/new"', b'"/newer"'), "answer"),
-    "a capture left": (replacing(rb'rewrite "\^a\(\?!\)" /;', b""), "answer"),
+    "a capture left": (
+        replacing(rb'(\$\w+) ~ "[^"]*"\) \{(\s+rewrite "[^"]*") "\$\w+"', rb'\1) {\2 "\1"'), "answer",
+    ),
     "the rule that stayed is lost": (replacing(rb"rewrite \^/kept.*", b""), "answer"),
     "not accepted": (replacing(rb"(map_hash_max_size \d+;)", rb"\1 \1"), "refused"),
     "modes": (exposing, "mode"),
