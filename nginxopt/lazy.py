@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, AnyStr, cast
@@ -20,9 +19,7 @@ def attributes(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = places[name]
-        value = getattr(import_module(module if "." in module else f"{package}.{module}"), name)
-        vars(sys.modules[package])[name] = value  # so that only the first use comes here
-        return value
+        return getattr(import_module(module if "." in module else f"{package}.{module}"), name)
 
     return get
 

@@ -20,7 +20,7 @@ def test_bytes_that_are_not_utf8(run: Any, rules: Path, tmp_path: Path) -> None:
     rules.write_bytes(b"rewrite ^/caf\xe9$ /coffee permanent;\nrewrite ^/\xe9/(.*)$ /$1 last;\n")
     ran = run("rewrite-to-map", rules.name, "--report", "report.json", "-v")
     assert ran.status == 0
-    assert re.search(rb'"/caf\xe9" +"/caf\xe9";', ran.out)
+    assert re.search(rb'"/caf\xe9" +"/coffee";', ran.out)
     assert json.loads((tmp_path / "report.json").read_bytes())["kept"][0]["text"] == "rewrite ^/\\xe9/(.*)$ /$1 last;"
 
 

@@ -109,4 +109,4 @@ def test_a_whole_configuration_with_a_missing_include_is_not_written(run: Any, t
     (tmp_path / "nginx.conf").unlink()
     (tmp_path / "site.conf").write_bytes(b"server {\n    include part.conf;\n    rewrite ^/a$ /b permanent;\n}\n")
     assert run("rewrite-to-map", "site.conf", "--write").status == 0
-    assert b"_key = $uri" in (tmp_path / "site.conf").read_bytes()
+    assert b"_to ~ " in (tmp_path / "site.conf").read_bytes()
