@@ -143,12 +143,12 @@ def test_a_bug_of_one_rule_is_a_row_beside_the_findings_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other rules are run, and the status is 70."""
-    monkeypatch.setitem(catalogue()["gzip-level"].__dict__, "check", rule_fails)
+    monkeypatch.setitem(catalogue()["upstream-keepalive-missing"].__dict__, "check", rule_fails)
     tree(tmp_path / "hosts" / "web1", a=SITE)
     lint("hosts", "--select", "all", status=70)
     assert rows("SELECT count(*) FROM host_findings") > [(0,)]
     ((message,),) = rows("SELECT message FROM host_errors")
-    assert message.startswith("internal-error: rule gzip-level failed: KeyError: ")
+    assert message.startswith("internal-error: rule upstream-keepalive-missing failed: KeyError: ")
 
 
 def rule_fails(_: object) -> None:

@@ -96,11 +96,11 @@ def test_many_runs(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path:
 
 def test_names_that_are_taken(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
     """Names are taken in any case of their letters, and by groups of patterns as well."""
-    inside = '    location ~ "^/(?<M2_key>x)" { return 204; }\n    set $M_Key 1;\n'
+    inside = '    location ~ "^/(?<M2_to>x)" { return 204; }\n    set $M_To 1;\n'
     main = tree(tmp_path, {**DOCKER, "conf.d/other.conf": server("other", "a", inside=inside)}) / "nginx.conf"
     assert run("conf.d/default.conf", "--write", "-q", "--name", "m").status == 0
     assert (tmp_path / "m3.conf").exists() or (tmp_path / "m.conf").exists()
-    assert "map $uri $m3_1_key {" in output_of(each_binary, main, "-T")
+    assert "map $uri $m3_1_to {" in output_of(each_binary, main, "-T")
 
 
 def test_maps_are_as_private_as_their_rules(run: Callable[..., Ran], tmp_path: Path) -> None:
