@@ -41,8 +41,8 @@ server {
         proxy_buffering off;
         chunked_transfer_encoding off;
     }
-    location /live {
-        flv_live on;
+    location /once/ {
+        keepalive_timeout 0;
         chunked_transfer_encoding off;
     }
 }

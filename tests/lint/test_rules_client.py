@@ -185,3 +185,10 @@ def test_there_was_no_background_update_before() -> None:
     text = "proxy_cache a;\nserver {\n    location / {\n        proxy_pass http://127.0.0.1:1;\n    }\n}\n"
     assert b"background" not in fixed("cache-stampede", text, context="http", target="1.11.9")
     assert b"background" in fixed("cache-stampede", text, context="http", target="1.11.10")
+
+
+def test_live_video_occupies_its_connection() -> None:
+    """chunked-off leaves it alone; ngx_http_flv_live_module is not in nginx's builds, so no page has it."""
+    video = "server {{ location /live {{ {} chunked_transfer_encoding off; }} }}"
+    assert len(diagnose("chunked-off", video.format(""), context="http")) == 1
+    assert diagnose("chunked-off", video.format("flv_live on;"), context="http") == ()
