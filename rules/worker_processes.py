@@ -76,7 +76,6 @@ container has. On Windows, one worker does all the work in any case.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
@@ -89,15 +88,10 @@ from nginxopt.lint import (
     Reach,
     Safety,
     Severity,
-    pattern,
     rule,
 )
+from nginxopt.lint.queries import containers
 from nginxopt.semantics import values
-
-DOCKER_DNS = "127.0.0.11"
-"""The name server of Docker networks (Docker's documentation of networking)."""
-
-_CONTAINER = pattern(r"docker|container|compose|k8s|kube|helm|podman|werf", re.IGNORECASE)
 
 NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 
@@ -114,7 +108,7 @@ TITLE = "start one per processor: `worker_processes auto;`"
 )
 def check(model: Model) -> Iterator[Finding]:
     """Find main files that start a single worker."""
-    if _is_pinned(model) or _is_image(model) or _has_one_processor(model):
+    if _is_pinned(model) or containers.is_in_container(model) or _has_one_processor(model):
         return
     stated = () if _has_servers_inside(model) else model.root.own("worker_processes")
     for directive in stated:
@@ -139,21 +133,6 @@ def _safety(model: Model) -> Safety:
         for word in server.args
     )
     return Safety.UNSAFE if counted else NEEDS
-
-
-def _is_image(model: Model) -> bool:
-    """Return whether nginx may run in a container, whose image sets the number of workers by other means."""
-    foreground = any(
-        values.flag(word) is False for directive in model.root.own("daemon") for word in directive.args[:1]
-    )
-    contained = any(
-        word.partition(":")[0] == DOCKER_DNS or word.startswith(("/dev/stdout", "/dev/stderr"))
-        for directive, _ in model.each("resolver", "error_log", "access_log")
-        for word in directive.args
-    )
-    main = model.root.source
-    is_named = main is not None and any(_CONTAINER.search(name) for name in main.path.split("/"))
-    return foreground or contained or is_named
 
 
 def _has_one_processor(model: Model) -> bool:

@@ -83,9 +83,7 @@ up to it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from nginxopt.config import Change, layout
 from nginxopt.lint import (
@@ -97,12 +95,10 @@ from nginxopt.lint import (
     Reach,
     Safety,
     Severity,
-    pattern,
     rule,
 )
+from nginxopt.lint.queries import containers
 from nginxopt.semantics import values
-
-_CONTAINER = pattern(r"docker|container|compose|podman|rootfs|helm|k8s|kube|chart|image", re.IGNORECASE)
 
 USUAL = 1024
 """The usual soft limit of a process."""
@@ -143,22 +139,12 @@ def check(model: Model) -> Iterator[Finding]:
                 raised = layout.replace(limit.directive, word, str(enough))
                 higher = Fix(title, (raised,), RAISED)
                 yield Finding(limit.directive.source, word.span, message, higher, severity=Severity.WARNING)
-        elif limit.is_unset and count > USUAL and not _is_for_container(model):
+        elif limit.is_unset and count > USUAL and not containers.is_in_container(model):
             message = f"{count} connections need more than the usual {USUAL} descriptors"
             added = _added(model, f"worker_rlimit_nofile {enough};")
             fix = Fix(title, (added,), ADDED) if added else None
             advice = "ignore this if the service manager or container raises the limit"
             yield Finding(directive.source, directive.args[0].span, message, fix, advice, severity=Severity.INFO)
-
-
-def _is_for_container(model: Model) -> bool:
-    """Return whether the main file says that nginx runs in a container."""
-    logs = (str(word) for log, _ in model.each("error_log", "access_log") for word in log.args[:1])
-    return (
-        model.root.setting("daemon").value == "off"
-        or any(log in ("/dev/stdout", "/dev/stderr", "/proc/self/fd/1", "/proc/self/fd/2", "stderr") for log in logs)
-        or any(_CONTAINER.search(part) for part in Path(model.config.main.path).absolute().parts[-6:])
-    )
 
 
 def _enough(model: Model, connections: int) -> int:

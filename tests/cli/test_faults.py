@@ -194,9 +194,9 @@ class Model:
         """Answer, unless one asks for `/bug`."""
         return self._bug() if any("/bug" in each for each in requests) else self._model.answers(requests, world)
 
-    def tally(self, request: str, targets: list[tuple[bytes, int]], status: int | None, world: str) -> Any:
+    def tally(self, request: str, targets: list[tuple[bytes, int]], world: str, status: int | None) -> Any:
         """Count, unless one asks for `/bug`."""
-        return self._bug() if (b"/bug", 1) in targets else self._model.tally(request, targets, status, world)
+        return self._bug() if (b"/bug", 1) in targets else self._model.tally(request, targets, world, status)
 
 
 def test_other_requests_are_answered(conf: Path, run: Any, bug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
