@@ -14,7 +14,9 @@ const GATEWAYS: [&str; 7] = ["proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memca
 type Facts = BTreeMap<String, BTreeMap<String, String>>;
 
 fn main() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nginxopt/facts");
+    // Asked when the script runs: a copy of the crate in another folder may share the compiled script.
+    let crate_folder = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let folder = Path::new(&crate_folder).join("../nginxopt/facts");
     let declared: BTreeSet<String> = rows(&folder.join("directives.tsv")).into_iter().map(|(name, _)| name).collect();
     let facts = facts(rows(&folder.join("facts.tsv")), &declared);
     let is_in =
