@@ -23,8 +23,11 @@ PATTERNS = st.lists(
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with files of many names, whose own name looks like a pattern."""
-    root = tmp_path_factory.mktemp("tree") / "[x]*"
+    """A folder with files of many names, whose own name looks like a pattern.
+
+    It is so deep that no pattern leads out of the folder of this test: `../../../**` would list what all others write.
+    """
+    root = tmp_path_factory.mktemp("tree") / "1" / "2" / "3" / "4" / "[x]*"
     for name in TREE:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
