@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, overwriting, stdout
-from nginxopt.errors import UsageError
+from nginxopt.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ Exit status: 0 success, 1 an annotation has no counterpart (--annotations), 2 us
     "--tls",
     multiple=True,
     metavar="HOST",
-    help="Host with a certificate, or all or none, for the output of nginx -T, which does not have it.",
+    help="Host with a certificate, or all, or none: the output of nginx -T does not say.",
 )
 @options.TARGET_VERSION
 @click.option("--output", type=options.FILE, metavar="FILE", help="Write the configuration to FILE.")
@@ -86,6 +86,9 @@ def command(
         raise UsageError("--tls is for the output of nginx -T; manifests say which hosts have a certificate")
     found = limited(lambda: ingresses(manifests, text))
     found = [ingress for ingress in found if class_ is None or ingress.ingress_class in ("", class_)]
+    if not found:
+        of_class = f" of class {class_}" if class_ else ""
+        raise InputError(f"no Ingress{of_class}", path=manifests[0] if len(manifests) == 1 else None)
     if lists:
         return _list(found)
     version = choose(target_version, None).version

@@ -48,7 +48,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
     help="Take a premise as given, such as one that a result names: unread-neutral, unread-silent=NAME,NAME,"
     " include:PATH=neutral|rules|empty|FILE. See the guide for all.",
 )
-@click.option("--deny", multiple=True, metavar="PREMISE", help="Do not take a premise as given that is by default.")
+@click.option("--deny", multiple=True, metavar="PREMISE", help="Refuse a premise that is taken as given by default.")
 @options.CONTEXT
 @options.ALSO
 @options.check_with_nginx(

@@ -127,7 +127,7 @@ class Saving:
     Attributes:
         instructions: User-space instructions; see `nginxopt.lint.queries.cost`.
         connections: Connections to upstreams that nginx would not open.
-        nanoseconds: Processor time of the kernel and of nginx, where instructions do not tell it.
+        nanoseconds: Processor time of the kernel and of nginx, for work that a count of instructions misses.
         cause: A cause of nginx's work (`nginxopt.profile.work`) of which a part is saved: that at the finding's place,
             or all of it where the finding is at none of its directives.
         part: The least and the most part of it.

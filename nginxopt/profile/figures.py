@@ -42,7 +42,7 @@ access_log /var/log/nginx/access.log profile buffer=64k flush=5s;
 """A format that has all that profiles read."""
 
 _LEAST_SHARE = 0.01
-"""The smallest share of a core that is told, in percent."""
+"""The smallest share of a core that the report shows, in percent."""
 _OF_UPSTREAM = 2
 """Connections of a request that an upstream answers: to the client and to the upstream."""
 

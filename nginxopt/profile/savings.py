@@ -55,7 +55,7 @@ class Savings:
 
     @cached_property
     def _days(self) -> float:
-        """The days of the profile; one if the logs do not tell the time."""
+        """The days of the profile; one if the logs have no times."""
         return (self._work.seconds or _DAY) / _DAY
 
     @cached_property

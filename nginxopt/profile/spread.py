@@ -24,7 +24,7 @@ _RETRIES = 3
 
 
 def read(client: Client, logs: SiteLogs, progress: Callable[[int], None] = lambda _: None) -> Iterator[PartRead]:
-    """Yield what workers read, in the order of the parts. `progress` is told how many are done.
+    """Yield what workers read, in the order of the parts. `progress` is called with the number that are done.
 
     Raises `RunError` if the workers are lost, or die one after the other.
     """

@@ -160,7 +160,7 @@ class Work:
 
     @cached_property
     def share(self) -> tuple[float, float] | None:
-        """The least and the most share of a core that nginx needs; None if the logs do not tell the time."""
+        """The least and the most share of a core that nginx needs; None if the logs have no times."""
         if self.seconds is None:
             return None
         middle = self.total.nanoseconds / 1e9 / self.seconds

@@ -91,7 +91,7 @@ def test_an_address_of_one_side(verify: Callable[..., Ran]) -> None:
 
 
 def test_effects_and_premises(run: Run, tmp_path: Path) -> None:
-    """What differs besides the outcomes is told for each side, and what has to be so."""
+    """The report shows what differs besides the outcomes, for each side, and under which premises."""
     for name in ("a", "b"):
         site = f"proxy_pass http://up:80; add_header X {name}; proxy_set_header Host $host;"
         (tmp_path / f"{name}.conf").write_text(f"events {{ }} http {{ server {{ location / {{ {site} }} }} }}")

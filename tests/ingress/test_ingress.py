@@ -243,8 +243,9 @@ def test_the_command(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         run(file, "--output", file)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="no Ingress in the manifests"):
+    with pytest.raises(InputError, match="no Ingress") as raised:
         run(str(tmp_path / "empty"))
+    assert raised.value.path == str(tmp_path / "empty")
 
 
 def test_standard_input() -> None:

@@ -15,7 +15,7 @@ use crate::syntax;
 /// So many patterns are looked at for a subject; of more, each stands for its neighbours.
 const MOST_LOOKED_AT: usize = 1 << 7;
 
-/// The bytes by which ways to begin a match are told apart: PCRE2 gives up most within them.
+/// The number of bytes that distinguish two beginnings of a match: PCRE2 gives up most tries within them.
 const WAY: usize = 3;
 
 /// What is tried of patterns that a subject does not match.
