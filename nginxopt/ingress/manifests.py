@@ -20,7 +20,6 @@ _CLASS = "kubernetes.io/ingress.class"
 _ENDS = (".yaml", ".yml", ".json")
 _GROUPS = ("networking.k8s.io/", "extensions/")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
-_DEEPEST = 100  # levels of a document; a manifest has about ten
 
 
 @record(eq=True)
@@ -144,14 +143,19 @@ def _of_text(text: Source) -> Iterator[Ingress]:
                 yield _Reading(f"{text.path}:{line}", text.path).ingress(item)
 
 
-def _items(document: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a document, which may be a list of them."""
-    found = mapping(document)
-    if str(found.get("kind", "")).endswith("List") and depth < _DEEPEST:
-        for item in found.get("items") or ():
-            yield from _items(item, depth + 1)
-    elif found:
-        yield found
+def _items(document: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a document, which may be a list of them, or of lists. An alias of a list adds nothing."""
+    seen: set[int] = set()
+    pending = [document]
+    while pending:
+        found = mapping(pending.pop())
+        if not str(found.get("kind", "")).endswith("List"):
+            if found:
+                yield found
+        elif id(found) not in seen:
+            seen.add(id(found))
+            items = found.get("items")
+            pending += reversed(items if isinstance(items, list) else [])
 
 
 class _Reading:

@@ -48,6 +48,14 @@ def test_documents_lists_and_folders(tmp_path: Path) -> None:
     ]
 
 
+def test_aliases_of_lists_are_read_once(tmp_path: Path) -> None:
+    """Thirty lists that double each other have 2^30 items; what is no list of items has none."""
+    doubling = "".join(f"x{n}: &x{n} {{kind: List, items: [*x{n - 1}, *x{n - 1}]}}\n" for n in range(1, 31))
+    first = f"x0: &x0 {{kind: List, items: [{json.dumps(ingress('a'))}]}}\n"
+    (tmp_path / "a.yaml").write_text(f"kind: List\n{first}{doubling}items: [*x30]\n---\nkind: List\nitems: 5\n")
+    assert [found.name for found in ingresses([str(tmp_path / "a.yaml")])] == ["a"]
+
+
 def test_the_old_form(tmp_path: Path) -> None:
     """v1beta1 named Services otherwise, and the class in an annotation."""
     old = {
