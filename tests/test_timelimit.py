@@ -11,9 +11,9 @@ import pytest
 
 from nginxopt import budget
 from nginxopt._native import PanicException, work_forever
+from nginxopt.budget import limited
 from nginxopt.errors import InputError
 from nginxopt.faults import is_bug
-from nginxopt.timelimit import limited
 
 
 def in_python() -> None:

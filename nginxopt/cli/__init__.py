@@ -123,7 +123,7 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, ClosedPipeError):
         return 128 + signal.SIGPIPE
     if isinstance(error, click.ClickException):
-        from nginxopt.text.escape import line
+        from nginxopt.text.display import line
 
         shown = click.UsageError(line(error.format_message()), getattr(error, "ctx", None))
         with contextlib.suppress(*_UNPRINTABLE):
@@ -147,7 +147,7 @@ def _ended_by(error: BaseException) -> int:
     from nginxopt.faults import lacks_memory
 
     if lacks_memory(error):
-        from nginxopt.timelimit import out_of_memory
+        from nginxopt.budget import out_of_memory
 
         return _ended_by(out_of_memory())
     import traceback
@@ -164,7 +164,7 @@ _UNPRINTABLE = (ClosedPipeError, OutputError)
 def _name_written() -> None:
     """Name what the command had written before it ended with an error that wrote nothing, such as a report."""
     from nginxopt.system.writing import DONE
-    from nginxopt.text.escape import line
+    from nginxopt.text.display import line
 
     if DONE:
         _say(line(f"written before this: {', '.join(DONE)}"))
@@ -173,7 +173,7 @@ def _name_written() -> None:
 def _report_bug() -> str:
     """Return what to do about a bug, and what the command had written before."""
     from nginxopt.system.writing import DONE
-    from nginxopt.text.escape import line
+    from nginxopt.text.display import line
 
     written = line(f"it had written {', '.join(DONE)}") if DONE else "nothing was written"
     return (

@@ -31,10 +31,10 @@ def run(call: Call, compile_options: Options, named: set[str] | None = None) -> 
 
 
 def _run(call: Call, compile_options: Options, named: set[str]) -> int:
+    from nginxopt.budget import limited
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
     from nginxopt.rewrite.proving import proved
-    from nginxopt.timelimit import limited
 
     config, subject, around, head = limited(lambda: load(call), path=call.file)
     overwriting.refuse("--report", call.report, [call.file, *(file.path for file in config.files)])
@@ -110,7 +110,7 @@ def _verify(call: Call, emission: Emission) -> list[str]:
     from nginxopt.request.outcomes import shown
     from nginxopt.rewrite.verification import NotVerifiedError, verification
     from nginxopt.settings.target import choose
-    from nginxopt.text.plural import count
+    from nginxopt.text.display import count
 
     try:
         result = verification(emission, choose(emission.plan.options.target, None).version)

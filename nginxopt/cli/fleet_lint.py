@@ -295,7 +295,7 @@ def _progress(fleet: Fleet, quiet: bool) -> Iterator[Callable[[int], None]]:
 
 def _keep(part: PartialResult, hosts: int) -> None:
     """Say what an interrupted run leaves behind."""
-    from nginxopt.text.plural import count
+    from nginxopt.text.display import count
 
     done = len(part.done())
     part.close()
@@ -327,7 +327,7 @@ def _end(
 def _record(path: str, entries: Sequence[BaselineEntry]) -> int:
     """Write the baseline of a fleet without errors."""
     from nginxopt.lint.baseline import write_entries
-    from nginxopt.text.plural import count
+    from nginxopt.text.display import count
 
     write_entries(path, entries)
     stdout.say(f"{path}: {count(len(entries), 'finding')}")
@@ -335,7 +335,7 @@ def _record(path: str, entries: Sequence[BaselineEntry]) -> int:
 
 
 def _tell(found: FleetSummary, unread: Sequence[UnreadHost], output: Path, seconds: float) -> None:
-    from nginxopt.text.plural import count
+    from nginxopt.text.display import count
 
     rate = f"{found.hosts / seconds:,.0f} a second" if seconds else ""
     click.echo(

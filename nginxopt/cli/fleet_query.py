@@ -52,7 +52,7 @@ def command(sql: str, result: str, format_: str) -> None:
 
 def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
     from nginxopt.text import fit
-    from nginxopt.text.escape import printable
+    from nginxopt.text.display import printable
 
     cells = [columns, *([fit(printable(_shown(value)), _WIDEST) for value in row] for row in rows)]
     widths = [max(len(row[number]) for row in cells) for number in range(len(columns))]
@@ -61,7 +61,7 @@ def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterato
 
 
 def _csv(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    from nginxopt.text.escape import cell
+    from nginxopt.text.display import cell
 
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")

@@ -12,7 +12,7 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, UsageError, status_of
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,10 +117,10 @@ def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> I
 
 def _format_all(selected: Selected, style: IndentStyle, stdin_name: str | None) -> _Formatted:
     """Format the selected files. A template that nobody has named is left."""
+    from nginxopt.budget import limited
     from nginxopt.config.templating import TemplateError
     from nginxopt.faults import FAULTS, internal, is_bug
     from nginxopt.format import edits
-    from nginxopt.timelimit import limited
 
     files = _Formatted(errors=selected.errors, foreign=selected.foreign)
     for name in selected.files:
@@ -179,7 +179,7 @@ def _write(files: _Formatted, *, is_piped: bool) -> None:
 
 def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
     """Print the files that were left out, the changed files, and the number of all; `quiet` only what was changed."""
-    from nginxopt.text.escape import printable
+    from nginxopt.text.display import printable
 
     for line in () if quiet else _skipped(files.foreign):
         stdout.say(line)
@@ -197,7 +197,7 @@ def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
 
 def _skipped(foreign: list[str]) -> Iterator[str]:
     """Yield lines about files that are not nginx's: each one, or if they are many how many they are."""
-    from nginxopt.text.escape import printable
+    from nginxopt.text.display import printable
 
     if len(foreign) > _SHOWN:
         what = "that do not look like nginx configurations"

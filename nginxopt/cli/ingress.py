@@ -70,10 +70,10 @@ def command(
     printed. The result has none of the controller's Lua, so that trace, test, lint and verify can say what it answers.
     Notes on standard error name what is left out.
     """
+    from nginxopt.budget import limited
     from nginxopt.config.reader import source
     from nginxopt.ingress import convert, ingresses, is_printed, settings_of, without_lua
     from nginxopt.settings.target import choose
-    from nginxopt.timelimit import limited
 
     settings = limited(lambda: settings_of(config_map), path=config_map)
     text = source(manifests[0]) if len(manifests) == 1 and not Path(manifests[0]).is_dir() else None

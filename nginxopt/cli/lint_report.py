@@ -12,7 +12,7 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, status_of
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -47,9 +47,9 @@ def table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
 
 def run(call: Call, source: Source, kind: TableKind, options: Options, reading: TableOptions) -> int:
     """Run the pipeline for one table."""
+    from nginxopt.budget import limited
     from nginxopt.rewrite.tables import RejectedError, check, read
     from nginxopt.rewrite.tables.premises import behind_proxy
-    from nginxopt.timelimit import limited
 
     _refuse_options(call, options)
     overwriting.refuse("--report", call.report, [call.file])
@@ -66,8 +66,8 @@ def run(call: Call, source: Source, kind: TableKind, options: Options, reading: 
 
 def _compile(call: Call, checked: CheckedTable, options: Options) -> None:
     """Write the text of a table, once it is proved, or only its summary."""
+    from nginxopt.budget import limited
     from nginxopt.rewrite.tables import emit, oldest, prove
-    from nginxopt.timelimit import limited
 
     if call.mode == "plan":
         _tell(call, checked, None, None)

@@ -105,7 +105,7 @@ def tell(
 
 def print_summary(call: Call, summary: Iterable[str], more: Iterable[str]) -> None:
     """Print a summary, its first line in bold, and more lines; to standard output only if the plan is the result."""
-    from nginxopt.text.escape import line
+    from nginxopt.text.display import line
     from nginxopt.text.withheld import hide
 
     err = call.mode != "plan" or call.report == "-"

@@ -104,7 +104,7 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     from nginxopt.lint.sources import load_rules
     from nginxopt.settings import file as settings
     from nginxopt.system import files
-    from nginxopt.text.escape import line
+    from nginxopt.text.display import line
 
     if not _ID.fullmatch(id_):
         raise UsageError(f'invalid id "{id_}"', hint="use two or more lower-case words with dashes: acme-no-autoindex")

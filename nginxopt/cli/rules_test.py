@@ -8,7 +8,7 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import RuleError
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -32,7 +32,7 @@ def command(folder: str | None, remove: bool, lists: bool) -> int:
     whoever can change the files of a trusted directory can run programs as you.
     """
     from nginxopt.system import trusted
-    from nginxopt.text.escape import line
+    from nginxopt.text.display import line
 
     if lists and (remove or folder is not None):
         raise UsageError("--list cannot be used with DIR or --remove")

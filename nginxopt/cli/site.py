@@ -108,11 +108,11 @@ def load(
 
     Raises `UsageError` for wrong options, `InputError` as the model does.
     """
+    from nginxopt.budget import limited
     from nginxopt.config import standins
     from nginxopt.request.model import SiteModel
     from nginxopt.request.world import World
     from nginxopt.settings.target import choose
-    from nginxopt.timelimit import limited
 
     to, site = _address(connect), base_url(base)
     unread = standins.assume(filter(standins.is_assumption, assume))
@@ -200,11 +200,11 @@ def read_with_standins(
 def _read_config(
     path: str, context: str | None, prefix: str | None, main: str | None, files: Files
 ) -> tuple[Config, tuple[str, ...]]:
+    from nginxopt.budget import limited
     from nginxopt.config import places, surroundings
     from nginxopt.config.inputs import InputOptions, read
     from nginxopt.config.surroundings import Surroundings
     from nginxopt.settings import file as settings
-    from nginxopt.timelimit import limited
 
     places.state(settings.includes())
     inputs = read([path], InputOptions(prefix, lambda _: context, files=files))

@@ -22,7 +22,7 @@ class ClosedPipeError(Exception):
 
 def say(message: str) -> None:
     """Print a line on standard error; what a terminal or a runner of GitHub Actions would obey is escaped."""
-    from nginxopt.text.escape import line
+    from nginxopt.text.display import line
     from nginxopt.text.withheld import hide
 
     click.echo(line(hide(message)), err=True)
@@ -44,7 +44,7 @@ def write(pieces: Iterable[bytes]) -> None:
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write the lines of a report for people, with their line ends, as `write` does; none is a command to a runner."""
-    from nginxopt.text.escape import inert
+    from nginxopt.text.display import inert
     from nginxopt.text.withheld import hide
 
     write(inert(hide(line)).encode(errors="backslashreplace") for line in lines)
@@ -77,7 +77,7 @@ def guarded() -> Iterator[None]:
 @contextlib.contextmanager
 def progress(length: int, label: str, *, show_pos: bool = False) -> Iterator[ProgressBar[int]]:
     """Show a progress bar on standard error, which is a terminal, and yield it."""
-    from nginxopt.text.escape import line
+    from nginxopt.text.display import line
 
     stream = sys.stderr
     file = stream.unguarded if isinstance(stream, _Guarded) else stream  # it moves the cursor
@@ -118,7 +118,7 @@ class _Guarded:
     def write(self, data: Any) -> Any:
         r"""Write bytes or text; in text, what moves a cursor becomes `\x1b`, and a byte that is not UTF-8 `\xff`."""
         if isinstance(data, str) and not data.isprintable():
-            from nginxopt.text.escape import terminal
+            from nginxopt.text.display import terminal
 
             data = terminal(data)
         return self._try(lambda: self._stream.write(data))

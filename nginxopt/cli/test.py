@@ -176,7 +176,7 @@ def _asking(asked: AskedSite, batch: Batch, binary: Binary | None) -> Iterator[A
         return
     from nginxopt.request.private import PrivateNginx
     from nginxopt.request.real_answers import RealAnswers
-    from nginxopt.text.escape import printable
+    from nginxopt.text.display import printable
 
     prefix = asked.model.site.site["build"]["prefix"]
     tls = any(socket["tls"] for socket in asked.model.site.site["sockets"])
@@ -297,8 +297,7 @@ def _note(table: ExpectedTable, *, quiet: bool) -> None:
 def _record(asked: AskedSite, path: str, output: str | None, ask: Ask, names: Sequence[str]) -> int:
     """Write the table of today's answers."""
     from nginxopt.request.recording import recorded
-    from nginxopt.text.escape import printable
-    from nginxopt.text.plural import count
+    from nginxopt.text.display import count, printable
 
     requests, broken = _requests(asked, path)
     recording = recorded(requests, ask(requests), names)

@@ -75,9 +75,9 @@ def command(
     Shows the response, or where the request is passed on to, then the server, rules and location that decide it, and
     the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
     """
+    from nginxopt.budget import limited
     from nginxopt.request import trace_json, trace_sentences, trace_text
     from nginxopt.request.trace import Circumstances, trace
-    from nginxopt.timelimit import limited
 
     if explain and (requests is not None or format_ == "json"):
         raise UsageError("--explain is for one request, as text")

@@ -74,8 +74,8 @@ def command(
     shows it, or "unknown" with what may change an answer. Compares the responses of http and the requests to upstreams,
     not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
+    from nginxopt.budget import limited
     from nginxopt.config import standins
-    from nginxopt.timelimit import limited
     from nginxopt.verify import confirm, formats, premises, report, verify
     from nginxopt.verify.formats.model import VerifyReport
 
@@ -143,11 +143,11 @@ def _model(
     """Return a configuration with its model, and what is taken as given of files that are read in place of missing
     ones: `files`, and those of packages.
     """
+    from nginxopt.budget import limited
     from nginxopt.config import standins
     from nginxopt.request.model import SiteModel
     from nginxopt.semantics.site import Build
     from nginxopt.settings.target import choose
-    from nginxopt.timelimit import limited
 
     unread = standins.assume(files)
     read, _ = site.read_with_standins(path, context, None, None, unread, is_one_of_two=True)

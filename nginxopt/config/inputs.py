@@ -10,6 +10,7 @@ from functools import partial
 from os.path import exists
 from pathlib import Path
 
+from nginxopt.budget import limited
 from nginxopt.config import includes, paths, places, roots
 from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump, is_dump
@@ -22,7 +23,6 @@ from nginxopt.errors import InputError
 from nginxopt.faults import FAULTS, internal, is_bug
 from nginxopt.records import record
 from nginxopt.text import Span
-from nginxopt.timelimit import limited
 
 _MAIN = "nginx.conf"
 

@@ -30,7 +30,7 @@ from nginxopt.fleet.content import MAIN, Content, Link
 from nginxopt.fleet.hosts import NOT_HOSTS, FleetHost, default_name
 from nginxopt.fleet.unpacking import refuse_large_directory, unpacked
 from nginxopt.records import record
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".zip")
 

@@ -11,7 +11,7 @@ from nginxopt.errors import UsageError
 from nginxopt.fleet.content import Content
 from nginxopt.records import record
 from nginxopt.settings.file import FILE, PYPROJECT
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 NOT_HOSTS = frozenset([FILE, PYPROJECT])
 """The names of files with settings."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import budget
+from nginxopt.budget import limited
 from nginxopt.config import Config, File, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import Files
@@ -24,7 +25,6 @@ from nginxopt.fleet.linting import lint
 from nginxopt.fleet.plan import FleetOptions
 from nginxopt.fleet.tables import columns, row
 from nginxopt.records import record
-from nginxopt.timelimit import limited
 
 if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic

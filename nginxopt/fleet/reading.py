@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.result import CLOSED, PART
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 FORMAT = "2"
 """Incremented by changes after which an older nginxopt cannot read a result."""

@@ -10,7 +10,7 @@ from nginxopt.ingress.manifests import Ingress
 from nginxopt.ingress.servers import Merged
 from nginxopt.ingress.settings import Settings
 from nginxopt.records import record
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 from nginxopt.version import Version
 
 

@@ -15,7 +15,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.ingress.conversion import Converted
 from nginxopt.ingress.settings import Settings
 from nginxopt.text import Source, Span
-from nginxopt.text.edit import Edit, apply
+from nginxopt.text.source import Edit, apply
 
 _BALANCER = "upstream_balancer"
 _FORWARDED = ("pass_access_scheme", "best_http_host", "pass_port")

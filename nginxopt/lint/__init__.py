@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from nginxopt.settings.selecting import Severity
     from nginxopt.system.host import Host
-    from nginxopt.text.plural import count
+    from nginxopt.text.display import count
     from nginxopt.version import Version
 
 __all__ = [
@@ -136,7 +136,7 @@ __getattr__ = attributes(
         "nginxopt.rewrite.kinds.rules.sections": ("transparent",),
         "nginxopt.rewrite.uris": ("shown",),
         "nginxopt.system.host": ("Host",),
-        "nginxopt.text.plural": ("count",),
+        "nginxopt.text.display": ("count",),
         "nginxopt.version": ("Version",),
     },
 )

@@ -34,8 +34,8 @@ from nginxopt.lint.withheld import beside_recorded
 from nginxopt.records import record
 from nginxopt.system.files import write_all
 from nginxopt.text import Draft, Source, Span, encode
+from nginxopt.text.display import count
 from nginxopt.text.json import loads
-from nginxopt.text.plural import count
 
 VERSION = 2
 """The version of the file format. Version 1 has no causes."""

@@ -14,7 +14,7 @@ from nginxopt.errors import RuleError
 from nginxopt.lint.declare import Rule, loaded
 from nginxopt.lint.index import RULES
 from nginxopt.records import record
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count
 
 
 @record(eq=True)

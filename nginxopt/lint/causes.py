@@ -14,7 +14,7 @@ from itertools import chain
 
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, SavedADay
 from nginxopt.text import ChangeSet
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 MOST_PLACES = 6
 """How many of the other places of a finding are named; more are counted."""

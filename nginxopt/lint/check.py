@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nginxopt.budget import ExceededError
+from nginxopt.budget import ExceededError, OutOfMemoryError, limited
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
 from nginxopt.config.roots import words_outside
@@ -32,7 +32,6 @@ from nginxopt.settings.file import Settings
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Draft
-from nginxopt.timelimit import OutOfMemoryError, limited
 from nginxopt.version import Version
 
 if TYPE_CHECKING:

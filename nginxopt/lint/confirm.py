@@ -26,7 +26,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.request.real import Expected, compare_all
 from nginxopt.request.trace import Circumstances, RealComparison, Trace, trace
 from nginxopt.request.world import World
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count
 
 if TYPE_CHECKING:
     from nginxopt.system.nginx import Binary

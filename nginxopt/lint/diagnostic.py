@@ -11,7 +11,7 @@ from nginxopt.records import record
 from nginxopt.settings.premises import Premise
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Position, Source, Span, fit
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 LONGEST_MESSAGE = 120
 """The maximum length of a message in characters; longer names, patterns and URIs are cut in the middle."""

@@ -11,7 +11,7 @@ from nginxopt.profile.sums import Durations, Place, Profile
 from nginxopt.records import record
 from nginxopt.request.usage import PARTS
 from nginxopt.text import page
-from nginxopt.text.escape import printable
+from nginxopt.text.display import printable
 
 _SHOWN = 50
 """Rows of a table at most."""

@@ -10,7 +10,7 @@ from nginxopt import __version__
 from nginxopt.profile.figures import Figures, Group
 from nginxopt.profile.sums import Cell, Class, Durations, LogFile, Place, Profile, Sum
 from nginxopt.request.usage import PARTS
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 VERSION = 2
 """Grows when a reader of reports would have to change."""

@@ -9,8 +9,7 @@ from typing import TypeVar
 from nginxopt.profile.figures import Figures, Group
 from nginxopt.profile.sums import Cell, Class, Durations, Place, Profile, Sum
 from nginxopt.text import shorten
-from nginxopt.text.escape import printable
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count, printable
 
 _SHOWN, _FEW = 8, 4
 _WIDTH = 60

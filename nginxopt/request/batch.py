@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nginxopt import lazy
+from nginxopt.budget import limited
 from nginxopt.faults import apart
 from nginxopt.request.client import Request
 from nginxopt.request.connection import ClientGate, NobodyListensError
@@ -20,7 +21,6 @@ from nginxopt.request.outcomes import BranchForm, OutcomeForm, conditions, depen
 from nginxopt.request.traffic import TargetGroup, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
-from nginxopt.timelimit import limited
 
 if TYPE_CHECKING:
     from nginxopt._native import RequestTally

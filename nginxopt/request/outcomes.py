@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 from nginxopt.semantics.site.form import Node
 from nginxopt.text import decode
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 OutcomeKind = Literal[
     "return", "redirect", "static", "error", "closed", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached",

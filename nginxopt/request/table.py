@@ -23,8 +23,8 @@ from nginxopt.request.sheets import as_text, is_spreadsheet
 from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
 from nginxopt.text.delimited import BOM, Record, records
+from nginxopt.text.display import count
 from nginxopt.text.json import loads
-from nginxopt.text.plural import count
 
 KINDS = ("static", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "handler", "closed")
 """What a status may be besides a code: an outcome whose code nginx does not decide alone."""

@@ -14,8 +14,7 @@ from nginxopt.request.world import World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace, LoweredSite
 from nginxopt.semantics.site.form import Node
-from nginxopt.text.escape import printable
-from nginxopt.text.shorten import shorten
+from nginxopt.text.display import printable, shorten
 from nginxopt.version import Version
 
 _LIMITS = ("limit_req", "limit_conn")

@@ -13,7 +13,7 @@ from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace
 from nginxopt.semantics.site.form import Node
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 VERSION = 1
 """The version of the form; it grows when a reader would have to change."""

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from nginxopt.request.outcomes import OutcomeForm, StepForm, StepKind, conditions, shown, told
 from nginxopt.request.trace import Trace, directive_text, line_of
 from nginxopt.request.trace_text import advice_of, headline
-from nginxopt.text.escape import printable
-from nginxopt.text.plural import count
-from nginxopt.text.shorten import shorten
+from nginxopt.text.display import count, printable, shorten
 
 _LONGEST = 200
 """The most characters of a value."""

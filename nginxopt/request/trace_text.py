@@ -18,10 +18,7 @@ from nginxopt.request.outcomes import (
 from nginxopt.request.trace import WIDTH, Trace, directive_text, line_of
 from nginxopt.semantics.site import DirectivePlace
 from nginxopt.semantics.site.form import Node
-from nginxopt.text.escape import printable
-from nginxopt.text.plural import count
-from nginxopt.text.shorten import shorten
-from nginxopt.text.style import Style
+from nginxopt.text.display import Style, count, printable, shorten
 
 PASSED_OVER = 3
 """The number of candidates passed over that are listed of each step."""

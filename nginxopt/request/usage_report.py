@@ -19,8 +19,7 @@ from nginxopt.request.usage import PARTS, Part, Usage, Use, usage
 from nginxopt.semantics.site import LoweredSite
 from nginxopt.semantics.site.form import Node
 from nginxopt.text import shorten
-from nginxopt.text.escape import printable, unicode
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count, printable, unicode
 
 VERSION = 1
 """Grows when a reader of reports would have to change."""

@@ -21,7 +21,7 @@ from nginxopt.rewrite.mapfile import MapsPlace
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.sizes import Sizes
 from nginxopt.text import Edit, apply, encode
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 
 @record(eq=True)

@@ -10,7 +10,7 @@ from nginxopt.rewrite.kinds.kind import Proved
 from nginxopt.rewrite.kinds.registry import KINDS, PROVED
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.proving import Proof
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 _BROKEN = "the plan does not come true, which is an error of nginxopt; please report this"
 _FEW = 3

@@ -4,10 +4,8 @@ A `Source` is the bytes of a file, a `Span` is a range in it, an `Edit` replaces
 source. `apply` applies edits to a text.
 """
 
-from nginxopt.text.edit import Change, ChangeSet, Draft, Edit, EditSet, apply
-from nginxopt.text.shorten import fit, shorten
-from nginxopt.text.source import Position, Source, Span, decode, encode
-from nginxopt.text.suggest import suggestion
+from nginxopt.text.display import fit, shorten, suggestion
+from nginxopt.text.source import Change, ChangeSet, Draft, Edit, EditSet, Position, Source, Span, apply, decode, encode
 
 __all__ = [
     "Change",

@@ -7,8 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nginxopt.text.edit import Edit, apply
-from nginxopt.text.source import Span, encode
+from nginxopt.text.source import Edit, Span, apply, encode
 
 CONTEXT = 3
 """The number of context lines around a change."""

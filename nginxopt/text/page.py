@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nginxopt.text.escape import xml
+from nginxopt.text.display import xml
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nginxopt.text.escape import printable, unicode
+from nginxopt.text.display import printable, unicode
 
 
 def command(name: str, properties: Mapping[str, str], message: Iterable[str]) -> str:

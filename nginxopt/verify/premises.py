@@ -12,7 +12,7 @@ from dataclasses import field
 from nginxopt.errors import UsageError
 from nginxopt.facts import group, known, script
 from nginxopt.records import record
-from nginxopt.text.suggest import suggestion
+from nginxopt.text.display import suggestion
 
 
 @record(eq=True)

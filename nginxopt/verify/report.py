@@ -12,10 +12,7 @@ from nginxopt.request.outcomes import OutcomeForm, shown
 from nginxopt.request.trace import directive_text, line_of
 from nginxopt.request.trace_text import LONGEST, headline
 from nginxopt.semantics.site.form import Node
-from nginxopt.text.escape import printable, unicode
-from nginxopt.text.plural import count
-from nginxopt.text.shorten import shorten
-from nginxopt.text.style import Style
+from nginxopt.text.display import Style, count, printable, shorten, unicode
 from nginxopt.verify import summary
 from nginxopt.verify.premises import is_default, listed, sentence
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nginxopt._native import PanicException
+from nginxopt.budget import out_of_memory
 from nginxopt.faults import is_bug, lacks_memory
-from nginxopt.timelimit import out_of_memory
 from tests.support import PATIENCE
 
 pytestmark = pytest.mark.no_cover  # runs in processes of its own

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.text.escape import line, terminal
+from nginxopt.text.display import line, terminal
 
 EVIL = "\x1b[2J\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
 """Clears the screen, begins lines with commands, and turns the direction of text around; also in a name of a file."""

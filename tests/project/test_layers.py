@@ -29,7 +29,7 @@ NATIVE = {
     "config.tokens": {"Events", "LexError"},
     "faults": {"PanicException", "panic_place"},
     "cli": {"end_lacking", "release_memory"},
-    "timelimit": {"interrupt", "release_memory", "reserve_memory"},
+    "budget": {"interrupt", "release_memory", "reserve_memory"},
     "system.interrupts": {"count_orderly", "watch_signals"},
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"MapVerdict", "map_verdict"},
@@ -228,7 +228,6 @@ def test_every_package_is_named() -> None:
         "faults",
         "lazy",
         "records",
-        "timelimit",
         "version",
     }
 

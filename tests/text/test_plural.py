@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count
 
 
 @pytest.mark.parametrize(

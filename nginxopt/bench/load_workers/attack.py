@@ -23,7 +23,7 @@ from nginxopt.bench.scenario import OpenLoop
 from nginxopt.bench.site import LoadRun, LostWorkerError, RunningSite
 from nginxopt.errors import RunError
 from nginxopt.records import record
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 LEASE_SECONDS = 20.0
 """How long vegeta continues on a worker that receives no message from this command."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nginxopt.bench.report import numbers
 from nginxopt.bench.result import Result
 from nginxopt.bench.scenario import Experiment, Metric
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 COLUMNS: dict[Metric, tuple[str, ...]] = {
     "latency": ("p50", "p99", "mean", "cpu", "throughput", "errors"),

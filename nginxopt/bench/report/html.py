@@ -19,7 +19,7 @@ from nginxopt.bench.result import AttackMedians, Ratio, Result
 from nginxopt.bench.scenario import VariantPair
 from nginxopt.records import record
 from nginxopt.text import page
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 _RANKS = tuple(f"p{rank}" for rank in PERCENTILES)
 _GROUPS = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.bench.report import content, numbers
 from nginxopt.bench.result import AttackMedians, GateResult, Result
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 
 def lines(result: Result) -> Iterator[str]:

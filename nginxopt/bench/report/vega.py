@@ -20,7 +20,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from nginxopt.errors import MissingError
-from nginxopt.text.escape import xml
+from nginxopt.text.display import xml
 
 Spec = dict[str, Any]
 """A specification of Vega-Lite, or a part of one (https://vega.github.io/vega-lite/docs/spec.html)."""

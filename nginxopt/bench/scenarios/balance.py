@@ -16,7 +16,7 @@ from nginxopt.bench.scenario import (
     Variant,
     VariantPair,
 )
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 NODES = 3
 CLIENTS = 100

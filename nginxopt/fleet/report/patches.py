@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import UsageError
-from nginxopt.text.escape import printable, unicode
-from nginxopt.text.plural import count
+from nginxopt.text.display import count, printable, unicode
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -14,7 +14,7 @@ from nginxopt.lint.report import sarif
 from nginxopt.lint.report.model import LintReport
 from nginxopt.settings.target import TargetVersion
 from nginxopt.text import Source, Span
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 from nginxopt.version import Version
 
 if TYPE_CHECKING:

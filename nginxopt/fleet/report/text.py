@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from nginxopt.fleet.report.drift import FileDrift, FileForm, condensed
 from nginxopt.fleet.report.facts import FleetReport
 from nginxopt.text import fit
-from nginxopt.text.escape import printable
-from nginxopt.text.plural import count
+from nginxopt.text.display import count, printable
 
 _ROWS = 20
 _DIFFERENCES = 12

@@ -7,7 +7,7 @@ processor time of a worker for a request that nginx answers itself; see `docs/ru
 from __future__ import annotations
 
 from nginxopt.settings.selecting import Severity
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 SHORT = 482
 """Instructions of a regular expression for a URI that is shorter than all that it matches: PCRE compares lengths."""

@@ -12,7 +12,7 @@ from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import LintReport, details
 from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.lint.report.xml import sections
-from nginxopt.text.escape import xml
+from nginxopt.text.display import xml
 from nginxopt.text.markup import document
 
 

@@ -17,7 +17,7 @@ from nginxopt.lint.report.model import LintReport, details
 from nginxopt.lint.report.place import Locatable, ends, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import encode
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 

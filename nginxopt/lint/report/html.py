@@ -13,8 +13,7 @@ from nginxopt.lint.report.place import Locatable, ends, relative
 from nginxopt.lint.report.text import fixes, measures
 from nginxopt.records import record
 from nginxopt.text import page
-from nginxopt.text.escape import printable
-from nginxopt.text.plural import count
+from nginxopt.text.display import count, printable
 
 _AROUND = 2
 """Lines of the source that are shown before a place and after it."""

@@ -17,7 +17,7 @@ from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.lint.witness import Witness
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 VERSION = 1
 """Incremented by changes that readers of reports have to follow."""

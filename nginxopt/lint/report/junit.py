@@ -18,7 +18,7 @@ from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.lint.report.xml import Section, sections
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source, Span
-from nginxopt.text.escape import xml
+from nginxopt.text.display import xml
 from nginxopt.text.markup import document
 
 

@@ -12,8 +12,7 @@ from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import NOUNS, LintReport, Note, details, headline
 from nginxopt.lint.report.place import Locatable, ends, relative
 from nginxopt.settings.selecting import Severity
-from nginxopt.text.escape import printable
-from nginxopt.text.plural import count
+from nginxopt.text.display import count, printable
 
 MOST_PLACES = 5
 """How many places of the findings of a rule with the same message are listed; the others are counted."""

@@ -13,7 +13,7 @@ from nginxopt.records import record
 from nginxopt.settings.premises import Premise
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source, Span
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.settings.target import TargetVersion

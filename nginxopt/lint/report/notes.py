@@ -12,7 +12,7 @@ from nginxopt.lint.report.model import Note
 from nginxopt.semantics.inherit import opens
 from nginxopt.settings.premises import WHOLE_CONFIGURATION
 from nginxopt.text import Span
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count
 
 if TYPE_CHECKING:
     from nginxopt.config import Config, Directive, Scope, Source

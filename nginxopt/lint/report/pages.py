@@ -14,7 +14,7 @@ from nginxopt.lint.diagnostic import Grade, Reach, Safety
 from nginxopt.lint.queries.cost import ERROR, WARNING
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.settings.selecting import CATEGORIES
-from nginxopt.text.style import Style
+from nginxopt.text.display import Style
 
 _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}
 PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/guide/premises.md"

@@ -22,7 +22,7 @@ from nginxopt.lint.report.model import PROJECT, LintReport, details
 from nginxopt.lint.report.place import Locatable, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Source, Span, encode
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -12,9 +12,7 @@ from nginxopt.lint.report.model import LintReport, RuleCount, by_rule, details
 from nginxopt.lint.report.place import Locatable, ends
 from nginxopt.settings.premises import listed
 from nginxopt.settings.selecting import Severity
-from nginxopt.text.escape import inert, printable
-from nginxopt.text.plural import count
-from nginxopt.text.style import Style
+from nginxopt.text.display import Style, count, inert, printable
 
 MOST_PLACES = 6
 """How many related places of a finding are shown, the last of which counts the others if there are more."""

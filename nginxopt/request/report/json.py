@@ -10,7 +10,7 @@ from nginxopt import __version__
 from nginxopt.request.expectations import RowResult
 from nginxopt.request.report.model import COVERED, TestReport, line_of
 from nginxopt.semantics.site import DirectivePlace
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 VERSION = 1
 """Grows when a reader of reports would have to change."""

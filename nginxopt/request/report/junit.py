@@ -12,7 +12,7 @@ from nginxopt.errors import InputError
 from nginxopt.request.expectations import RowResult
 from nginxopt.request.report.model import TestReport, line_of
 from nginxopt.request.report.text import details
-from nginxopt.text.escape import xml
+from nginxopt.text.display import xml
 from nginxopt.text.markup import document
 
 

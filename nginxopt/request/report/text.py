@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from nginxopt.request.expectations import RowResult
 from nginxopt.request.report.model import COVERED, TestReport, place_of
-from nginxopt.text.escape import printable, unicode
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count, printable, unicode
 
 _SHOWN = 10
 """The directives that are listed of each part unless all are."""

@@ -14,7 +14,7 @@ from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite.options import Options
 from nginxopt.text import Edit, Source
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.comparison import Differential, Limits

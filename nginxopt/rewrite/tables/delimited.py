@@ -27,7 +27,7 @@ from nginxopt.rewrite.tables.table import (
 )
 from nginxopt.text import Source, Span, decode
 from nginxopt.text.delimited import Record, records
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 DEFAULT_STATUS = 301
 

@@ -24,7 +24,7 @@ from nginxopt.rewrite.tables.table import Row
 from nginxopt.rewrite.tables.words import quoted, without_variables
 from nginxopt.semantics.maphash import suitable
 from nginxopt.text import encode
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 from nginxopt.version import Version
 
 NONE = b"-"

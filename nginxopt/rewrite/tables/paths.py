@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nginxopt import lazy
 from nginxopt.rewrite.tables.table import CannotAnswer
 from nginxopt.text import decode, shorten
-from nginxopt.text.escape import printable
+from nginxopt.text.display import printable
 
 LONGEST = 4_095
 """The longest parameter in bytes that nginx accepts (`ngx_conf_read_token`)."""

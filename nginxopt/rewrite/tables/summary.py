@@ -10,7 +10,7 @@ from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.findings import CheckedTable, RowFinding
 from nginxopt.rewrite.tables.proof import TableProof
 from nginxopt.text import Span, decode
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.tables.questions import TableDifferential

@@ -13,7 +13,7 @@ from typing import Literal
 from nginxopt.facts import fact, known
 from nginxopt.records import record
 from nginxopt.semantics.directives import NAMES
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 When = Literal["first", "in order", "after", "body", "headers", "response"]
 """When a directive that is not simulated takes effect.

@@ -13,7 +13,7 @@ from nginxopt.semantics.site.effects import Effect, When, effect
 from nginxopt.semantics.site.form import Changes, LevelForm, Node, OpaqueForm, OpaqueStatementForm
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.settings import names
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 
 STRUCTURE = having("model", "structure", "opaque")
 """The directives that other modules of this package convert."""

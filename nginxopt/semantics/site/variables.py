@@ -11,7 +11,7 @@ from nginxopt.semantics.site.form import GeoForm, MapForm, OpaqueVariableForm, S
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.tables import MIXED_VALUES, VOLATILE, is_mixed
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 from nginxopt.version import Version
 
 DefinedForm = MapForm | GeoForm | OpaqueVariableForm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.text import page
-from nginxopt.text.escape import printable
+from nginxopt.text.display import printable
 from nginxopt.verify.formats.model import VerifyReport
 from nginxopt.verify.summary import STATES, counts
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from nginxopt import __version__
-from nginxopt.text.escape import printable
+from nginxopt.text.display import printable
 from nginxopt.verify.formats.model import VerifyFinding, VerifyReport
 
 _RULES = {

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use crate::work::memory;
 
-/// As Python code prints it (`nginxopt.timelimit.out_of_memory`).
+/// As Python code prints it (`nginxopt.budget.out_of_memory`).
 const SAID: &[u8] = b"too large: it takes more memory than there is\n";
 const STATUS: i32 = 3;
 

@@ -15,7 +15,7 @@ from nginxopt.lint import Diagnostic, Related
 from nginxopt.lint.report import json as reports_json
 from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.text import Edit, Source, Span, apply
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, rule, span
 from tests.schemas import is_valid, schema, validate
 

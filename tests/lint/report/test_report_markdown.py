@@ -14,7 +14,7 @@ from nginxopt.lint.report import render
 from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source
-from nginxopt.text.escape import printable
+from nginxopt.text.display import printable
 from tests.diagnostics import diagnostic, fix, report, span
 
 SOURCE = Source("conf.d/a.conf", b"http {\n    gzip_comp_level 9;\n    gzip_comp_level 9;\n}\n")

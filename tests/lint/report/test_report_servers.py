@@ -13,7 +13,7 @@ from nginxopt.lint import Severity
 from nginxopt.lint.report import github, gitlab
 from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.text import Source, Span
-from nginxopt.text.escape import unicode
+from nginxopt.text.display import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, span
 from tests.schemas import validator
 

@@ -12,7 +12,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.report import checkstyle, junit
 from nginxopt.lint.report.model import LintReport
 from nginxopt.text import Source
-from nginxopt.text.escape import xml
+from nginxopt.text.display import xml
 from tests.diagnostics import diagnostic, fix, report, reports, span
 
 SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")

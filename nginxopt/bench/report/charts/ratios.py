@@ -11,7 +11,7 @@ from nginxopt.bench.report.keys import SERIES, SHAPES, LegendKey
 from nginxopt.bench.report.scales import ticks
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Ratio, Result
-from nginxopt.text.escape import xml
+from nginxopt.text.display import xml
 
 _STEP = 15  # the height of a row in pixels
 _LEAST_RATIO = 2.0  # the scale shows at least this ratio, so that a small difference looks small

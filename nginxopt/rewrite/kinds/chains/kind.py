@@ -12,7 +12,7 @@ from nginxopt.rewrite.kinds.chains import planning, text
 from nginxopt.rewrite.kinds.chains.planning import REASONS, ChainsPlan
 from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation
 from nginxopt.text import Edit, encode
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan

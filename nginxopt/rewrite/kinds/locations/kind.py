@@ -11,7 +11,7 @@ from nginxopt.rewrite.kinds.locations import planning, text
 from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import read
 from nginxopt.text import Edit
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan

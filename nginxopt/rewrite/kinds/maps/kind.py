@@ -13,7 +13,7 @@ from nginxopt.rewrite.kinds.maps import planning, text
 from nginxopt.rewrite.kinds.maps.planning import KeptMap, MapsPlan, PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.text import Edit, encode
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan

@@ -11,7 +11,7 @@ from nginxopt.config import Directive, File, layout
 from nginxopt.rewrite.kinds.maps.planning import PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.text import Edit, Source, Span, encode
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count
 
 _GUARD_NOTE = "# Only what passes the next row can match one below it. Delete it before you change them."
 

@@ -14,7 +14,7 @@ from nginxopt.rewrite.kinds.rules.planning import Dead, PlannedRun, RulesPlan, r
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Edit, Span
-from nginxopt.text.plural import count
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan

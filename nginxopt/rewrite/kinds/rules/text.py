@@ -16,7 +16,7 @@ from nginxopt.rewrite.kinds.kind import HttpPart
 from nginxopt.rewrite.kinds.rules.planning import PlannedRun, RulesOfFile, RulesPlan
 from nginxopt.rewrite.names import Names
 from nginxopt.text import Edit, Source, Span, encode
-from nginxopt.text.plural import be, count
+from nginxopt.text.display import be, count
 
 KEYS_NOTE = """\
 # The keys stand in the order of their rules. A map ignores the case of letters, and a rule does not: so one map gives

@@ -1,0 +1,158 @@
+"""How text is shown: escaped for terminals, encoders and XML, as files contain any byte; shortened, counted, styled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from nginxopt import lazy
+
+# Not compiled here: classes of such ranges take longer than all other start-up, and plain text needs neither.
+_SURROGATE = r"[\ud800-\udfff]"
+_NUMBER = lazy.pattern(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?")
+_NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+
+
+def printable(text: str) -> str:
+    r"""Return `text` for a terminal: what does not print, line ends included, is escaped as `\n`, `\x1b`, `\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def line(text: str) -> str:
+    """Return `text` as `printable` does, with tabs, as a line that is no command to a runner."""
+    return inert(text if text.isprintable() else "\t".join(map(printable, text.split("\t"))))
+
+
+def inert(text: str) -> str:
+    """Return a line that is no command to a runner of GitHub Actions, whatever program prints it.
+
+    A runner takes a line for a command that begins with `::`, or has `##[` anywhere (actions/runner,
+    src/Runner.Common/ActionCommand.cs).
+    """
+    if text.lstrip().startswith("::"):
+        text = text.replace("::", "\\x3a:", 1)
+    return text.replace("##[", "#\\x23[")
+
+
+def cell(text: str) -> str:
+    """Return a text for a cell of CSV: as `printable` does, and as no formula to a spreadsheet.
+
+    A spreadsheet computes what begins with `=`, `+`, `-` or `@`, perhaps after blanks (OWASP, CSV Injection). An
+    apostrophe in front makes it a text; numbers stay.
+    """
+    shown = printable(text)
+    is_formula = shown.lstrip().startswith(("=", "+", "-", "@", "\\t", "\\r")) or text[:1] in ("\t", "\r")
+    return f"'{shown}" if is_formula and not _NUMBER.fullmatch(shown) else shown
+
+
+def terminal(text: str) -> str:
+    """Return `text` as `printable` does, with line ends, tabs, and colors as `Style` writes them."""
+    parts = re.split(r"(\x1b\[[0-9;]*m|[\n\t])", text)
+    return "".join(part if number % 2 else printable(part) for number, part in enumerate(parts))
+
+
+def unicode(text: str) -> str:
+    r"""Return `text` with bytes that are not UTF-8 as `\xff`, so that it can be encoded."""
+    return re.sub(_SURROGATE, lambda match: _escape(match[0]), text)
+
+
+def xml(text: str) -> str:
+    """Return `text` for XML 1.0 and HTML: as `unicode` does, and characters that XML does not have as U+FFFD."""
+    return re.sub(_NOT_XML, "\ufffd", unicode(text))
+
+
+def _escape(char: str) -> str:
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return char.encode("unicode_escape").decode()
+
+
+_SHORTEST = 12
+"""The length to which words are cut before the sentence itself is cut."""
+
+
+def fit(sentence: str, width: int) -> str:
+    """Return a sentence of at most `width` characters: its longest words (URIs, names) are cut in the middle.
+
+    Words that would look alike keep the part in which they differ.
+    If all words are cut to the minimum and the sentence is still too long, the sentence itself is cut.
+    """
+    if len(sentence) <= width:
+        return sentence
+    words = re.split(r"(\s+)", sentence)
+    for longest in range(width, _SHORTEST - 1, -1):
+        short = _apart(set(words), longest)
+        cut = "".join(short[word] for word in words)
+        if len(cut) <= width:
+            return cut
+    return shorten(sentence, width)
+
+
+def _apart(words: Collection[str], width: int, start: int = 0) -> dict[str, str]:
+    """Return words of at most `width` characters for these, which are the same up to `start`; no two look alike."""
+    head = width // 3 if start > width // 3 else start
+    short = {word: _from(word, start, head, width) for word in words}
+    alike: dict[str, list[str]] = {}
+    for word, cut in short.items():
+        alike.setdefault(cut, []).append(word)
+    for those in alike.values():
+        if len(those) > 1:
+            short |= _apart(those, width, _same(those))
+    return short
+
+
+def _same(words: Collection[str]) -> int:
+    """Return how many characters are the same at the start of all words."""
+    columns = enumerate(zip(*words, strict=False))
+    return next((at for at, letters in columns if len(set(letters)) > 1), min(map(len, words)))
+
+
+def _from(word: str, start: int, head: int, width: int) -> str:
+    """Return the first `head` characters of a word, and what is behind `start`."""
+    if len(word) <= width or head == start:
+        return shorten(word, width)
+    return f"{word[:head]}…{shorten(word[start:], width - head - 1)}"
+
+
+def shorten(text: str, width: int) -> str:
+    """Return a text of at most `width` characters (at least 1), with `…` in place of its middle if it is longer."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return `1 file`, `2,000 files`; the default plural adds an s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def be(number: int) -> str:
+    """Return `is` for 1 and `are` for any other number."""
+    return "is" if number == 1 else "are"
+
+
+class Style:
+    """A function that styles text for a terminal, or returns it unchanged if styles are off."""
+
+    def __init__(self, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, text: str, **style: Any) -> str:
+        """Return `text` in a style; the arguments are those of `click.style`."""
+        if not self._color:
+            return text
+        import click
+
+        return click.style(text, **style)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """Return `did you mean "..."?` with the known name that is closest to `name`; None if none is close."""
+    from difflib import get_close_matches  # of which most runs need none
+
+    close = get_close_matches(name, sorted(known), n=1)
+    return f'did you mean "{close[0]}"?' if close else None
