@@ -17,7 +17,7 @@ from nginxopt.text.display import count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nginxopt.config.paths import Selected
+    from nginxopt.config.inputs import Selected
     from nginxopt.format import IndentStyle
     from nginxopt.text import Edit, Source
 
@@ -83,7 +83,7 @@ def command(
     PATH is a file, a directory, a glob pattern, or - for standard input. Includes are not followed. Without PATH,
     format the paths in the settings, or the working directory.
     """
-    from nginxopt.config.paths import select
+    from nginxopt.config.inputs import select
     from nginxopt.settings import file as settings_
 
     if "-" in paths and len(paths) > 1:

@@ -24,11 +24,11 @@ def files(root: str | None) -> Files:
 
     if root is None:
         return DISK
-    from nginxopt.config.rooted import Rooted, Tree
+    from nginxopt.config.filesystem import Rooted, RootFolder
 
     if not Path(root).is_dir():
         raise InputError("is not a directory", path=root, hint="--root needs the folder that stands for /")
-    return Rooted(Tree(root))
+    return Rooted(RootFolder(root))
 
 
 def of(configs: Iterable[Config], with_host: bool, root: str | None) -> Host | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.config import Config, File, places, surroundings
 from nginxopt.config import load as load_file
-from nginxopt.config.context import parse_context
+from nginxopt.config.configuration import parse_context
 from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
 from nginxopt.errors import UsageError

@@ -14,14 +14,11 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.config import layout
-    from nginxopt.config.configuration import Config, load, load_text, reread
-    from nginxopt.config.context import Context
-    from nginxopt.config.elsewhere import may_read_more
-    from nginxopt.config.placeholders import has_placeholder
+    from nginxopt.config.configuration import Config, Context, Scope, load, load_text, reread
+    from nginxopt.config.places import may_read_more
     from nginxopt.config.reader import File
-    from nginxopt.config.scope import Scope
-    from nginxopt.config.tokens import Comment, Token, statements
-    from nginxopt.config.tree import Block, Bulk, Directive, directive_at
+    from nginxopt.config.templating import has_placeholder
+    from nginxopt.config.tree import Block, Bulk, Comment, Directive, Token, directive_at, statements
     from nginxopt.text import Change, Edit, Source, Span, decode, encode
 
 __all__ = [
@@ -53,14 +50,11 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "configuration": ("Config", "load", "load_text", "reread"),
-        "context": ("Context",),
-        "elsewhere": ("may_read_more",),
-        "placeholders": ("has_placeholder",),
+        "configuration": ("Config", "Context", "Scope", "load", "load_text", "reread"),
+        "places": ("may_read_more",),
         "reader": ("File",),
-        "scope": ("Scope",),
-        "tokens": ("Comment", "Token", "statements"),
-        "tree": ("Block", "Bulk", "Directive", "directive_at"),
+        "templating": ("has_placeholder",),
+        "tree": ("Block", "Bulk", "Comment", "Directive", "Token", "directive_at", "statements"),
         "nginxopt.text": ("Change", "Edit", "Source", "Span", "decode", "encode"),
     },
 )

@@ -1,4 +1,4 @@
-"""Reads a configuration like nginx: the main file, the files it includes, and their contexts.
+"""Reads a configuration like nginx: the main file, the files it includes, their blocks, and their contexts.
 
 `load` reads a file and the files it includes into a `Config`. Each file is parsed once, even if several includes name
 it; `Config.contexts` returns the context of each of them. Long runs of rewrites stay folded: see
@@ -6,33 +6,232 @@ it; `Config.contexts` returns the context of each of them. Long runs of rewrites
 
 nginx stops at the first error. `load` reads a file to its end before its includes, so if there are several errors, it
 may report another one than nginx.
+
+A `Scope` is a block as nginx reads it, with included files in the place of each `include`. All other code walks a
+configuration through scopes.
+
+A context is a tuple of the names of the enclosing blocks: `()` is the main context, `("http", "server")` that of a
+server. Those of a fragment are inferred from its directives; one counts as allowed where any release of nginx allows
+it, or NGINX Plus does.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt import budget
 from nginxopt.config import places
 from nginxopt.config import roots as roots_
-from nginxopt.config.context import Context, parse_context, possible
-from nginxopt.config.elsewhere import may_read_more
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
-from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, parsed
+from nginxopt.config.places import may_read_more
+from nginxopt.config.reader import File, Parse, Reader, Sharing, UnreadFile, contents, parsed
 from nginxopt.config.roots import Roots
-from nginxopt.config.scope import Scope, read_scope
-from nginxopt.config.sharing import Sharing
-from nginxopt.config.tree import Block, Directive, reading
+from nginxopt.config.tree import Block, Bulk, Comment, Directive, reading
+from nginxopt.errors import UsageError
+from nginxopt.facts import vendors
+from nginxopt.facts.declarations import PLACES, declarations
 from nginxopt.records import record
 from nginxopt.text import Source
 
 if TYPE_CHECKING:
     from nginxopt.config.templates import Templates
+
+Context = tuple[str, ...]
+
+_LOCATION = ("http", "server", "location")
+
+
+def _full(context: Context) -> Context:
+    """Return the context with the server around a location, which crossplane's `("http", "location")` leaves out."""
+    return _LOCATION + context[2:] if context[:2] == ("http", "location") else context
+
+
+_MASKS: dict[Context, int] = {
+    _full(() if place == "main" else tuple(place.split("/"))): bit for place, bit in PLACES.items()
+}
+
+_BLOCKS = {context[-1] for context in _MASKS if context}
+"""The names of the blocks that are contexts."""
+
+_SHORT: dict[str, Context] = {
+    "main": (),
+    "events": ("events",),
+    "http": ("http",),
+    "server": ("http", "server"),
+    "location": _LOCATION,
+    "upstream": ("http", "upstream"),
+}
+
+
+def known_contexts() -> tuple[Context, ...]:
+    """Return all contexts that nginx knows, outer ones first."""
+    return tuple(sorted(_MASKS, key=lambda context: (len(context), context)))
+
+
+def parse_context(context: str | Sequence[str]) -> Context:
+    """Return the context that a user names: `server`, `http,server`, `("http", "server")`.
+
+    A single name stands for the usual place of that block in http. Raises `UsageError` for an unknown context.
+    """
+    names = tuple(name.strip() for name in context.split(",")) if isinstance(context, str) else tuple(context)
+    full = _full(_SHORT.get(names[0], names) if len(names) == 1 else names)
+    if _flat(full) not in _MASKS:
+        raise UsageError(
+            f"unknown context {','.join(names)!r}",
+            hint=f"use one of {', '.join(_SHORT)}, or block names such as http,server,if",
+        )
+    return full
+
+
+def _flat(context: Context) -> Context:
+    """Return the context with nested locations reduced to one: all of them allow the same directives."""
+    names = [name for name, before in zip(context, (None, *context), strict=False) if name != before]
+    return tuple(names)
+
+
+def possible_contexts(block: Block) -> tuple[Context, ...]:
+    """Return the contexts in which every known directive of `block` is allowed, outer ones first.
+
+    If several fit, only those remain in which the fewest directives of inner blocks are misplaced. Empty if no
+    directive is known, as in a file of map rows, or if no context allows all of them. Exception: a file with an `http`
+    or `events` block is a main configuration, whatever else is in it. `include` and the rows of blocks such as `map`
+    are ignored.
+    """
+    used: set[_Use] = set()
+    _collect(block, (), used)
+    masks = [(inner, mask) for inner, name, is_block in used if (mask := _mask(name, is_block)) is not None]
+    outer = [mask for inner, mask in masks if not inner]
+    if not outer:
+        return ()
+    candidates = [context for context in known_contexts() if all(mask & _MASKS[context] for mask in outer)]
+    if not candidates and not {("http", True), ("events", True)}.isdisjoint(use[1:] for use in used if not use[0]):
+        return ((),)  # a main configuration, whatever else is in it
+    faults = {context: sum(_contradicts(context + inner, mask) for inner, mask in masks) for context in candidates}
+    return tuple(context for context in candidates if faults[context] == min(faults.values()))
+
+
+_Use = tuple[Context, str, bool]
+"""A directive somewhere in a file: the blocks around it, its name, and whether it has a block."""
+
+
+def _collect(block: Block, inner: Context, used: set[_Use]) -> None:
+    """Add every distinct use of a directive in a block and its inner blocks to `used`."""
+    for node in block.nodes:
+        if isinstance(node, Directive):
+            name = str(node.name)
+            if node.block is None:
+                used.add((inner, name, False))
+                continue
+            used.add((inner, name, True))
+            if name in _BLOCKS:
+                _collect(node.block, _flat((*inner, name)), used)
+        elif isinstance(node, Bulk):
+            used.add((inner, node.name, False))
+    used.discard((inner, "include", False))
+
+
+def _contradicts(context: Context, mask: int) -> bool:
+    """Return whether a context forbids a directive with the places `mask`; False for a block that is not a context."""
+    return not mask & _MASKS.get(_flat(context), mask)
+
+
+def _mask(name: str, is_block: bool) -> int | None:
+    """Return the places of a directive as a mask; None for an unknown one."""
+    rows = declarations(name) or [
+        row for vendor in (vendors.OLDER, vendors.PLUS) for row in vendors.declarations(vendor, name) if row.places
+    ]
+    if not rows:
+        return None
+    return reduce(or_, (row.places for row in rows if row.has_block == is_block), 0)
+
+
+IncludedBlocks = Callable[[Directive], Iterable[Block]]
+"""A function that returns the top-level blocks of the files that an `include` names, in nginx's order."""
+
+
+@record(frozen=False)
+class Scope:
+    """The content of a block or of the main file, including its includes.
+
+    Attributes:
+        block: The block in which the scope begins.
+        parents: The directives of the enclosing blocks, outermost first, across files; the last one opens the scope.
+            Empty for the outermost scope.
+        context: The names of `parents`.
+        nodes: The nodes directly in the scope, in the order in which nginx reads them, without comments. An `include`
+            is followed by the nodes of its files.
+        scopes: The scopes directly in this one, one for each directive of `nodes` with a block, in the same order.
+    """
+
+    block: Block
+    parents: tuple[Directive, ...] = ()
+    context: Context = ()
+    nodes: list[Directive | Bulk] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+
+    @property
+    def opener(self) -> Directive | None:
+        """The directive whose block this is; None for the outermost scope."""
+        return self.parents[-1] if self.parents else None
+
+    @property
+    def directives(self) -> Iterator[Directive]:
+        """The directives directly in the scope, without folded runs."""
+        return (node for node in self.nodes if isinstance(node, Directive))
+
+    def tree(self) -> Iterator[Scope]:
+        """Yield this scope and all inner scopes, in the order in which nginx reads them."""
+        waiting = [self]
+        while waiting:
+            scope = waiting.pop()
+            yield scope
+            waiting += reversed(scope.scopes)
+
+    def walk(self) -> Iterator[tuple[Directive, Scope]]:
+        """Yield every directive of this scope and its inner scopes, with its scope, in the order in which nginx reads
+        them. Skips folded runs.
+        """
+        open_scopes = [(self, self.directives, iter(self.scopes))]
+        while open_scopes:
+            scope, directives, scopes = open_scopes[-1]
+            for directive in directives:
+                yield directive, scope
+                if directive.block is not None:
+                    inner = next(scopes)
+                    open_scopes.append((inner, inner.directives, iter(inner.scopes)))
+                    break
+            else:
+                open_scopes.pop()
+
+
+def read_scope(block: Block, included: IncludedBlocks) -> Scope:
+    """Return the outermost scope, that of the main file. Linear in the size of the text outside folded runs."""
+    scope = Scope(block)
+    _read(scope, block, included)
+    return scope
+
+
+def _read(scope: Scope, block: Block, included: IncludedBlocks) -> None:
+    """Add the content of a block or file, including its includes, to a scope."""
+    for node in block.nodes:
+        if isinstance(node, Comment):
+            continue
+        scope.nodes.append(node)
+        if isinstance(node, Bulk):
+            continue
+        if node.block is not None:
+            inner = Scope(node.block, (*scope.parents, node), (*scope.context, str(node.name)))
+            scope.scopes.append(inner)
+            _read(inner, node.block, included)
+        elif node.name == "include":
+            for file in included(node):
+                _read(scope, file, included)
 
 
 @record(slots=False)
@@ -220,7 +419,7 @@ def load_text(
     if includes:
         with budget.counting("matches"):
             reader.follow(main)
-    candidates = possible(main.block) if stated is None else (stated,)
+    candidates = possible_contexts(main.block) if stated is None else (stated,)
     files_of = {include.origin: children for include, children in reader.included.items()}
     missing = frozenset(unread.include.origin for unread in reader.unread)
     parents = {file: tuple(places) for file, places in reader.parents.items()}

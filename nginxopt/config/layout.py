@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nginxopt import lazy
-from nginxopt.config.tokens import Comment, Token, statements
-from nginxopt.config.tree import Block, Bulk, Directive
+from nginxopt.config.tree import Block, Bulk, Comment, Directive, Token, statements
 from nginxopt.text import Change, Edit, Source, Span, encode
 
 # A backslash stands for itself, unless what follows makes it stand for something else (ngx_conf_read_token).

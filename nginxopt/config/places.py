@@ -19,6 +19,18 @@ paths mean what they say. For a copy, a path below an own prefix is
 A tree ends at its repository (`.git`), else at the folder with the `nginx.conf`. No path leads out of it by `..` or
 links, but into a folder that the user states. A link to a path below an own prefix, as `sites-enabled` has them, is
 followed in the tree. Other absolute paths are read as they are written.
+
+Where a configuration is installed, an include may read more than here (`may_read_more`). A repository seldom has all
+files of an nginx. `include conf.d/*.conf` matches nothing in it, because another part of the image or another role
+writes that folder; `include /etc/nginx/conf.d/*.conf` names a folder of another machine, whatever the folder of that
+name on this one has. So an include is believed only if it is certain to read the same files there:
+
+- those of a dump (`nginx -T`), and of a main file in a folder of `INSTALLED`: this is the machine. Even there, a
+  wildcard without matches is believed only if its folder exists;
+- elsewhere, those of files below the folder of the main file, or below the prefix, and those that were found in the
+  tree around the main file. A wildcard must match something: a folder with files is where the files of this
+  configuration are kept, so these are taken to be all. Another part fills an empty one;
+- a relative path of one file that exists, wherever it leads: the file stays beside the main file.
 """
 
 from __future__ import annotations
@@ -28,10 +40,27 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from nginxopt import lazy
-from nginxopt.config import includes
-from nginxopt.config.filesystem import DISK, STDIN, Disk, Files, Overlay, is_descriptor
+from nginxopt.config import filesystem
+from nginxopt.config.filesystem import (
+    DISK,
+    STDIN,
+    Disk,
+    Files,
+    Overlay,
+    has_folder,
+    is_descriptor,
+    is_dump,
+    is_pattern,
+    is_whole_dump,
+    rooted,
+)
+
+if TYPE_CHECKING:
+    from nginxopt.config.configuration import Config
+    from nginxopt.config.tree import Directive
 
 # ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH114, PTH115, PTH118, PTH120 - paths are text here, as nginx has them
 
@@ -141,16 +170,16 @@ class Tree(Disk):
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name`, in nginx's order."""
         found = self._found(name)
-        if found is None and not includes.is_pattern(name):
+        if found is None and not filesystem.is_pattern(name):
             found = self._written.get((prefix, name))
             if found is None:
-                found = self._written[prefix, name] = self._unlinked(includes.matches(prefix, name))
-        return self._unlinked(includes.matches(prefix, name)) if found is None else found
+                found = self._written[prefix, name] = self._unlinked(filesystem.matches(prefix, name))
+        return self._unlinked(filesystem.matches(prefix, name)) if found is None else found
 
     def reads(self, prefix: str, name: str, path: str) -> bool:
         """Return whether `include name` would read a file at `path`."""
         here = [(prefix, name)] if self._found(name) is None else self._places(name)
-        return any(includes.reads(folder, rest, path) for folder, rest in here)
+        return any(filesystem.reads(folder, rest, path) for folder, rest in here)
 
     def installed(self, name: str) -> str | None:
         """Return the folder for which one of the tree stands in the path of an include; None if it is as written."""
@@ -179,7 +208,7 @@ class Tree(Disk):
 
     def _sought(self, name: str) -> list[str] | None:
         for folder, rest in self._places(name):
-            paths = [path for path in self._unlinked(includes.matches(folder, rest)) if os.path.lexists(path)]
+            paths = [path for path in self._unlinked(filesystem.matches(folder, rest)) if os.path.lexists(path)]
             led_out = [path for path in paths if not self.has(path)]
             if len(led_out) < len(paths):
                 self._led_out |= set(led_out)
@@ -187,7 +216,7 @@ class Tree(Disk):
         home = self._place(name)
         if home is None:
             return None
-        if includes.is_pattern(name):
+        if filesystem.is_pattern(name):
             return []
         is_stock = home[1] in STOCK and os.path.exists(name) and self._stated_place(name) is None
         return [name if is_stock else os.path.join(*home)]
@@ -205,7 +234,7 @@ class Tree(Disk):
             yield folder, path.lstrip("/")
         for installed in self._prefixes(path):
             rest = os.path.relpath(path, installed)
-            if "/" in rest or not includes.is_pattern(rest):  # `*.conf` of the folder has the main file, too
+            if "/" in rest or not filesystem.is_pattern(rest):  # `*.conf` of the folder has the main file, too
                 for folder in (*self._own, *self._above):
                     yield folder, rest
                     yield os.path.join(folder, "nginx"), rest
@@ -306,3 +335,67 @@ def leads_to_installed(path: str) -> bool:
 
 def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def may_read_more(config: Config, include: Directive) -> bool:
+    """Return whether an `include` could not be read, or may read other files where the configuration is installed."""
+    if not include.args:
+        return False
+    name = str(include.args[0])
+    if config.is_missing(include):
+        return True
+    files = config.included(include)
+    if is_whole_dump(config.origin):
+        return False
+    if not files:
+        root = rooted(config.origin)
+        here = name if root is None else root.here(name)
+        return not _is_where_read(config) or not has_folder(config.prefix, here)
+    if is_dump(config.origin) or _is_where_read(config):
+        return False
+    if is_moved(config, include):
+        return not all(_is_in_tree(config, file.path) for file in files)
+    is_certain = not is_pattern(name) and not os.path.isabs(name)  # noqa: PTH117 - a path is text here
+    return not is_certain and not all(_is_inside(config, file.path) for file in files)
+
+
+def is_moved(config: Config, include: Directive) -> bool:
+    """Return whether the path of an include was looked for in the tree around the main file instead of as written."""
+    around = tree(config.origin)
+    return around is not None and around.installed(str(include.args[0])) is not None
+
+
+def is_of_machine(config: Config, include: Directive) -> bool:
+    """Return whether an include of a copy reads files of this machine that are not in its tree."""
+    around = tree(config.origin)
+    if around is None or around.is_installed:
+        return False
+    return any(not around.has(file.path) for file in config.included(include))
+
+
+def _is_in_tree(config: Config, path: str) -> bool:
+    around = tree(config.origin)
+    return around is not None and around.has(path)
+
+
+def _is_where_read(config: Config) -> bool:
+    """Return whether a configuration on the disk is where the nginx of this machine, or of a tree, reads it."""
+    root = rooted(config.origin)
+    if root is not None:
+        return root.has(config.main.path)
+    return not is_dump(config.origin) and _folder(config.main.path) in INSTALLED
+
+
+def _is_inside(config: Config, path: str) -> bool:
+    """Return whether a file is below the folder of the main file, or below the prefix."""
+    trees = (_folder(config.main.path), _absolute(config.prefix or "."))
+    return any(_absolute(path).startswith(tree.rstrip("/") + "/") for tree in trees)
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(_absolute(path))
+
+
+def _absolute(path: str) -> str:
+    """Return an absolute path without `..` and double slashes; links stay, as an include names a file by them."""
+    return os.path.abspath(path)

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice, pairwise
 
 from nginxopt import lazy
-from nginxopt.config.tokens import Token, statements
+from nginxopt.config.tree import Token, statements
 from nginxopt.errors import InputError
 from nginxopt.facts import lexicon, vendors
 from nginxopt.facts.declarations import declarations, names

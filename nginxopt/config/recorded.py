@@ -6,8 +6,7 @@ import errno
 import os
 from dataclasses import replace
 
-from nginxopt.config.configuration import Config, load_text
-from nginxopt.config.context import Context
+from nginxopt.config.configuration import Config, Context, load_text
 from nginxopt.config.roots import Roots
 from nginxopt.records import record
 

@@ -159,7 +159,7 @@ def _words(source: Source) -> frozenset[str]:
     """Return the words of a file: outside those of its statements, as no message quotes a comment."""
     if not source.outside:
         return withheld.words(decode(source.data))
-    from nginxopt.config.tokens import statements
+    from nginxopt.config.tree import statements
 
     return withheld.words(" ".join(word for statement in statements(source) for word in statement.words))
 

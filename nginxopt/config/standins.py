@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
-from nginxopt.config.configuration import Config
+from nginxopt.config.configuration import Config, Scope
 from nginxopt.config.filesystem import DISK, Files, Overlay
-from nginxopt.config.scope import Scope
 from nginxopt.errors import UsageError
 from nginxopt.records import record
 

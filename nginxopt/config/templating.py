@@ -11,6 +11,10 @@ unfinished configuration may be wrong, which is worse than an error:
 Tags are allowed in comments, in Lua, and in quoted text that nginx passes on (`return`, `sub_filter` ...): a page may
 have tags for the browser. So are `${NAME}` and `__NAME__` in a word: nginx may have that variable, or that
 name. `lint` takes them for tags, as it can do without a value.
+
+Placeholders are names that another program replaces by a value before nginx reads the file. `${name}` is none: nginx
+has a variable in braces if all that stands between them is `[A-Za-z0-9_]`, in any case (`ngx_http_script_compile` in
+ngx_http_script.c), and refuses `${name:-x}` and `${a.b}` wherever it evaluates variables.
 """
 
 from __future__ import annotations
@@ -20,12 +24,44 @@ from collections.abc import Iterator
 
 from nginxopt import lazy
 from nginxopt.budget import ExceededError
-from nginxopt.config import placeholders
-from nginxopt.config.tokens import Token
-from nginxopt.config.tree import Block, Directive, parse
+from nginxopt.config.tree import Block, Directive, Token, parse
 from nginxopt.errors import InputError
 from nginxopt.facts import group
-from nginxopt.text import Source, Span
+from nginxopt.text import Source, Span, encode
+
+AT = rb"@[A-Z][A-Z0-9_]*@"
+"""Of Autoconf, CMake and Meson."""
+
+PERCENT = rb"%%[A-Za-z][A-Za-z0-9_]*%%"
+
+BRACES = rb"""\$\{[A-Za-z_][A-Za-z0-9_]*[^A-Za-z0-9_{}\s;"'\\][^{}\n;"'\\]*\}"""
+"""A name in braces with what no variable of nginx has: `${X:-off}`, `${X-off}` (shells), `${a.b}` (Maven, Gradle)."""
+
+UNDERSCORES = rb"__[A-Z](?:[A-Z0-9]|_(?!_))*__"
+"""`__NAME__`, as in packages of YunoHost. It may be a part of a name or a path for nginx."""
+
+ENVIRONMENT = rb"\$\{[A-Z][A-Z0-9_]*\}"
+"""`${NAME}`, as for envsubst. nginx has such a variable if something sets it: it ignores the case of names."""
+
+PERCENTS = rb"%[a-z]*[g-z_][a-z0-9_]*%"
+"""`%name%`, as in templates of HestiaCP. A letter that is no hexadecimal digit tells it from escapes in URLs."""
+
+ANGLES = rb"(?<![?P])<[A-Z][A-Z0-9_]+>"
+"""`<NAME>`, as for sed. In a pattern, `(?<NAME>` names a group."""
+
+CERTAIN = (AT, PERCENT, BRACES)
+"""The patterns of the placeholders that are certainly no values of nginx."""
+
+LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT, ANGLES)
+"""Those that nginx may take as they stand. `lint` alone takes them for placeholders, as it can do without a value."""
+
+_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY]))
+
+
+def has_placeholder(word: str) -> bool:
+    """Return whether a word has a placeholder, so that its value is not known."""
+    return _ANY.search(encode(word)) is not None
+
 
 _PHP = rb"<\?(?:php\b|=)"
 _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*;?[ \t]*\r?$"
@@ -33,12 +69,12 @@ _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*;?[ \t
 # In a text that does not parse: a tag, or comments and quoted words (of at most nginx's length), which are skipped.
 _PASSED_OVER = rb"""(?<![^\s;{}])(?:\#.*|"(?:\\[\s\S]|[^"\\]){0,4096}"|'(?:\\[\s\S]|[^'\\]){0,4096}')"""
 _ENVSUBST = lazy.pattern(_ENVSUBST_LINE, re.MULTILINE)
-_OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, *placeholders.CERTAIN])
+_OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, *CERTAIN])
 _BARE = lazy.pattern(rb"%s|(?P<tag>%s|%s)" % (_PASSED_OVER, _OPENING, _ENVSUBST_LINE), re.MULTILINE)
 _ANYWHERE = lazy.pattern(_OPENING)
 
 # In a word of a text that parses: a whole tag. A regular expression may contain the opening of a tag alone.
-_WHOLE = [rb"\{\{.*?\}\}", rb"\{%.*?%\}", rb"\{!!.*?!!\}", rb"<%.*?%>", rb"<\?(?:php\b|=).*?\?>", *placeholders.CERTAIN]
+_WHOLE = [rb"\{\{.*?\}\}", rb"\{%.*?%\}", rb"\{!!.*?!!\}", rb"<%.*?%>", rb"<\?(?:php\b|=).*?\?>", *CERTAIN]
 _IN_QUOTES = lazy.pattern(b"|".join(_WHOLE), re.DOTALL)
 _IN_WORD = lazy.pattern(b"|".join([*_WHOLE, rb"<%", _PHP]), re.DOTALL)  # without quotes, a blank ends the word
 
@@ -54,18 +90,18 @@ _KINDS = tuple(
         "a Go template": rb'\{\{(?:-|/\*)|\{\{ *(?:[."]|(?:range|if|else|end|with|define|template|printf)\b|\$\w+ *:=)',
         "a Blade template": rb"\{!!|\{\{ *\$",
         "a Jinja or Mustache template": rb"\{\{",
-        "a template with placeholders such as @NAME@": placeholders.AT,
-        "a template with placeholders such as %%NAME%%": placeholders.PERCENT,
-        "a template with placeholders such as ${NAME:-value}": placeholders.BRACES,
-        "an envsubst template": rb"%s|%s" % (_ENVSUBST_LINE, placeholders.ENVIRONMENT),
-        "a template with placeholders such as __NAME__": placeholders.UNDERSCORES,
-        "a template with placeholders such as %name%": placeholders.PERCENTS,
-        "a template with placeholders such as <NAME>": placeholders.ANGLES,
+        "a template with placeholders such as @NAME@": AT,
+        "a template with placeholders such as %%NAME%%": PERCENT,
+        "a template with placeholders such as ${NAME:-value}": BRACES,
+        "an envsubst template": rb"%s|%s" % (_ENVSUBST_LINE, ENVIRONMENT),
+        "a template with placeholders such as __NAME__": UNDERSCORES,
+        "a template with placeholders such as %name%": PERCENTS,
+        "a template with placeholders such as <NAME>": ANGLES,
     }.items()
 )
 
-_LIKELY = lazy.pattern(b"|".join(placeholders.LIKELY))
-_VARIABLE = lazy.pattern(placeholders.ENVIRONMENT)
+_LIKELY = lazy.pattern(b"|".join(LIKELY))
+_VARIABLE = lazy.pattern(ENVIRONMENT)
 
 _TEXT = group("text")
 

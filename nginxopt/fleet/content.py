@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import islice
 
 from nginxopt import budget
-from nginxopt.config.dump import Dump
+from nginxopt.config.filesystem import Dump
 from nginxopt.config.places import own_prefix
-from nginxopt.config.tokens import statements
+from nginxopt.config.tree import statements
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.text import Source, Span, encode

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt import budget
 from nginxopt.budget import limited
 from nginxopt.config import Config, File, load_text
-from nginxopt.config.dump import Dump
-from nginxopt.config.filesystem import Files
+from nginxopt.config.filesystem import Dump, Files
 from nginxopt.config.reader import parsed
 from nginxopt.config.templates import Templates
 from nginxopt.config.templating import TemplateError, refuse_tags, refused

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nginxopt.config.dump import Dump
+from nginxopt.config.filesystem import Dump
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError, UsageError
 from nginxopt.ingress.conversion import Converted

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.budget import ExceededError, OutOfMemoryError, limited
 from nginxopt.config import Config, reread
-from nginxopt.config.dump import is_dump
+from nginxopt.config.filesystem import is_dump
 from nginxopt.config.roots import words_outside
 from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.faults import collecting, isolated

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from nginxopt.config.rooted import Entry, Tree
+from nginxopt.config.filesystem import Entry, RootFolder
 from nginxopt.system.machine import Accounts, Machine
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _USERS = {"root": (0, 0), "nginx": (101, 101), "www-data": (33, 33)}
 Content = bytes | Callable[[], bytes] | None
 
 
-class Listed(Tree):
+class Listed(RootFolder):
     """A tree that is listed: each path with its content, or what makes it; None for a folder.
 
     Folders above them are there as well. `modes` has the permissions of some; root owns all.

@@ -12,8 +12,7 @@ from lsprotocol import types
 
 from nginxopt import lazy
 from nginxopt.config import Block, Comment, Directive
-from nginxopt.config.tokens import Token
-from nginxopt.config.tree import Bulk
+from nginxopt.config.tree import Bulk, Token
 from nginxopt.facts import group
 from nginxopt.lsp.workspace import Workspace
 from nginxopt.text import Span

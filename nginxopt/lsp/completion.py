@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from lsprotocol import types
 
-from nginxopt.config.context import Context
+from nginxopt.config.configuration import Context
 from nginxopt.facts import group
 from nginxopt.facts.declarations import PLACES, Declaration, declarations, names
 from nginxopt.facts.parameters import PARAMETERS

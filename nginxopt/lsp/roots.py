@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-from nginxopt.config import Config, paths, surroundings
+from nginxopt.config import Config, inputs, surroundings
 from nginxopt.config.filesystem import DISK
 from nginxopt.config.recognition import is_main
 from nginxopt.config.surroundings import Load
@@ -23,10 +23,10 @@ MOST_ROOTS = 4
 """The maximum number of configurations in which a file is checked."""
 
 
-def mains(folders: Iterable[str], excludes: paths.Excludes) -> list[str]:
+def mains(folders: Iterable[str], excludes: inputs.Excludes) -> list[str]:
     """Return the files in folders that look like main configurations."""
     numbers = count()
-    files, _ = paths.named(list(folders), lambda path: next(numbers) > _MOST_PATHS or excludes(path))
+    files, _ = inputs.named(list(folders), lambda path: next(numbers) > _MOST_PATHS or excludes(path))
     return [path for path in files if _is_main(path)]
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from nginxopt import lazy
 from nginxopt.config import Config, Directive, File, may_read_more
-from nginxopt.config.paths import FOLDERS, SITES
+from nginxopt.config.inputs import FOLDERS, SITES
 from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.kinds.maps.reading import MADE_BY

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nginxopt.config import Config, File, includes, load, reread
+from nginxopt.config import Config, File, filesystem, load, reread
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.rewrite import mapfile, sizes
@@ -295,7 +295,7 @@ def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
     if installed is not None:
         yield f"not checked with nginx -t: includes refer to {installed}, which is another directory"
     folder = str(Path(config.prefix or ".").absolute())
-    if includes.is_pattern(folder):
+    if filesystem.is_pattern(folder):
         yield f"nginx reads *, ? and [ in {folder} as wildcards, so it would not find the maps"
 
 

@@ -1,6 +1,6 @@
 """Decides whether unread text, in missing files or around a fragment, may affect HTTP requests.
 
-A missing file, and one that an include may read only elsewhere (`nginxopt.config.elsewhere`), may contain anything that
+A missing file, and one that an include may read only elsewhere (`nginxopt.config.places`), may contain anything that
 is allowed in the block of its include: rules, other directives, whole blocks, and includes of known files. In `stream`,
 `mail` and `events`, none of that affects HTTP requests. For a fragment, the text around it was not read.
 """

@@ -7,7 +7,7 @@ Declared differences are first applied to the original rules, so that they do no
 from __future__ import annotations
 
 from nginxopt.config import Config, File, load_text, reread
-from nginxopt.config.context import Context
+from nginxopt.config.configuration import Context
 from nginxopt.errors import InputError, NginxoptError
 from nginxopt.request.model import SiteModel
 from nginxopt.rewrite.emission import Emission

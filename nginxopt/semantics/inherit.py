@@ -7,7 +7,7 @@ level around it that has the directive. So one `proxy_set_header` in a location 
 directive has the same name inside and outside of them (`keepalive_timeout`).
 
 Text that was not read may set anything. So an `include` that cannot be read, or that may read other files where the
-configuration is installed (`nginxopt.config.elsewhere`), makes its level *open*, and so does a fragment the levels
+configuration is installed (`nginxopt.config.places`), makes its level *open*, and so does a fragment the levels
 around it: settings that may be changed there are unknown, and lists may have further entries. Exceptions are
 `mime.types`, which is assumed to contain nothing but `types`, and the folders of packages that load modules. A
 misplaced block is open as well, as nginx merges nothing into it.

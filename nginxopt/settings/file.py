@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt import budget
 from nginxopt.config import Context, roots
-from nginxopt.config import context as contexts
+from nginxopt.config.configuration import parse_context
 from nginxopt.errors import InputError, UsageError
 from nginxopt.facts.vendors import target as stated_target
 from nginxopt.format import IndentStyle
@@ -332,7 +332,7 @@ def _context_by_pattern(value: TomlValue, _rules: Collection[str] | None, _folde
 
 def _context(value: TomlValue) -> Context:
     try:
-        return contexts.parse_context(value.text())
+        return parse_context(value.text())
     except UsageError as error:
         raise value.error(error.message, hint=error.hint) from None
 

@@ -16,7 +16,7 @@ from dataclasses import field
 from queue import Empty, SimpleQueue
 from time import monotonic
 
-from nginxopt.config.rooted import Entry, Reached, Tree
+from nginxopt.config.filesystem import Entry, Reached, RootFolder
 from nginxopt.records import record
 from nginxopt.system.certificates import Certificates
 from nginxopt.text.decimal import number
@@ -74,7 +74,7 @@ class Machine:
         starts_as_root: Whether nginx starts as root, and so reads what only root may; None if that is unknown.
     """
 
-    tree: Tree
+    tree: RootFolder
     accounts: Accounts | None
     now: datetime.datetime
     lookup: Lookup | None = None
@@ -84,12 +84,12 @@ class Machine:
     @classmethod
     def here(cls, now: datetime.datetime, starts_as_root: bool | None = None) -> Machine:
         """Return this machine."""
-        return cls(Tree(), _of_this_machine(), now, resolvable, starts_as_root)
+        return cls(RootFolder(), _of_this_machine(), now, resolvable, starts_as_root)
 
     @classmethod
     def at(cls, root: str, now: datetime.datetime) -> Machine:
         """Return the machine whose file system is at `root`. Host names are not looked up."""
-        tree = Tree(root)
+        tree = RootFolder(root)
         return cls(tree, _of_files(tree), now)
 
     def read(self, path: str) -> bytes:
@@ -194,7 +194,7 @@ def _of_this_machine() -> Accounts:
     return Accounts(user, group, groups)
 
 
-def _of_files(tree: Tree) -> Accounts | None:
+def _of_files(tree: RootFolder) -> Accounts | None:
     """Return the users in `/etc/passwd` of a tree; None if it has none, as a part of a file system."""
     try:
         users = {row[0]: (int(row[2]), int(row[3])) for row in _rows(tree, "/etc/passwd", 4)}
@@ -210,14 +210,14 @@ def _of_files(tree: Tree) -> Accounts | None:
     return Accounts(users.get, numbers.get, groups, is_complete=_has_only_files(tree))
 
 
-def _rows(tree: Tree, path: str, columns: int) -> Iterator[list[str]]:
+def _rows(tree: RootFolder, path: str, columns: int) -> Iterator[list[str]]:
     for line in tree.read(path, _MOST).decode(errors="replace").splitlines():
         row = line.split(":")
         if len(row) >= columns and not line.startswith(("#", "+", "-")):
             yield row
 
 
-def _has_only_files(tree: Tree) -> bool:
+def _has_only_files(tree: RootFolder) -> bool:
     """Return whether users are in files alone (nsswitch.conf(5)); musl has no such file and knows nothing else."""
     try:
         text = tree.read("/etc/nsswitch.conf", _MOST).decode(errors="replace")

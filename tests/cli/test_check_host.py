@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nginxopt.config.rooted import Tree
+from nginxopt.config.filesystem import RootFolder
 from nginxopt.system import machine as machine_
 from tests.certificates import issue
 
@@ -86,7 +86,7 @@ def test_lint_of_a_root(run: Any, root: Path) -> None:
 def test_nothing_is_looked_at_without_a_machine(run: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `--host` and `--root`, no certificate is read and no name is looked up."""
     monkeypatch.setattr(machine_, "resolvable", None)
-    monkeypatch.setattr(Tree, "look", None)
+    monkeypatch.setattr(RootFolder, "look", None)
     assert run("check", "rootfs/etc/nginx/nginx.conf").status == 0
     assert run("lint", "rootfs/etc/nginx/sites-available/shop", "--select", "refused", "--isolated").status == 0
     assert (root / "etc").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import Bulk, load, load_text
-from nginxopt.config.context import parse_context
+from nginxopt.config.configuration import parse_context
 from nginxopt.config.tree import FOLD
 from nginxopt.errors import UsageError
 from tests.config.texts import rewrites, write

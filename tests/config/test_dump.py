@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.config import includes, load, load_text
-from nginxopt.config.dump import Dump
-from nginxopt.config.filesystem import DISK
+from nginxopt.config import filesystem, load, load_text
+from nginxopt.config.filesystem import DISK, Dump
 from nginxopt.errors import InputError
 from tests.support import run_nginx, the_nginx
 
@@ -136,8 +135,8 @@ def test_wildcards_over_names(
     if is_absolute:
         root, name = Path("/"), f"{str(root).replace('[w]', '?w?')}/{name}"
     expected = [path for path in DISK.matches(str(root), name) if Path(path).is_file() and ".." not in path]
-    assert [path for path in includes.among(files, str(root), name) if path in files] == expected or (
-        not includes.is_pattern(name)
+    assert [path for path in filesystem.among(files, str(root), name) if path in files] == expected or (
+        not filesystem.is_pattern(name)
     )
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text, may_read_more, places
-from nginxopt.config.dump import Dump
-from nginxopt.config.filesystem import Overlay
+from nginxopt.config.filesystem import Dump, Overlay
 from nginxopt.fleet.content import Content
 
 # What an include names, and what is there: REPO is the folder of the main file, and OTHER a folder of this machine that

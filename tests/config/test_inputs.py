@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from nginxopt.config import paths
-from nginxopt.config.dump import Dump
+from nginxopt.config import inputs
+from nginxopt.config.filesystem import Dump
 from nginxopt.config.inputs import InputOptions, Inputs, read
 from nginxopt.errors import InputError, UsageError
 
@@ -67,9 +67,9 @@ def test_a_folder_is_walked() -> None:
     Path("conf.d/dir.conf").mkdir()
     Path("conf.d/gone.conf").symlink_to("nowhere")
     Path("round").symlink_to(".")
-    assert paths.named(["."]) == (taken, [])
+    assert inputs.named(["."]) == (taken, [])
     Path("conf.d/link").symlink_to("../nginx.conf")
-    named, _ = paths.named([os.fspath(Path.cwd() / "conf.d"), "conf.d", "nginx.conf"])
+    named, _ = inputs.named([os.fspath(Path.cwd() / "conf.d"), "conf.d", "nginx.conf"])
     assert named == [f"{Path.cwd()}/conf.d/default", f"{Path.cwd()}/conf.d/link"]
 
 
@@ -77,23 +77,23 @@ def test_a_named_file_is_taken() -> None:
     """A file that is named is taken, whatever its name is and whatever is excluded; one name each, in order."""
     touch("b.txt", ".hidden", "a.conf", "[a].conf")
     names = ["b.txt", ".hidden", "[a].conf", "none.conf", "-", "./b.txt", "-", "a.conf"]
-    assert paths.named(names, lambda _: True) == (["b.txt", ".hidden", "[a].conf", "none.conf", "-", "a.conf"], [])
+    assert inputs.named(names, lambda _: True) == (["b.txt", ".hidden", "[a].conf", "none.conf", "-", "a.conf"], [])
 
 
 def test_wildcards_that_the_shell_left() -> None:
     """A name with wildcards stands for the files it matches, and for those in the folders it matches."""
     touch("a/x.conf", "a/b/y.conf", "a/b/z.txt", "c.conf", "d/e/f.conf")
-    assert paths.named(["a/b/*"])[0] == ["a/b/y.conf", "a/b/z.txt"]
-    assert paths.named(["**/*.conf"])[0] == ["a/b/y.conf", "a/x.conf", "c.conf", "d/e/f.conf"]
-    assert paths.named(["[ac]*"], lambda path: path.startswith("a/b/"))[0] == ["a/x.conf", "c.conf"]
-    named, errors = paths.named(["*.nginx", "c.conf"])
+    assert inputs.named(["a/b/*"])[0] == ["a/b/y.conf", "a/b/z.txt"]
+    assert inputs.named(["**/*.conf"])[0] == ["a/b/y.conf", "a/x.conf", "c.conf", "d/e/f.conf"]
+    assert inputs.named(["[ac]*"], lambda path: path.startswith("a/b/"))[0] == ["a/x.conf", "c.conf"]
+    named, errors = inputs.named(["*.nginx", "c.conf"])
     assert (named, shown(errors)) == (["c.conf"], ["*.nginx: no file matches"])
 
 
 def test_names_with_nothing_in_them() -> None:
     """A folder without a configuration is an error that names it, and so is one in which all is excluded."""
     touch("a/readme.txt", "b/x.conf")
-    named, errors = paths.named(["a", "b"], lambda path: path.startswith("b/"))
+    named, errors = inputs.named(["a", "b"], lambda path: path.startswith("b/"))
     assert named == []
     assert shown(errors) == ["a: no configuration found", "b: no configuration found"]
     assert [error.hint for error in errors] == [
@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    named, errors = paths.named(["."])
+    named, errors = inputs.named(["."])
     assert (named, shown(errors)) == (["b/y.conf"], ["./a: cannot be read: Permission denied"])
 
 

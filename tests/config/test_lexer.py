@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from nginxopt._native import Events, LexError
 from nginxopt.config import statements
-from nginxopt.config.tokens import Statement
-from nginxopt.config.tree import parse
+from nginxopt.config.tree import Statement, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source, encode
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, places
-from nginxopt.config.elsewhere import is_of_machine
 from nginxopt.config.inputs import InputOptions, read
+from nginxopt.config.places import is_of_machine
 
 # The files of a tree below `repo/`, each with its text or the target of a link (`-> target`); HERE is `repo`
 # and MACHINE the folder where this machine has its nginx. Then the main file, and the other files that are read.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config import paths
+from nginxopt.config import inputs
 from nginxopt.config.recognition import is_configuration, looks_like_nginx
 from tests.lsp.foreign import FOREIGN
 
@@ -124,7 +124,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("tree")
 def test_a_folder_is_read_by_content() -> None:
     """Of names that may be configurations, those are taken that have one; a file that is empty is nobody's."""
-    selected = paths.select(["."])
+    selected = inputs.select(["."])
     assert sorted(selected.files) == sorted([*NAMES["server {}\n"], "a/comment.conf"])
     assert sorted(selected.foreign) == sorted(NAMES["[Unit]\nA=b\n"])
     assert selected.found == {*selected.files, *selected.foreign, "a/comment.inc", "nginx/Dockerfile"}
@@ -134,16 +134,16 @@ def test_a_folder_is_read_by_content() -> None:
 @pytest.mark.usefixtures("tree")
 def test_a_file_that_is_named_is_judged() -> None:
     """A file of another program that is named is taken, unless names are by content, too."""
-    selected = paths.select(["a/b.conf", "a", "a/site.inc"])
+    selected = inputs.select(["a/b.conf", "a", "a/site.inc"])
     assert selected.files[0] == "a/b.conf"
     assert selected.foreign == ["a/c.conf.j2"]
     assert not {"a/b.conf", "a/site.inc"} & selected.found
-    selected = paths.select(["a/b.conf", "a/site.inc", "none.conf"], by_content=True)
+    selected = inputs.select(["a/b.conf", "a/site.inc", "none.conf"], by_content=True)
     assert (selected.files, selected.foreign) == (["a/site.inc", "none.conf"], ["a/b.conf"])
 
 
 @pytest.mark.usefixtures("tree")
 def test_a_folder_of_other_programs_has_no_configuration() -> None:
     """If all files of a folder are those of other programs, it is an error that there is nothing to check."""
-    (error,) = paths.select(["conf.d"]).errors
+    (error,) = inputs.select(["conf.d"]).errors
     assert (error.message, error.hint) == ("no configuration found", "its files do not look like those of nginx")

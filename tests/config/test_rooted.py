@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config import load, reread
-from nginxopt.config.elsewhere import may_read_more
+from nginxopt.config.filesystem import Rooted, RootFolder
 from nginxopt.config.inputs import InputOptions, read
-from nginxopt.config.rooted import Rooted, Tree
+from nginxopt.config.places import may_read_more
 
 _NAMES = ("a", "b", "c")
 _STEPS = st.lists(st.sampled_from([*_NAMES, "..", ".", ""]), min_size=1, max_size=4).map("/".join)
@@ -52,7 +52,7 @@ def test_paths_lead_where_the_kernel_leads(
     folder = tmp_path_factory.mktemp("tree")
     _made(folder, entries)
     path = f"{folder}/{asked}"
-    reached = Tree().look(path)
+    reached = RootFolder().look(path)
     found = _found(path)
     if reached.entry is None:
         assert reached.error == found
@@ -80,7 +80,7 @@ def test_nothing_leads_out_of_a_tree(
     root = folder / "root"
     root.mkdir()
     _made(root, [*entries, ("out", (False, "../secret")), ("up", (False, "../../..")), ("abs", (True, "../secret"))])
-    tree = Tree(str(root))
+    tree = RootFolder(str(root))
     for path in (f"/{asked}", f"/up/{asked}", "/out", "/abs", "/../secret", f"/up/{folder}/secret"):
         entry = tree.look(path).entry
         assert entry is None or os.path.realpath(tree.outside(entry.path)).startswith(str(root))
@@ -93,7 +93,7 @@ def test_links_start_from_the_root_again(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/file")
     (tmp_path / "gone").symlink_to("/etc/nothing")
     (tmp_path / "circle").symlink_to("circle")
-    tree = Tree(str(tmp_path))
+    tree = RootFolder(str(tmp_path))
     assert tree.read("/link", 100) == b"inside"
     assert tree.look("/link").folders[-1].path == "/etc"
     assert tree.look("/gone").error == errno.ENOENT
@@ -108,14 +108,14 @@ def test_a_file_is_no_folder(tmp_path: Path, path: str) -> None:
     """What follows a file must not be there, not even the folder itself."""
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("file")
-    assert Tree(str(tmp_path)).look(path).error == errno.ENOTDIR
+    assert RootFolder(str(tmp_path)).look(path).error == errno.ENOTDIR
 
 
 def test_a_path_has_a_name_inside(tmp_path: Path) -> None:
     """A path of this machine has one in the tree if it is below its root, by whatever name."""
     (tmp_path / "root/etc").mkdir(parents=True)
     (tmp_path / "alias").symlink_to("root")
-    tree = Tree(str(tmp_path / "root"))
+    tree = RootFolder(str(tmp_path / "root"))
     assert tree.inside(str(tmp_path / "root/etc/nginx.conf")) == "/etc/nginx.conf"
     assert tree.inside(str(tmp_path / "alias/etc/nginx.conf")) == "/etc/nginx.conf"
     assert tree.inside(str(tmp_path / "root")) == "/"
@@ -143,7 +143,7 @@ def root(tmp_path: Path) -> Path:
 def test_includes_are_read_in_the_tree(root: Path) -> None:
     """Absolute includes and links are those of the tree; what is found there is all that nginx reads there."""
     main = root / "etc/nginx/nginx.conf"
-    files = Rooted(Tree(str(root)))
+    files = Rooted(RootFolder(str(root)))
     config = load(main, missing_ok=True, files=files)
     assert [Path(file.path).relative_to(root).as_posix() for file in config.files] == [
         "etc/nginx/nginx.conf",
@@ -160,7 +160,7 @@ def test_includes_are_read_in_the_tree(root: Path) -> None:
 def test_an_included_file_is_no_configuration_of_its_own(root: Path) -> None:
     """Of a folder, a file that is included by its name in the tree is read once."""
     (root / "etc/nginx/sites-enabled/gone").unlink()
-    options = InputOptions(files=Rooted(Tree(str(root))))
+    options = InputOptions(files=Rooted(RootFolder(str(root))))
     inputs = read([str(root / "etc/nginx")], options)
     assert [Path(config.main.path).name for config in inputs.configs] == ["nginx.conf"]
     assert not inputs.errors
@@ -176,7 +176,7 @@ def test_no_include_leads_out_of_the_tree(tmp_path: Path, link: str, include: st
     (outside / "x.conf").write_text("gzip on;\n")
     (root / "link").symlink_to(f"{tmp_path}{link}" if link.startswith("/") else link)
     (root / "main.conf").write_text(f"include {include};\n")
-    files = Rooted(Tree(str(root)))
+    files = Rooted(RootFolder(str(root)))
     assert [file.path for file in load(root / "main.conf", missing_ok=True, files=files).files] == [
         str(root / "main.conf")
     ]
@@ -192,5 +192,5 @@ def test_a_wildcard_follows_links_inside_of_the_tree(tmp_path: Path) -> None:
     (tmp_path / "one").symlink_to("/real")
     (tmp_path / "two").symlink_to("real")
     (tmp_path / "main.conf").write_text("include /*/x.conf;\n")
-    files = Rooted(Tree(str(tmp_path)))
+    files = Rooted(RootFolder(str(tmp_path)))
     assert files.matches(str(tmp_path), "/*/x.conf") == [str(tmp_path / "real" / "x.conf")] * 3

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load
-from nginxopt.config.rooted import Rooted, Tree
+from nginxopt.config.filesystem import Rooted, RootFolder
 from nginxopt.lint import Diagnostic, Severity
 from nginxopt.system.host import Host
 from nginxopt.system.machine import Accounts, Machine
@@ -29,7 +29,7 @@ def machine(root: Path) -> Machine:
     def lookup(names: Iterable[str]) -> dict[str, bool]:
         return {name: not name.endswith(".invalid") for name in names if not name.endswith(".unanswered")}
 
-    return Machine(Tree(str(root)), ACCOUNTS, NOW, lookup)
+    return Machine(RootFolder(str(root)), ACCOUNTS, NOW, lookup)
 
 
 def found(rule: str, root: Path, http: str, main: str = "", *, of: Machine | None = None) -> tuple[Diagnostic, ...]:
@@ -39,7 +39,7 @@ def found(rule: str, root: Path, http: str, main: str = "", *, of: Machine | Non
     if not (folder / "nginx.conf").exists() or (folder / "nginx.conf").read_text() != text:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "nginx.conf").write_text(text)
-    config = load(folder / "nginx.conf", missing_ok=True, files=Rooted(Tree(str(root))))
+    config = load(folder / "nginx.conf", missing_ok=True, files=Rooted(RootFolder(str(root))))
     return judge(rule, config, "1.28.0", Host(machine=of or machine(root))).diagnostics
 
 

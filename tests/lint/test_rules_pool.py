@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import Config, load, reread
-from nginxopt.config.scope import Scope
+from nginxopt.config.configuration import Scope
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION, Safety, Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge

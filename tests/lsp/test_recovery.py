@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config.reader import parsed
-from nginxopt.config.tokens import Statement, statements
+from nginxopt.config.tree import Statement, statements
 from nginxopt.lsp import recovery
 from nginxopt.lsp.recovery import recovered
 from nginxopt.text import Source

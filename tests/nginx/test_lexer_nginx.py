@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nginxopt.config import statements
-from nginxopt.config.tokens import Statement
-from nginxopt.config.tree import DEPTH, parse
+from nginxopt.config.tree import DEPTH, Statement, parse
 from nginxopt.errors import InputError
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance

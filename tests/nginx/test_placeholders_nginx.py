@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config.placeholders import BRACES
+from nginxopt.config.templating import BRACES
 from tests.support import nginx_test
 
 pytestmark = pytest.mark.nginx

@@ -26,7 +26,7 @@ CRATE = ROOT / "rust" / "src"
 # What each module may ask of the native core: the proof no plan, and the planner no proof.
 NATIVE = {
     "bench.cases": {"Patterns"},
-    "config.tokens": {"Events", "LexError"},
+    "config.tree": {"Events", "LexError"},
     "faults": {"PanicException", "panic_place"},
     "cli": {"end_lacking", "release_memory"},
     "budget": {"interrupt", "release_memory", "reserve_memory"},

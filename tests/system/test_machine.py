@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config.rooted import Tree
+from nginxopt.config.filesystem import RootFolder
 from nginxopt.system import machine as machine_
 from nginxopt.system.machine import READ, SEARCH, WRITE, Account, Machine, refuses, resolvable
 from tests.certificates import NOW
@@ -75,7 +75,7 @@ def test_permissions_are_those_of_the_kernel(tmp_path: Path, mode: int, uid: int
         os.chown(path, 1234, 5678)
         path.chmod(bits)
     for wanted, kernel in ((READ, os.R_OK), (WRITE, os.W_OK), (READ | WRITE, os.R_OK | os.W_OK)):
-        reached = Tree().look(str(file))
+        reached = RootFolder().look(str(file))
         account = Account("somebody", uid, frozenset(groups))
         assert (refuses(reached, account, wanted) is None) == _may(file, uid, groups, kernel)
 
@@ -95,8 +95,8 @@ def test_root_reads_all(tmp_path: Path) -> None:
     """No permission keeps root out, and what is not there keeps nobody out."""
     (tmp_path / "file").touch(mode=0)
     root = Account("root", 0, frozenset({0}))
-    assert refuses(Tree().look(str(tmp_path / "file")), root, READ) is None
-    assert refuses(Tree().look(str(tmp_path / "none")), Account("a", 1, frozenset()), READ) is None
+    assert refuses(RootFolder().look(str(tmp_path / "file")), root, READ) is None
+    assert refuses(RootFolder().look(str(tmp_path / "none")), Account("a", 1, frozenset()), READ) is None
 
 
 def test_the_folder_that_keeps_out_is_named(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_folder_that_keeps_out_is_named(tmp_path: Path) -> None:
     inner.mkdir(parents=True)
     (inner / "file").touch()
     (tmp_path / "closed").chmod(stat.S_IRWXU)
-    refusing = refuses(Tree(str(tmp_path)).look("/closed/inner/file"), Account("a", 99999, frozenset()), SEARCH)
+    refusing = refuses(RootFolder(str(tmp_path)).look("/closed/inner/file"), Account("a", 99999, frozenset()), SEARCH)
     assert refusing is not None
     assert refusing.path == "/closed"
 

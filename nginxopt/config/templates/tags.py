@@ -1,7 +1,7 @@
 """Finds the tags of a template and determines what each does: stand for a value, open or close a block, or nothing.
 
 The delimiters and the words in them identify the language: Jinja (and Twig, Nunjucks, Liquid), Go (and
-Helm), Handlebars and Mustache, ERB (and EJS, esh), the placeholders of `nginxopt.config.placeholders`, and a line
+Helm), Handlebars and Mustache, ERB (and EJS, esh), the placeholders of `nginxopt.config.templating`, and a line
 `${NAME}` for envsubst. A tag that could do more than one thing is `Action.UNKNOWN`.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from nginxopt import lazy
-from nginxopt.config import placeholders
+from nginxopt.config import templating
 from nginxopt.records import record
 
 LONGEST = 8192
@@ -66,7 +66,7 @@ class Tag:
     is_comments: bool = False
 
 
-_NAMES = b"|".join([*placeholders.CERTAIN, *placeholders.LIKELY])
+_NAMES = b"|".join([*templating.CERTAIN, *templating.LIKELY])
 _OPENING = lazy.pattern(
     rb"""\{\{\{ | \{\{ | \{% | \{\# | \{!! | <%
     | (?P<php><\?(?:php\b|=))

@@ -12,12 +12,12 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from nginxopt.config import has_placeholder
-from nginxopt.config.dump import is_dump
+from nginxopt.config.filesystem import is_dump
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.records import record
 
 if TYPE_CHECKING:
-    from nginxopt.config.rooted import Reached
+    from nginxopt.config.filesystem import Reached
     from nginxopt.system.machine import Account, Machine
 
 _VOLATILE = ("/run/", "/var/run/", "/tmp/", "/dev/", "/proc/", "/sys/")

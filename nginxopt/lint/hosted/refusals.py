@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Callable, Generator, Iterator
 
 from nginxopt.config import Directive, Token, has_placeholder
-from nginxopt.config.includes import is_pattern
+from nginxopt.config.filesystem import is_pattern
 from nginxopt.lint.hosted import names
 from nginxopt.lint.hosted.places import Places, places
 from nginxopt.lint.hosted.servers import INLINE, Examined, Pair, ReadFile, add, examine, examined, tls_servers

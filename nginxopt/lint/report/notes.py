@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nginxopt.config.elsewhere import is_of_machine, may_read_more
-from nginxopt.config.includes import is_pattern
+from nginxopt.config.filesystem import is_pattern
+from nginxopt.config.places import is_of_machine, may_read_more
 from nginxopt.lint.report.model import Note
 from nginxopt.semantics.inherit import opens
 from nginxopt.settings.premises import WHOLE_CONFIGURATION

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File
-from nginxopt.config.tokens import Token
+from nginxopt.config.tree import Token
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite.options import Options

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from nginxopt import lazy
 from nginxopt._native import Patterns, captures
-from nginxopt.config.tokens import Statement, statements
+from nginxopt.config.tree import Statement, statements
 from nginxopt.records import record
 from nginxopt.text import Source, encode
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from nginxopt.config import Config
-from nginxopt.config.dump import is_dump
-from nginxopt.config.includes import has_folder, is_pattern
+from nginxopt.config.filesystem import has_folder, is_dump, is_pattern
 from nginxopt.config.tree import collector_paused
 from nginxopt.records import record
 from nginxopt.semantics.inherit import Level

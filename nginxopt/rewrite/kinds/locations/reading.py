@@ -12,7 +12,7 @@ from functools import cache
 from itertools import groupby
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File, may_read_more
-from nginxopt.config.tokens import Token
+from nginxopt.config.tree import Token
 from nginxopt.facts import script
 from nginxopt.records import record
 from nginxopt.rewrite.surroundings import inherited, quiet_includes

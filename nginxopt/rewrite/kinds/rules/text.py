@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from nginxopt import _native
 from nginxopt.config import File
-from nginxopt.config.tokens import statements
+from nginxopt.config.tree import statements
 from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.kinds.kind import HttpPart
