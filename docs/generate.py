@@ -20,8 +20,8 @@ from rich.text import Text
 
 import nginxopt.lint
 from nginxopt import rules as package
-from nginxopt.lint.catalogue import catalogue, names
-from nginxopt.lint.declare import Rule, loaded
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.declare import Rule, loaded, names
 from nginxopt.lint.diagnostic import Safety
 from nginxopt.lint.report import pages
 from nginxopt.settings import premises

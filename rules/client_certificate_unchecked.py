@@ -72,7 +72,7 @@ from collections.abc import Iterator
 from nginxopt.config import layout
 from nginxopt.facts import having
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.queries import variables
+from nginxopt.lint.queries import whole
 
 _OPTIONAL = ("optional", "optional_no_ca")
 _NAMES = (
@@ -104,5 +104,5 @@ def _is_read(model: Model) -> bool:
     """Return whether anything but a log may read the certificate."""
     passes = [pass_.level for pass_ in model.passes]
     is_hidden = any(not level.setting(name).known for level in passes for name in _PARAMS)
-    is_used = any(reader.name not in _LOGS for reader in variables.readers(model, _NAMES))
-    return is_hidden or is_used or variables.is_read_by_code(model)
+    is_used = any(reader.name not in _LOGS for reader in whole.readers(model, _NAMES))
+    return is_hidden or is_used or whole.is_read_by_code(model)

@@ -71,7 +71,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.lint.queries import variables
+from nginxopt.lint.queries import whole
 from nginxopt.semantics import Level, Pass
 
 _NAME = ("ssl_early_data",)
@@ -81,9 +81,9 @@ _LOGS = ("log_format", "access_log")
 @rule(severity=Severity.WARNING, category="security", since="1.15.3", about=("ssl_early_data",))
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that cannot recognize early data."""
-    if not model.mentions("ssl_early_data") or variables.is_read_by_code(model):
+    if not model.mentions("ssl_early_data") or whole.is_read_by_code(model):
         return
-    told = {reader for reader in variables.readers(model, _NAME) if reader.name not in _LOGS}
+    told = {reader for reader in whole.readers(model, _NAME) if reader.name not in _LOGS}
     reported: set[Level] = set()
     for pass_ in model.passes:
         server = pass_.level.around("server")

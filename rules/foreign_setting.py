@@ -91,7 +91,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, pattern, rule
-from nginxopt.lint.queries import purpose, variables
+from nginxopt.lint.queries import purpose, whole
 from nginxopt.semantics import Level, Pass, directives
 
 _OFF = pattern(r"#\s*\w+_pass\b")
@@ -127,7 +127,7 @@ def _settings(model: Model, level: Level) -> Iterator[Directive]:
     for directive in level.directives:
         is_written = directive.source is level.source and _module(directive) is not None
         read = _SETS.get(directive.name)
-        if is_written and not (read and any(True for _ in variables.readers(model, read))):
+        if is_written and not (read and any(True for _ in whole.readers(model, read))):
             yield directive
 
 

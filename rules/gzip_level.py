@@ -47,7 +47,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, rule
-from nginxopt.lint.queries import variables
+from nginxopt.lint.queries import whole
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"
@@ -80,6 +80,4 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _tells_sizes(model: Model) -> bool:
     """Return whether anything other than a log may report the number of bytes sent."""
-    return variables.is_read_by_code(model) or any(
-        reader.name not in _LOGS for reader in variables.readers(model, _SIZES)
-    )
+    return whole.is_read_by_code(model) or any(reader.name not in _LOGS for reader in whole.readers(model, _SIZES))

@@ -103,7 +103,7 @@ from typing import NamedTuple
 
 from nginxopt.config import Directive, decode, encode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, pattern, rule, without_captures
-from nginxopt.lint.queries import cost, variables
+from nginxopt.lint.queries import cost, whole
 from nginxopt.semantics import Level, locations, maphash, values
 
 LEAST = 3
@@ -263,7 +263,7 @@ def _check(model: Model, level: Level, cases: list[_Case], default: Directive | 
     other = next((directive for directive in _setters(model, name) if directive not in ours), None)
     if other is not None:
         raise ValueError(f"{name} is also set in {other.source.path}:{other.line}")
-    if model.is_whole and variables.is_read_by_code(model):
+    if model.is_whole and whole.is_read_by_code(model):
         raise ValueError(f"code (Lua, njs, Perl, SSI) or a module that is not nginx's may set {name}")
     if cases[0].operator != "=" and _captures_matter(model, name):
         raise ValueError(f"its patterns would overwrite $1 to $9, which may be read with {name} or after it")
@@ -295,7 +295,7 @@ def _captures_matter(model: Model, name: str) -> bool:
     names = {name, *(level.args[-1] for level in blocks if level.args)}
     return model.reads_captures or any(
         any(map(_CAPTURE.search, directive.args))
-        for directive in variables.readers(model, [variable.lstrip("$") for variable in names])
+        for directive in whole.readers(model, [variable.lstrip("$") for variable in names])
     )
 
 

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Change, Edit, Span
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
-from nginxopt.lint.queries import variables
+from nginxopt.lint.queries import whole
 
 _MISSPELLED = pattern(rb"(?<=http_refer)r(?=er\b)", re.IGNORECASE)
 
@@ -58,7 +58,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find the variable of a header that nobody sends."""
     if not any(_MISSPELLED.search(file.source.data) for file in model.config.files):
         return
-    for directive in variables.readers(model, ["http_referrer"]):
+    for directive in whole.readers(model, ["http_referrer"]):
         for word in directive.args:
             data = directive.source.data[word.span.start : word.span.end]
             places = [

@@ -90,7 +90,7 @@ from collections.abc import Container, Iterator
 
 from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
-from nginxopt.lint.queries import pooling, pools, variables
+from nginxopt.lint.queries import pooling, pools, whole
 from nginxopt.semantics import Level, Pass, Upstream
 
 
@@ -139,8 +139,8 @@ def _change(level: Level, closing: Directive) -> Change | None:
 
 def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
     """Return UNSAFE if the variable is used for more than the `Connection` header of passes to pools."""
-    is_certain = model.is_whole and not variables.is_read_by_code(model)
-    if not is_certain or not all(map(_is_connection, variables.readers(model, [name]))):
+    is_certain = model.is_whole and not whole.is_read_by_code(model)
+    if not is_certain or not all(map(_is_connection, whole.readers(model, [name]))):
         return Safety.UNSAFE
     sending = (pass_ for pass_ in model.passes if pass_.protocol == "proxy" and _sends(pass_, name))
     keeping = (

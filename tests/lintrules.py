@@ -39,7 +39,7 @@ def configuration(texts: Mapping[str, bytes]) -> Config:
 
 def run_rules(config: Config, *rules: Rule) -> Linted:
     """What rules find in a configuration."""
-    return lint(config, [Selected(rule, None) for rule in rules], TARGET)
+    return lint(Model(config, TARGET), [Selected(rule, None) for rule in rules])
 
 
 def fix_texts(texts: Mapping[str, bytes], *rules: Rule, unsafe: bool = True, known: Baseline | None = None) -> Fixed:

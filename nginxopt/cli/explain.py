@@ -29,8 +29,8 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
     The page of a rule says what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
     premise says what it means, and how to test it.
     """
+    from nginxopt.lint.catalogue import load_rules
     from nginxopt.lint.report import pages
-    from nginxopt.lint.sources import load_rules
     from nginxopt.settings.premises import PREMISES
     from nginxopt.text import suggestion
 

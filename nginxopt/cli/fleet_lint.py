@@ -228,7 +228,7 @@ def _hosts_of(sources: tuple[str, ...], own: Collection[str], quiet: bool) -> tu
 def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, NamedText | None, str | None]:
     """Return the settings, their text for the workers, and a note on rules of theirs that are not run."""
     from nginxopt.fleet.plan import NamedText
-    from nginxopt.lint.sources import AskedRules, load_from
+    from nginxopt.lint.catalogue import AskedRules, load_from
     from nginxopt.settings import file as settings_
 
     source = settings_.find(config=config, isolated=isolated)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nginxopt.lint import Premise
     from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.catalogue import Catalogue
-    from nginxopt.lint.check import Judge
+    from nginxopt.lint.check import Checked, Judge
     from nginxopt.settings.file import Settings
     from nginxopt.settings.target import TargetVersion
     from nginxopt.system.host import Host
@@ -151,7 +151,8 @@ def command(
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
     from nginxopt.cli import lint_settings
-    from nginxopt.lint.sources import AskedRules, load_from
+    from nginxopt.lint.catalogue import AskedRules, load_from
+    from nginxopt.lint.check import check, check_and_fix
     from nginxopt.settings.builds import recognised
     from nginxopt.settings.target import GUESSES, choose
 
@@ -189,7 +190,11 @@ def command(
         known=_known(call, settings, origin),
         maybe=GUESSES if target.is_guess else (),
     )
-    return _run(call, settings, target, judge, inputs, _base(call, read, paths, settings, judge))
+    base = _base(call, read, paths, settings, judge)
+    checked = (
+        check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
+    )
+    return _finish(call, settings, target, judge, inputs, base, checked)
 
 
 def _judge(
@@ -200,8 +205,8 @@ def _judge(
     target: TargetVersion,
     host: Host | None,
 ) -> Judge:
+    from nginxopt.lint.catalogue import selection
     from nginxopt.lint.check import Judge
-    from nginxopt.lint.selection import selection
 
     rules = selection(
         catalogue.rules.values(),
@@ -273,18 +278,19 @@ def _base(
     return base(call.diff_base, read, paths or settings.paths or (".",), judge)
 
 
-def _run(
-    call: LintCall, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs, base: Base | None
+def _finish(
+    call: LintCall,
+    settings: Settings,
+    target: TargetVersion,
+    judge: Judge,
+    inputs: Inputs,
+    base: Base | None,
+    checked: Checked,
 ) -> int:
-    """Check, fix, try the result on nginx, write, report: the whole command."""
-    from nginxopt.lint.check import check, check_and_fix
-    from nginxopt.lint.report.model import Note
-    from nginxopt.lint.report.notes import notes as notes_of
-    from nginxopt.lint.report.notes import of_inputs
+    """Try the result on nginx, write it, and report what was found; return the exit status."""
+    from nginxopt.lint.report.model import Note, notes_of_inputs
+    from nginxopt.lint.report.model import notes as notes_of
 
-    checked = (
-        check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
-    )
     errors = (*inputs.errors, *judge.catalogue.errors.values(), *checked.errors)
     notes = lint_fixes.check(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:
@@ -294,7 +300,7 @@ def _run(
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
-    notes += [*notes_of(checked), *of_inputs(inputs)]
+    notes += [*notes_of(checked), *notes_of_inputs(inputs)]
     notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
     diagnostics = lint_report.weighted(call.profile, judge, checked, diagnostics)
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
     """Record the findings in a baseline; unreadable files are errors here too."""
     from nginxopt.lint import baseline
-    from nginxopt.lint.causes import grouped
+    from nginxopt.lint.report.model import grouped
 
     for error in errors:
         click.echo(error.render(), err=True)
@@ -68,8 +68,7 @@ def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: l
     """Return the findings that a revision does not have; add its messages to `notes`."""
     if base is None:
         return diagnostics
-    from nginxopt.lint.causes import grouped
-    from nginxopt.lint.report.model import Note
+    from nginxopt.lint.report.model import Note, grouped
 
     left = base.new_among(diagnostics)
     if len(left) < len(diagnostics):
@@ -116,9 +115,8 @@ def report(
     notes: Sequence[Note],
 ) -> LintReport:
     """Return the report of a call."""
-    from nginxopt.lint.causes import grouped
-    from nginxopt.lint.outside import shown
-    from nginxopt.lint.report.model import LintReport
+    from nginxopt.lint.report.model import LintReport, grouped
+    from nginxopt.lint.withheld import shown
     from nginxopt.text.withheld import hide
 
     spoken = {diagnostic.rule for diagnostic in diagnostics}

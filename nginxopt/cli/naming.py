@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from functools import wraps
 from typing import Any
 
 import click
@@ -14,27 +13,27 @@ _NO_PATHS = ("request", "rule", "rules", "query", "sql", "scenario", "name")
 
 
 def noting(command: click.Command) -> click.Command:
-    """Return a command that first notes the paths of its command line, and forgets those of another command."""
-    callback = command.callback
-    if callback is None or isinstance(command, click.Group):
+    """Return a command that first notes the paths of its command line, and forgets those of another command.
+
+    It does so once its command line is parsed, so that nothing stands between click and the command.
+    """
+    if command.callback is None or isinstance(command, click.Group):
         return command
 
-    @wraps(callback)
-    def noted(*args: Any, **values: Any) -> Any:
+    def make_context(*args: Any, **extra: Any) -> click.Context:
         from nginxopt.config import places, roots
         from nginxopt.system.writing import DONE
 
+        context = command.make_context(*args, **extra)
         roots.forget()
         places.state({})
         DONE.clear()
-        roots.note(_named(click.get_current_context()))
-        try:
-            return callback(*args, **values)
-        finally:
-            roots.leave()
+        roots.note(_named(context))
+        context.call_on_close(roots.leave)
+        return context
 
     noting_it = copy.copy(command)
-    noting_it.callback = noted
+    noting_it.make_context = make_context  # type: ignore[method-assign]
     return noting_it
 
 

@@ -44,7 +44,7 @@ def command(context: click.Context, format_: str, config: str | None, isolated: 
     """List the rules by category, with those of your own."""
     if context.invoked_subcommand is not None:
         return 0
-    from nginxopt.lint.sources import load_rules
+    from nginxopt.lint.catalogue import load_rules
 
     catalogue = load_rules(config=config, isolated=isolated, run=with_rules)
     stdout.write(piece.encode() for piece in _pieces(catalogue, format_))

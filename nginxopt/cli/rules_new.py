@@ -101,7 +101,7 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     ID has lower-case words with dashes, such as acme-no-autoindex. Begin it with a name of your own, so that no rule of
     nginxopt has the same id.
     """
-    from nginxopt.lint.sources import load_rules
+    from nginxopt.lint.catalogue import load_rules
     from nginxopt.settings import file as settings
     from nginxopt.system import files
     from nginxopt.text.display import line

@@ -49,10 +49,9 @@ def command(folders: tuple[str, ...], config: str | None, isolated: bool, quiet:
 
 
 def _catalogue(folders: Sequence[str], *, config: str | None, isolated: bool) -> Catalogue:
-    from nginxopt.lint.own import load
-    from nginxopt.lint.sources import load_rules
+    from nginxopt.lint.catalogue import load_rules, with_own
 
-    return load(folders) if folders else load_rules(config=config, isolated=isolated, run=True)
+    return with_own(folders) if folders else load_rules(config=config, isolated=isolated, run=True)
 
 
 def _tell(rule: Rule, *, quiet: bool) -> bool:

@@ -11,8 +11,7 @@ from nginxopt.faults import collecting, isolated
 from nginxopt.fleet.plan import FleetOptions
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.check import Checked, check, fixes
-from nginxopt.lint.report.model import Note
-from nginxopt.lint.report.notes import notes
+from nginxopt.lint.report.model import Note, notes
 from nginxopt.records import record
 
 if TYPE_CHECKING:

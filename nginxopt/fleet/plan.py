@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from nginxopt.fleet.tables import FORMAT
 from nginxopt.lint import baseline
 from nginxopt.lint.baseline import Baseline
+from nginxopt.lint.catalogue import AskedRules, load_from, selection
 from nginxopt.lint.check import Judge
-from nginxopt.lint.selection import selection
-from nginxopt.lint.sources import AskedRules, load_from
 from nginxopt.records import record
 from nginxopt.settings import around, premises
 from nginxopt.text import Source

@@ -12,7 +12,7 @@ _MARK = b"nginxopt:"
 def kept(data: bytes, pieces: Sequence[Piece]) -> frozenset[int]:
     """Return the starts of pieces that stay on their line, or at the beginning of it, for a `# nginxopt:` comment.
 
-    It speaks of its line, or alone on a line, of the next one (`nginxopt.lint.comments`). So nothing may leave that
+    It speaks of its line, or alone on a line, of the next one (`nginxopt.lint.suppress`). So nothing may leave that
     line, and no `{`, `;` or `}` may leave it for the line before, whose directives the comment would speak of as well.
     """
     if _MARK not in data:

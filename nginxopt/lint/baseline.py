@@ -7,8 +7,8 @@ It is JSON, sorted, with one line per finding, so that version control shows whi
 Files are relative to the folder of the baseline; those in the output of `nginx -T` and those of a fleet have their
 paths on the host, which are the same wherever the baseline is. The fingerprint covers the rule, the file and the text
 of the finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines. The cause is a
-digest of what `nginxopt.lint.causes` says: a finding is also known if one of the same cause is recorded that is gone,
-as it has moved. So what is known of a cause are as many places as are recorded, and one more place is new.
+digest of what findings of one cause have in common: a finding is also known if one of the same cause is recorded that
+is gone, as it has moved. So what is known of a cause are as many places as are recorded, and one more place is new.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from nginxopt import lazy
 from nginxopt.config import roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
-from nginxopt.lint import causes
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Wanted, everything
 from nginxopt.lint.report.fingerprint import fingerprints, text_digest
+from nginxopt.lint.report.model import cause_text, grouped
 from nginxopt.lint.withheld import beside_recorded
 from nginxopt.records import record
 from nginxopt.system.files import write_all
@@ -104,7 +104,7 @@ def compare(
     new = _new(baseline, diagnostics, present, lambda file: file in read or is_missing(file))
     absent = [entry for entry in baseline.entries.difference(present) if entry.rule in rules]
     gone = sum((entry.file in read and entry.rule not in declined) or is_missing(entry.file) for entry in absent)
-    hidden = len(causes.grouped(_without(diagnostics, new)))
+    hidden = len(grouped(_without(diagnostics, new)))
     return BaselineSplit(beside_recorded(diagnostics, new), hidden, gone)
 
 
@@ -173,7 +173,7 @@ def entries(
     digest = cache(lambda tree, cause: text_digest(encode(f"{tree}\0{cause}")))
     return tuple(
         BaselineEntry(
-            diagnostic.path, diagnostic.rule, fingerprint, digest(tree(diagnostic.tree), causes.text(diagnostic))
+            diagnostic.path, diagnostic.rule, fingerprint, digest(tree(diagnostic.tree), cause_text(diagnostic))
         )
         for diagnostic, fingerprint in zip(named, prints, strict=True)
     )

@@ -15,19 +15,19 @@ from nginxopt.config.filesystem import is_dump
 from nginxopt.config.roots import words_outside
 from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.faults import collecting, isolated
-from nginxopt.lint import outside
+from nginxopt.lint import withheld
 from nginxopt.lint.baseline import unaccepted
-from nginxopt.lint.catalogue import Catalogue, catalogue
+from nginxopt.lint.catalogue import Catalogue, catalogue, reported
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.fix import Fixed, FixError, fix
 from nginxopt.lint.queries import whole
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.releases import turning_points
 from nginxopt.lint.run import Linted, Selected, lint
-from nginxopt.lint.selection import reported
 from nginxopt.lint.suppress import FAULTY, UNUSED, Further, suppress
 from nginxopt.lint.withheld import undeclined
 from nginxopt.records import record
+from nginxopt.semantics import Level, levels
 from nginxopt.settings.file import Settings
 from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.settings.selecting import Severity
@@ -35,6 +35,7 @@ from nginxopt.text import Draft
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.config.templates import Templates
     from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.declare import Rule
     from nginxopt.system.host import Host
@@ -78,40 +79,43 @@ class Judge:
 
     def __call__(self, config: Config) -> Linted:
         """Return the findings in a configuration that comments and settings do not hide."""
-        if config.templates is None:
-            return self._judged(config)
-        from nginxopt.lint.templates import lint_templates
-
-        # What a tag stands for may be what a suppression is for.
-        judge = replace(self, is_complete=False)
-        everything = frozenset(rule.id for rule, _ in self.rules)
-        return replace(lint_templates(config.templates, judge._of_rules), declined=everything)
-
-    def _of_rules(self, config: Config, ids: frozenset[str] | None) -> Linted:
-        """Return the findings of some rules; of all of them if one is about comments, which hide those of others."""
-        if ids is None or ids & {UNUSED, FAULTY}:
-            return self._judged(config)
-        rules = tuple(selected for selected in self.rules if selected.rule.id in ids)
-        return replace(self, rules=rules)._judged(config)
-
-    def _judged(self, config: Config) -> Linted:
-        linted = self._certain(config, self._lint(config, self._in_turn(), self.target))
+        if config.templates is not None:
+            return self._of_templates(config.templates)
+        model = self._model(config, self.target)
+        linted = self._certain(model, lint(model, self._in_turn()))
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
-        declined = self._declined(config, linted)
+        declined = self._declined(model, linted)
         further = Further(declined, partial(self._further, config))
         unsuppressed = suppress(files, linted.diagnostics, active, self.catalogue.ids, further).diagnostics
         selected = reported(unsuppressed, self.catalogue.rules, self.settings)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined(linted.diagnostics, selected))
         unshared = [_unshared(diagnostic, config, self.shared) for diagnostic in offered]
-        withheld = words_outside(config.files)
-        diagnostics = tuple(outside.without_fix(diagnostic, withheld) for diagnostic in unshared)
-        return replace(linted, diagnostics=diagnostics, declined=declined, left=outside.left(unshared))
+        words = words_outside(config.files)
+        diagnostics = tuple(withheld.without_fix(diagnostic, words) for diagnostic in unshared)
+        return replace(linted, diagnostics=diagnostics, declined=declined, left=withheld.left(unshared))
 
-    def _lint(self, config: Config, rules: Iterable[Selected], target: Version) -> Linted:
-        return lint(config, rules, target, self.host, self.around, is_all=WHOLE_CONFIGURATION in self.assumed)
+    def _of_templates(self, templates: Templates) -> Linted:
+        from nginxopt.lint.templates import lint_templates
 
-    def _certain(self, config: Config, linted: Linted) -> Linted:
+        # What a tag stands for may be what a suppression is for.
+        judge = replace(self, is_complete=False)
+        everything = frozenset(rule.id for rule, _ in self.rules)
+        return replace(lint_templates(templates, judge._of_rules), declined=everything)
+
+    def _of_rules(self, config: Config, ids: frozenset[str] | None) -> Linted:
+        """Return the findings of some rules; of all of them if one is about comments, which hide those of others."""
+        if ids is None or ids & {UNUSED, FAULTY}:
+            return self(config)
+        rules = tuple(selected for selected in self.rules if selected.rule.id in ids)
+        return replace(self, rules=rules)(config)
+
+    def _model(self, config: Config, target: Version) -> Model:
+        """Return what rules ask about a configuration, in the main configuration around it if one is stated."""
+        is_all = WHOLE_CONFIGURATION in self.assumed
+        return Model(config, target, self.host, is_all=is_all, around=_http(self.around, target))
+
+    def _certain(self, model: Model, linted: Linted) -> Linted:
         """Return findings without those that only the guess of a release makes: what nginx refuses in each release that
         it may be is left."""
         rules = [selected for selected in self.rules if selected.rule.by_release and _is_of_start(selected.rule)]
@@ -121,7 +125,7 @@ class Judge:
             return linted
         sure = {_key(diagnostic)[:3] for diagnostic in asked}
         for version in self.maybe:
-            sure &= {_key(diagnostic)[:3] for diagnostic in self._lint(config, rules, version).diagnostics}
+            sure &= {_key(diagnostic)[:3] for diagnostic in lint(self._model(model.config, version), rules).diagnostics}
         guessed = tuple(diagnostic for diagnostic in asked if _key(diagnostic)[:3] not in sure)
         left = tuple(diagnostic for diagnostic in linted.diagnostics if diagnostic not in guessed)
         return replace(linted, diagnostics=left, guessed=guessed)
@@ -134,15 +138,11 @@ class Judge:
     def _judges(self, rule: Rule) -> bool:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
 
-    def _declined(self, config: Config, linted: Linted) -> frozenset[str]:
+    def _declined(self, model: Model, linted: Linted) -> frozenset[str]:
         """Return the rules that cannot judge all: each if a part could not be read, else those that say so."""
-        if linted.errors or not self.is_complete or not self._is_whole(config):
+        if linted.errors or not self.is_complete or not _is_whole(model):
             return frozenset(rule.id for rule, _ in self.rules)
         return linted.declined
-
-    def _is_whole(self, config: Config) -> bool:
-        model = Model(config, self.target, is_all=WHOLE_CONFIGURATION in self.assumed)
-        return model.is_whole and all(whole.is_known(model, protocol) for protocol in ("http", "stream"))
 
     def _further(self, config: Config, ids: Collection[str]) -> tuple[list[tuple[Diagnostic, ...]], frozenset[str]]:
         """Return the findings of rules for each nginx version in the settings, or for all versions if there is none.
@@ -154,7 +154,7 @@ class Judge:
         found: list[tuple[Diagnostic, ...]] = []
         declined: set[str] = set()
         for version in versions:
-            result = self._lint(config, rules, version)
+            result = lint(self._model(config, version), rules)
             found.append(result.diagnostics)
             declined |= {rule.id for rule, _ in rules if rule.id in result.declined and rule.speaks_of(version)}
             declined |= {rule.id for rule, _ in rules} if result.errors else set()
@@ -207,18 +207,42 @@ def _is_of_start(rule: Rule) -> bool:
     return rule.category == "refused" or rule.severity > Severity.INFO
 
 
+def _is_whole(model: Model) -> bool:
+    return model.is_whole and all(whole.is_known(model, protocol) for protocol in ("http", "stream"))
+
+
+def _http(main: Config | None, target: Version) -> Level | None:
+    """Return the level of the http block of a main configuration, whose wildcards read the fragment that is checked."""
+    if main is None:
+        return None
+    return next((level for level in levels(main, target, is_all=True).levels if level.kind == "http"), None)
+
+
 def on_host(config: Config) -> frozenset[str]:
     """Return the paths of the files of a dump: they are those on its host. None of another configuration are."""
     return frozenset(file.path for file in config.files) if is_dump(config.origin) else frozenset()
 
 
 def check(configs: Sequence[Config], judge: Judge) -> Checked:
-    """Check the configurations in sequence.
+    """Check the configurations in sequence. What a bug stops, or the limits of time and memory, is an error.
 
     Several processes are not worth it: 1.3 of 2.6 s for 1,000 files go to checking, so two would save a third at most.
     """
     judge = replace(judge, shared=_shared(configs))
-    linted = [_isolated(judge, config) for config in configs]
+    linted: list[Linted] = []
+    for config in configs:
+        result = Linted(())
+        with collecting() as faults, isolated("the configuration", path=config.main.path):
+            try:
+                result = limited(partial(judge, config), path=config.main.path)
+            except _TOO_LARGE as error:
+                result = Linted((), (error,))
+        linted.append(replace(result, errors=(*result.errors, *faults)) if faults else result)
+    return _together(configs, linted, judge)
+
+
+def _together(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Checked:
+    """Return the findings in all configurations."""
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
     for config, result in zip(configs, linted, strict=True):
         for diagnostic in result.diagnostics:
@@ -244,17 +268,6 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
         is_all=WHOLE_CONFIGURATION in judge.assumed,
         guessed=tuple({_key(each): each for result in linted for each in result.guessed}.values()),
     )
-
-
-def _isolated(judge: Judge, config: Config) -> Linted:
-    """Return the findings in a configuration; after a bug, or beyond the limits of time and memory, its error alone."""
-    linted = Linted(())
-    with collecting() as faults, isolated("the configuration", path=config.main.path):
-        try:
-            linted = limited(lambda: judge(config), path=config.main.path)
-        except _TOO_LARGE as error:
-            linted = Linted((), (error,))
-    return replace(linted, errors=(*linted.errors, *faults)) if faults else linted
 
 
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:

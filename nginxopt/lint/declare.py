@@ -34,6 +34,7 @@ content of a http block, for nginx 1.22.1. Without `http`, `server` or `location
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -245,6 +246,11 @@ class _UnloadedPage(Page):
 def loaded(name: str) -> Rule:
     """Return the rule that a module of `nginxopt.rules` declares."""
     return rule_of(import_module(f"nginxopt.rules.{name}"))
+
+
+def names(package: ModuleType) -> list[str]:
+    """Return the names of the modules of a package that are rules: all that do not begin with an underscore."""
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
 
 
 def rule_of(module: ModuleType) -> Rule:

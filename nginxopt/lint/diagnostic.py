@@ -186,7 +186,7 @@ class Finding:
         witness: A request that shows it; None for rules that declare none.
         saves: What a request saves without what is found; None if that is not known.
         cause: What the findings of a rule that one change would repair have in common; by default, their message.
-            Reports have one finding for each cause (`nginxopt.lint.causes`).
+            Reports have one finding for each cause (`nginxopt.lint.report.model`).
     """
 
     source: Source

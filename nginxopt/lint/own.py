@@ -20,9 +20,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from nginxopt.errors import InputError, RuleError, TerminatedError
-from nginxopt.lint import catalogue as built_in
-from nginxopt.lint.catalogue import Catalogue, names
-from nginxopt.lint.declare import Rule, rule_of
+from nginxopt.lint.declare import Rule, names, rule_of
 from nginxopt.lint.diagnostic import Finding
 from nginxopt.lint.queries.model import Model
 from nginxopt.system.installed import EntryPoint
@@ -47,12 +45,15 @@ class _Module(NamedTuple):
         return self.file or f"{self.name} of {self.owner}"
 
 
-def load(folders: Sequence[str], points: Sequence[EntryPoint] = ()) -> Catalogue:
+def load(
+    built_in: Mapping[str, Rule], folders: Sequence[str], points: Sequence[EntryPoint]
+) -> tuple[dict[str, Rule], dict[str, RuleError]]:
     """Return the rules of nginxopt, of folders, and of the modules and packages that entry points name.
 
-    Raises `InputError` for a folder that cannot be read, and for an id that two rules have.
+    Also return the errors of those that cannot be loaded. Raises `InputError` for a folder that cannot be read, and for
+    an id that two rules have.
     """
-    rules = dict(built_in.catalogue())
+    rules = dict(built_in)
     errors: dict[str, RuleError] = {}
     modules: dict[str, _Module] = {}
     for module in dict.fromkeys([*_in_folders(folders), *_installed(points)]):
@@ -62,7 +63,7 @@ def load(folders: Sequence[str], points: Sequence[EntryPoint] = ()) -> Catalogue
             rules[module.id] = _load(module)
         except RuleError as error:
             errors[module.id] = error
-    return Catalogue(dict(sorted(rules.items())), errors)
+    return rules, errors
 
 
 def files(folders: Sequence[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
@@ -16,15 +16,10 @@ from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Safety
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import with_premise
-from nginxopt.lint.shared_level import shared_level
+from nginxopt.lint.withheld import shared_level
 from nginxopt.records import record
-from nginxopt.semantics import Level, levels
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, ChangeSet, Source, Span
-from nginxopt.version import Version
-
-if TYPE_CHECKING:
-    from nginxopt.system.host import Host
 
 
 class Selected(NamedTuple):
@@ -59,23 +54,40 @@ class Linted:
     guessed: tuple[Diagnostic, ...] = ()
 
 
-def lint(
-    config: Config,
-    rules: Iterable[Selected],
-    target: Version,
-    host: Host | None = None,
-    around: Config | None = None,
-    *,
-    is_all: bool = False,
-) -> Linted:
-    """Run every rule that applies to the nginx version `target`, with `host` also those for the machine.
+def lint(model: Model, rules: Iterable[Selected]) -> Linted:
+    """Run every rule that applies to the version of the model, with a host also those for the machine.
 
-    `around` is the main configuration that includes a fragment; what is found in it is not reported. With `is_all`,
-    includes are taken to read nothing else where the configuration is installed.
+    Findings in a main configuration around a fragment are not reported.
     """
+    config = model.config
+    diagnostics: list[Diagnostic] = []
+    errors: dict[str, InputError] = {}
+    times = {file.source: config.times(file) for file in config.files}
+    unknown: dict[str, frozenset[str]] = {}
+    declined: set[str] = set()
     with collector_paused(), collecting() as faults:
-        linted = _lint(Model(config, target, host, is_all=is_all, around=_http(around, target)), rules)
-        return replace(linted, errors=(*linted.errors, *_once(faults))) if faults else linted
+        for selected in rules:
+            rule = selected.rule
+            if not rule.speaks_of(model.target) or (rule.host and model.host is None):
+                declined.add(rule.id)
+                continue
+            if rule.about and model.lacks(rule.about):
+                continue
+            try:
+                with isolated(f"rule {rule.id}", path=config.main.path):
+                    found = [*rule.check(model)] if rule.origin is None else _guarded(rule, model)
+                    diagnostics += _diagnosed(found, selected, model, times) if found else ()  # most rules find nothing
+            except InputError as error:  # only some rules parse this part, which nginx would reject
+                errors[error.render()] = error
+                declined.add(rule.id)
+            if model.has_declined():
+                declined.add(rule.id)
+            if names := model.unknown():
+                unknown[rule.id] = frozenset(names)
+        found_in_order = tuple(sorted(diagnostics, key=_order(config)))
+        refusal = model.refusal
+    failed = (*errors.values(), *_once(faults))
+    return Linted(found_in_order, failed, unknown, declined=frozenset(declined), refusal=refusal)
 
 
 def _once(errors: Sequence[InternalError]) -> Iterable[InternalError]:
@@ -83,51 +95,20 @@ def _once(errors: Sequence[InternalError]) -> Iterable[InternalError]:
     return {error.render(): error for error in errors}.values()
 
 
-def _http(main: Config | None, target: Version) -> Level | None:
-    """Return the level of the http block of a main configuration, whose wildcards read the fragment that is checked."""
-    if main is None:
-        return None
-    return next((level for level in levels(main, target, is_all=True).levels if level.kind == "http"), None)
-
-
-def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
-    config = model.config
-    diagnostics: list[Diagnostic] = []
-    errors: dict[str, InputError] = {}
-    times = {file.source: config.times(file) for file in config.files}
-    unknown: dict[str, frozenset[str]] = {}
-    declined: set[str] = set()
-    for selected in rules:
-        rule = selected.rule
-        if not rule.speaks_of(model.target) or (rule.host and model.host is None):
-            declined.add(rule.id)
-            continue
-        if rule.about and model.lacks(rule.about):
-            continue
-        try:
-            with isolated(f"rule {rule.id}", path=config.main.path):
-                diagnostics += [
-                    Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
-                    for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), rule, times)
-                ]
-        except InputError as error:  # only some rules parse this part, which nginx would reject
-            errors[error.render()] = error
-            declined.add(rule.id)
-        if model.has_declined():
-            declined.add(rule.id)
-        if names := model.unknown():
-            unknown[rule.id] = frozenset(names)
-    found = tuple(sorted(diagnostics, key=_order(config)))
-    return Linted(found, tuple(errors.values()), unknown, declined=frozenset(declined), refusal=model.refusal)
-
-
-def _findings(rule: Rule, model: Model) -> Iterator[Finding]:
-    """Return the findings of a rule, in any order; of a rule from outside of nginxopt all, or its `RuleError`."""
-    if rule.origin is None:
-        return rule.check(model)
+def _guarded(rule: Rule, model: Model) -> list[Finding]:
+    """Return the findings of a rule from outside of nginxopt. Raises its `RuleError`."""
     from nginxopt.lint.own import guarded
 
-    return iter(guarded(rule, model))
+    return guarded(rule, model)
+
+
+def _diagnosed(
+    found: Iterable[Finding], selected: Selected, model: Model, times: Mapping[Source, int]
+) -> Iterator[Diagnostic]:
+    """Yield the diagnostics of the findings of a rule, without what belongs in no file of the configuration."""
+    rule = selected.rule
+    for finding in _merged([*_safe(_here(found, model), rule, model)], rule, times):
+        yield Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
 
 
 def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
@@ -158,15 +139,12 @@ def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
     return ""
 
 
-def _merged(findings: Iterable[Finding], rule: Rule, times: Mapping[Source, int]) -> Iterator[Finding]:
+def _merged(read: Sequence[Finding], rule: Rule, times: Mapping[Source, int]) -> Iterator[Finding]:
     """Yield each finding once, however often its file is included.
 
     A fix changes a file for all places that include it, so it stands only if the same fix is offered for all of them.
     So does a finding of a rule with `everywhere`.
     """
-    read = list(findings)
-    if not read:  # as with most rules
-        return
     groups: dict[tuple[Source, Span, str], list[tuple[Finding, bool]]] = {}
     offers = _Offers(times)
     for finding in read:

@@ -1,18 +1,26 @@
-"""Fixes that are withheld: the user declined them, or a baseline records a finding that they change.
+"""Fixes that are withheld, and texts that are not shown, though a rule offers them.
 
-A fix that also belongs to a suppressed or recorded finding is declined with it (`undeclined`). No fix changes lines of
-a recorded finding, by which the baseline recognizes it (`beside_recorded`).
+- The user declined the fix: it also belongs to a suppressed or recorded finding (`undeclined`).
+- It changes lines of a finding that a baseline records, by which the baseline recognizes it (`beside_recorded`).
+- It changes a file outside of the named paths (`without_fix`), of which `shown` withholds the text as well; see
+  `nginxopt.config.roots`.
+- It adds a statement to the outermost level of a fragment, which other files share (`SharedLevel`).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Related
+from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.report.fingerprint import lines
+from nginxopt.lint.witness import Witness
 from nginxopt.records import record
-from nginxopt.text import Change, ChangeSet, Edit, Source, Span, apply
+from nginxopt.text import Change, ChangeSet, Edit, Source, Span, apply, decode
+from nginxopt.text.withheld import hide
 
 
 def undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -127,3 +135,112 @@ def _after(source: Source, window: Span, edits: Iterable[Edit]) -> list[bytes]:
     """Return the lines that edits make of those in a window, without surrounding blanks."""
     moved = (Edit(Span(edit.span.start - window.start, edit.span.end - window.start), edit.text) for edit in edits)
     return [line.strip() for line in apply(source.data[window.start : window.end], moved).split(b"\n")]
+
+
+_NOT_SHOWN = "this file is outside of the named paths: its text is neither shown nor changed without --also"
+_COPIES = "the text of a file outside of the named paths would be copied"
+
+
+def left(diagnostics: Iterable[Diagnostic]) -> frozenset[tuple[str, Grade]]:
+    """Return the files outside that fixes would change, with the grades of these fixes."""
+    return frozenset(
+        (path, diagnostic.fix.safety.grade)
+        for diagnostic in diagnostics
+        if diagnostic.fix is not None
+        for path in _paths(diagnostic)
+    )
+
+
+def without_fix(diagnostic: Diagnostic, withheld: frozenset[str]) -> Diagnostic:
+    """Return a diagnostic; if its fix changes a file outside, all of it is replaced by the reason.
+
+    So is one that would copy words of a file outside, `withheld`, into a file inside.
+    """
+    paths = _paths(diagnostic)
+    if diagnostic.fix is None:
+        return diagnostic
+    if not paths:
+        return (
+            diagnostic.without_fix(f"{diagnostic.fix.title} (not by --fix: {_COPIES})")
+            if _copies(diagnostic.fix, withheld)
+            else diagnostic
+        )
+    why = f"{', '.join(paths)} is outside of the named paths, and left without --also"
+    return diagnostic.without_fix(f"{diagnostic.fix.title}; {why}")
+
+
+def _copies(fix: Fix, withheld: frozenset[str]) -> bool:
+    """Return whether a fix would copy words of a file outside into one inside."""
+    texts = [decode(change.edit.text) for change in fix.changes]
+    return any(hide(text, withheld) != text for text in texts)
+
+
+def _paths(diagnostic: Diagnostic) -> list[str]:
+    changes = diagnostic.fix.changes if diagnostic.fix else ()
+    return sorted({change.source.path for change in changes if change.source.outside})
+
+
+def shown(diagnostic: Diagnostic, titles: Mapping[str, str]) -> Diagnostic:
+    """Return what a report shows of a diagnostic: in a file outside its place, and the title of its rule.
+
+    `titles` are those of the rules, by id. Of a file inside, the message leaves out words that only files outside have.
+    """
+    finding = diagnostic.finding
+    related = tuple(_shown_related(place) for place in finding.related)
+    if finding.source.outside:
+        title = titles.get(diagnostic.rule, diagnostic.rule)
+        told = replace(finding, message=title, fix=None, help=_NOT_SHOWN, related=related, witness=None)
+    else:
+        told = replace(
+            finding,
+            message=hide(finding.message),
+            help=hide(finding.help),
+            related=related,
+            witness=_shown_witness(finding.witness),
+        )
+    return replace(diagnostic, finding=told) if told != finding else diagnostic
+
+
+def _shown_witness(witness: Witness | None) -> Witness | None:
+    """Return a request that shows a finding; None if it has words of a file outside."""
+    texts = () if witness is None else (witness.url, witness.shows, *witness.headers, *witness.assume)
+    return witness if all(hide(text) == text for text in texts) else None
+
+
+def _shown_related(related: Related) -> Related:
+    return replace(related, message="here" if related.source.outside else hide(related.message))
+
+
+class SharedLevel:
+    """The outermost level of a fragment, which the files included beside it share; of a main configuration, nothing.
+
+    nginx refuses most statements that two files of a level make: `"sendfile" directive is duplicate`. What the other
+    files state is not known: each is judged by itself, and not all of them need be read. So such a statement belongs in
+    the file around them, once.
+    """
+
+    def __init__(self, model: Model) -> None:
+        root = model.root
+        self._spans: dict[Source, list[Span]] = {}
+        if root.kind == "main":
+            return
+        if root.source is not None:
+            self._spans[root.source] = []
+        for directive in root.directives:
+            self._spans.setdefault(directive.source, []).append(directive.span)
+        for spans in self._spans.values():
+            spans.sort()
+
+    def gets(self, change: Change) -> bool:
+        """Return whether a change adds a statement to this level: it inserts, and not within a directive of it."""
+        spans, place = self._spans.get(change.source), change.edit.span
+        if spans is None or place.start < place.end:
+            return False
+        number = bisect_left(spans, place.start, key=lambda span: span.start)
+        return number == 0 or spans[number - 1].end <= place.start
+
+
+@once
+def shared_level(model: Model) -> SharedLevel:
+    """Return the level that a fragment shares with the files beside it."""
+    return SharedLevel(model)

@@ -23,10 +23,11 @@ from nginxopt import budget
 from nginxopt.config import Config, Source
 from nginxopt.config.templating import TemplateError
 from nginxopt.errors import InputError, InternalError, RuleError
-from nginxopt.lint import Severity, baseline, causes
+from nginxopt.lint import Severity, baseline
 from nginxopt.lint import diagnostic as lint_
 from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.check import Checked, Judge, check
+from nginxopt.lint.report.model import cause
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.text import Span
@@ -201,11 +202,11 @@ def _message(error: InputError) -> str:
 def _findings(workspace: Workspace, document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
     beside: dict[tuple[str, str, str], list[lint_.Diagnostic]] = {}
     for diagnostic in judgement.checked.diagnostics:
-        beside.setdefault(causes.cause(diagnostic), []).append(diagnostic)
+        beside.setdefault(cause(diagnostic), []).append(diagnostic)
     for diagnostic in judgement.findings:
         span = document.span_of(diagnostic.finding.span, judgement.document)
         if span is not None:
-            others = islice(beside[causes.cause(diagnostic)], _MOST_PLACES + 1)
+            others = islice(beside[cause(diagnostic)], _MOST_PLACES + 1)
             places = [_beside(other) for other in others if other is not diagnostic][:_MOST_PLACES]
             yield _diagnostic(workspace, document, diagnostic, span, places)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nginxopt.errors import InputError
-from nginxopt.lint import baseline, sources
+from nginxopt.lint import baseline
+from nginxopt.lint import catalogue as rules_
 from nginxopt.lint.baseline import Baseline
-from nginxopt.lint.catalogue import Catalogue, catalogue
+from nginxopt.lint.catalogue import Catalogue, catalogue, selection
 from nginxopt.lint.check import Judge
-from nginxopt.lint.selection import selection
 from nginxopt.settings import around
 from nginxopt.settings.file import Settings
 from nginxopt.settings.target import TargetVersion, choose
@@ -46,7 +46,7 @@ class Preferences:
     _named: set[str] = field(default_factory=set, repr=False)
     _settings: dict[str, _Read | InputError] = field(default_factory=dict, repr=False)
     _judges: dict[str, Judge] = field(default_factory=dict, repr=False)
-    _loaded: sources.Loaded = field(default_factory=dict, repr=False)
+    _loaded: rules_.Loaded = field(default_factory=dict, repr=False)
 
     def forget(self) -> None:
         """Forget the settings files, so that they are read again."""
@@ -108,7 +108,7 @@ class Preferences:
         read = self._settings
         if folder not in read:
             try:
-                settings, all_rules = sources.load(
+                settings, all_rules = rules_.load(
                     config=self.config,
                     isolated=self.isolated,
                     run=self.run,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nginxopt import lazy
 from nginxopt.config.reader import parsed
 from nginxopt.errors import InputError
-from nginxopt.lint.comments import SuppressionScope, suppressions
+from nginxopt.lint.suppress import SuppressionScope, suppressions
 from nginxopt.text import Edit, Source, Span, apply
 
 REASON = "TODO: the reason"

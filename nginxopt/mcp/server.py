@@ -157,7 +157,7 @@ class _Tools:
 
 def _rules() -> str:
     """Return all rules with their severity and title."""
-    from nginxopt.lint.sources import load_rules
+    from nginxopt.lint.catalogue import load_rules
 
     rules = load_rules(config=None, isolated=True, run=False).rules.values()
     listed = [{"name": rule.id, "severity": rule.severity.name.lower(), "title": rule.title} for rule in rules]
@@ -166,8 +166,8 @@ def _rules() -> str:
 
 def _page(name: str) -> str:
     """Return the page of a rule or a premise."""
+    from nginxopt.lint.catalogue import load_rules
     from nginxopt.lint.report import pages
-    from nginxopt.lint.sources import load_rules
     from nginxopt.settings.premises import PREMISES
 
     rules = load_rules(config=None, isolated=True, run=False).rules

@@ -20,8 +20,9 @@ from nginxopt.errors import InputError
 from nginxopt.format import IndentStyle, edits, formatted
 from nginxopt.format.pieces import PieceKind, pieces
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.comments import suppressions
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Selected, lint
+from nginxopt.lint.suppress import suppressions
 from nginxopt.text import Source
 from nginxopt.version import Version
 from tests.config.test_corpus import CORPUS, rows
@@ -182,5 +183,5 @@ def test_lint_finds_the_same() -> None:
 
 def findings(text: bytes, rules: list[Selected]) -> Counter[tuple[str, str]]:
     """The rules and messages of what lint finds, without numbers of lines."""
-    found = lint(load_text(text, "f", missing_ok=True), rules, Version(1, 28, 0)).diagnostics
+    found = lint(Model(load_text(text, "f", missing_ok=True), Version(1, 28, 0)), rules).diagnostics
     return Counter((diagnostic.rule, re.sub(r"(f:|lines? )\d+", r"\1", diagnostic.message)) for diagnostic in found)

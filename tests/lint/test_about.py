@@ -13,6 +13,7 @@ from nginxopt import load_text
 from nginxopt.config import Config
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import examples, wrapped
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
 from tests.support import PATIENCE
@@ -35,7 +36,7 @@ http {
 
 
 def _judged(rules: list[Selected], config: Config, target: Version) -> tuple[Linted, list[str]]:
-    judged = lint(config, rules, target)
+    judged = lint(Model(config, target), rules)
     return replace(judged, errors=()), [error.render() for error in judged.errors]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Selected, lint
 from nginxopt.semantics import directives
 from tests.lintcheck import TARGET
@@ -30,4 +31,4 @@ def test_no_rule_fails(place: str, form: str, names: str) -> None:
     added = "\n".join(line for line in added.split("\n") if not line.startswith(("include", "load_module")))
     parts = {"http": "", "server": "", "location": ""} | {place: added}
     config = load_text(_SITE.format(**parts).encode(), "nginx.conf", missing_ok=True)
-    assert lint(config, [Selected(rule, rule.severity) for rule in catalogue().values()], TARGET).diagnostics
+    assert lint(Model(config, TARGET), [Selected(rule, rule.severity) for rule in catalogue().values()]).diagnostics

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic, Finding, Severity, baseline
 from nginxopt.lint.baseline import Baseline, BaselineEntry, BaselineSplit
-from nginxopt.lint.causes import grouped
+from nginxopt.lint.report.model import grouped
 from nginxopt.text import Source, Span
 
 RULES = ("slow", "late")

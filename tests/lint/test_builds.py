@@ -8,10 +8,9 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.facts import vendors
-from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.catalogue import catalogue, selection
 from nginxopt.lint.check import Judge, check
-from nginxopt.lint.report.notes import notes
-from nginxopt.lint.selection import selection
+from nginxopt.lint.report.model import notes
 from nginxopt.settings.builds import image_version, recognised, shown_image
 from nginxopt.settings.file import Settings
 from nginxopt.settings.target import ASSUMED, GUESSES, TargetVersion

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nginxopt import cli
 from nginxopt.lint import Diagnostic, Finding, Fix, Safety, Severity
-from nginxopt.lint.causes import MOST_PLACES, cause, grouped, other_places
+from nginxopt.lint.report.model import MOST_PLACES, cause, grouped, other_places
 from nginxopt.text import Change, Edit, Source, Span
 
 TEXT = Source("a.conf", b"gzip_comp_level 9;\n" * 60)

@@ -54,7 +54,9 @@ def test_rules_run_for_their_versions() -> None:
     check = about("a").check
     late = rule_of(check, "late", since=Version(1, 23, 0))
     early = rule_of(check, "early", until=Version(1, 22, 1))
-    diagnostics = lint(config, [Selected(late, Severity.INFO), Selected(early, Severity.ERROR)], TARGET).diagnostics
+    diagnostics = lint(
+        Model(config, TARGET), [Selected(late, Severity.INFO), Selected(early, Severity.ERROR)]
+    ).diagnostics
     assert [(diagnostic.rule, diagnostic.severity) for diagnostic in diagnostics] == [("early", Severity.ERROR)]
 
 

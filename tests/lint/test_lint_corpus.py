@@ -18,6 +18,7 @@ from nginxopt.lint.conformance import HOST
 from nginxopt.lint.diagnostic import LONGEST_MESSAGE
 from nginxopt.lint.examples import examples, wrapped
 from nginxopt.lint.fix import Fixed, fix
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
 
@@ -34,7 +35,7 @@ LINES = [line for text in EXAMPLES for line in text.splitlines(keepends=True)]
 
 def messages(config: Config, target: Version) -> list[str]:
     """All that the rules say of a configuration, in messages and in their notes."""
-    findings = [diagnostic.finding for diagnostic in lint(config, RULES, target, HOST).diagnostics]
+    findings = [diagnostic.finding for diagnostic in lint(Model(config, target, HOST), RULES).diagnostics]
     return [text for finding in findings for text in (finding.message, *(note.message for note in finding.related))]
 
 
@@ -92,7 +93,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 def judged(data: bytes, target: Version) -> tuple[Config, Linted]:
     """A text and what all rules find in it, which is the same for safe and for unsafe fixes."""
     config = load_text(data, "a", missing_ok=True)
-    return config, lint(config, RULES, target)
+    return config, lint(Model(config, target), RULES)
 
 
 def fix_all(data: bytes, target: Version, *, unsafe: bool) -> Fixed:
@@ -103,7 +104,7 @@ def fix_all(data: bytes, target: Version, *, unsafe: bool) -> Fixed:
         return load_text(texts["a"], "a", missing_ok=True) if texts else original
 
     def judge(config: Config) -> Linted:
-        return linted if config is original else lint(config, RULES, target)
+        return linted if config is original else lint(Model(config, target), RULES)
 
     return fix(read, judge, unsafe=unsafe)
 

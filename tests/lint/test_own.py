@@ -11,9 +11,8 @@ import pytest
 
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError, InternalError, RuleError
-from nginxopt.lint.catalogue import Catalogue, catalogue
+from nginxopt.lint.catalogue import Catalogue, catalogue, with_own
 from nginxopt.lint.check import Judge
-from nginxopt.lint.own import load
 from nginxopt.lint.run import Linted, Selected
 from nginxopt.settings.file import Settings
 from nginxopt.system.installed import entry_points
@@ -44,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cat
         (tmp_path / "rules").mkdir(exist_ok=True)
         for name, text in modules.items():
             (tmp_path / "rules" / f"{name}.py").write_text(text)
-        return load(["rules"])
+        return with_own(["rules"])
 
     return load_modules
 
@@ -88,7 +87,7 @@ def test_two_folders_have_helpers_of_the_same_name(tmp_path: Path, monkeypatch: 
             "from nginxopt.config", "from . import _word\nfrom nginxopt.config"
         )
         (tmp_path / name / f"acme_{name}.py").write_text(text)
-    assert found(lint(load(["a", "b"]), "acme-a", "acme-b")) == [("acme-a", "a"), ("acme-b", "b")]
+    assert found(lint(with_own(["a", "b"]), "acme-a", "acme-b")) == [("acme-a", "a"), ("acme-b", "b")]
 
 
 def test_a_changed_rule_is_read_again(folder: Callable[..., Catalogue]) -> None:
@@ -208,13 +207,13 @@ def test_an_id_of_another_folder_is_refused(folder: Callable[..., Catalogue], tm
     with pytest.raises(
         InputError, match=re.escape('more/acme-one.py and rules/acme_one.py have the same id, "acme-one"')
     ):
-        load(["rules", "more"])
+        with_own(["rules", "more"])
 
 
 def test_no_such_folder(tmp_path: Path) -> None:
     """A folder that is not there is an error."""
     with pytest.raises(InputError, match="no such directory of rules"):
-        load([str(tmp_path / "none")])
+        with_own([str(tmp_path / "none")])
 
 
 # --- installed packages
@@ -238,7 +237,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         metadata.mkdir()
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
         (metadata / "entry_points.txt").write_text(f"[nginxopt.rules]\n{points}\n")
-        return load([], entry_points("nginxopt.rules"))
+        return with_own([], entry_points("nginxopt.rules"))
 
     yield install
     for name in set(sys.modules) - before:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.catalogue import catalogue, selection
 from nginxopt.lint.check import Judge, check
-from nginxopt.lint.selection import selection
 from nginxopt.settings.file import Settings
 from tests.lintcheck import TARGET, diagnose
 

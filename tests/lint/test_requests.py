@@ -10,7 +10,7 @@ from nginxopt.config import load_text
 from nginxopt.lint import FOREIGN, AskedRequest, Model
 from nginxopt.lint.check import Checked
 from nginxopt.lint.queries import access, backtracking, controlled, inheritance, newlines, origins, reaching
-from nginxopt.lint.report.notes import notes
+from nginxopt.lint.report.model import notes
 from nginxopt.semantics import Level, subjects
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, diagnose, judge, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.errors import UsageError
-from nginxopt.lint import Diagnostic, Finding, Severity, selection
+from nginxopt.lint import Diagnostic, Finding, Severity, catalogue
 from nginxopt.settings.file import Settings
 from nginxopt.text import Source, Span
 from tests.lint.sample_rules import RULES
@@ -13,13 +13,13 @@ from tests.lint.sample_rules import RULES
 
 def ids(*, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), **values: object) -> set[str]:
     """The ids of the rules that are selected by settings and command line."""
-    chosen = selection.selection(RULES.values(), Settings(**values), select=select, ignore=ignore)  # type: ignore[arg-type]
+    chosen = catalogue.selection(RULES.values(), Settings(**values), select=select, ignore=ignore)  # type: ignore[arg-type]
     return {rule.id for rule, _ in chosen}
 
 
 def test_the_default_rules_run() -> None:
     """Without settings the default rules run, with their own severities."""
-    chosen = selection.selection(RULES.values(), Settings())
+    chosen = catalogue.selection(RULES.values(), Settings())
     assert [(rule.id, severity, rule.severity) for rule, severity in chosen] == [
         ("keepalive-missing", None, Severity.WARNING),
         ("cache-stampede", None, Severity.WARNING),
@@ -53,15 +53,15 @@ def test_the_more_exact_name_counts() -> None:
 
 def test_the_command_line_counts_more() -> None:
     """`--select` replaces the settings; `--ignore` adds to them."""
-    chosen = selection.selection(RULES.values(), Settings(select=("proxy",), ignore=("all",)), select=["cache"])
+    chosen = catalogue.selection(RULES.values(), Settings(select=("proxy",), ignore=("all",)), select=["cache"])
     assert [rule.id for rule, _ in chosen] == ["cache-stampede"]
-    chosen = selection.selection(RULES.values(), Settings(select=("gzip-level", "cache")), ignore=["client"])
+    chosen = catalogue.selection(RULES.values(), Settings(select=("gzip-level", "cache")), ignore=["client"])
     assert [rule.id for rule, _ in chosen] == ["cache-stampede"]
 
 
 def test_severities_are_those_of_the_settings() -> None:
     """A severity of the settings replaces that of the rule."""
-    chosen = selection.selection(RULES.values(), Settings(severity={"gzip-level": Severity.ERROR}))
+    chosen = catalogue.selection(RULES.values(), Settings(severity={"gzip-level": Severity.ERROR}))
     assert {rule.id: severity for rule, severity in chosen}["gzip-level"] is Severity.ERROR
 
 
@@ -81,7 +81,7 @@ def test_some_files_are_left_alone() -> None:
         for rule in ("tcp-nodelay-off", "zone-missing", "cache-stampede")
     ]
     left = [
-        (diagnostic.path, diagnostic.rule) for diagnostic in selection.reported(iter(diagnostics), RULES, settings_)
+        (diagnostic.path, diagnostic.rule) for diagnostic in catalogue.reported(iter(diagnostics), RULES, settings_)
     ]
     assert left == [
         ("a/b", "cache-stampede"),

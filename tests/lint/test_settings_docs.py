@@ -9,9 +9,9 @@ from pathlib import Path
 
 from nginxopt.lint import Severity, baseline
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.comments import SuppressionScope, suppressions
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Selected, lint
-from nginxopt.lint.suppress import FAULTY, UNUSED, suppress
+from nginxopt.lint.suppress import FAULTY, UNUSED, SuppressionScope, suppress, suppressions
 from nginxopt.settings import file as settings
 from nginxopt.settings.file import Settings
 from nginxopt.settings.selecting import CATEGORIES
@@ -70,7 +70,7 @@ def test_every_kind_of_suppression_is_documented() -> None:
     config = read(block("nginx"))
     assert {suppression.kind for suppression in suppressions(config.main.block)} == set(SuppressionScope)
     rules = {name: catalogue()[name] for name in ("gzip-level", "upstream-keepalive-missing")}
-    linted = lint(config, [Selected(rule, None) for rule in rules.values()], TARGET)
+    linted = lint(Model(config, TARGET), [Selected(rule, None) for rule in rules.values()])
     active = {name: rule.severity for name, rule in rules.items()}
     result = suppress([file.block for file in config.files], linted.diagnostics, active, rules)
     assert (result.diagnostics, result.hidden) == ((), len(linted.diagnostics))

@@ -10,6 +10,7 @@ from nginxopt.lint import Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import examples
 from nginxopt.lint.queries import cost
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.report.pages import page
 from nginxopt.lint.run import Selected, lint
 from tests.lintcheck import TARGET, diagnose, read
@@ -48,7 +49,7 @@ def test_the_settings_know_better_than_the_cost() -> None:
     """A severity in the settings applies to all findings of a rule."""
     rule = catalogue()["map-regex-bulk"]
     config = read(BULKS[rule.id](945), "http")
-    (diagnostic,) = lint(config, [Selected(rule, Severity.INFO)], TARGET).diagnostics
+    (diagnostic,) = lint(Model(config, TARGET), [Selected(rule, Severity.INFO)]).diagnostics
     assert diagnostic.severity is Severity.INFO
 
 

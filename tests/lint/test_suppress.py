@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from nginxopt.config import Block, Bulk, tree
 from nginxopt.config.tree import parse
 from nginxopt.lint import Diagnostic, Finding, Severity
-from nginxopt.lint.comments import suppressions
-from nginxopt.lint.suppress import FAULTY, UNUSED, Suppressed, suppress
+from nginxopt.lint.suppress import FAULTY, UNUSED, Suppressed, suppress, suppressions
 from nginxopt.text import Source, Span, apply
 
 KNOWN = ("slow", "late")

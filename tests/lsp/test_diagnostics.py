@@ -12,7 +12,7 @@ from lsprotocol.types import ClientCapabilities, Diagnostic, DiagnosticSeverity,
 from pygls.workspace import Workspace
 
 from nginxopt.errors import UsageError
-from nginxopt.lint import sources
+from nginxopt.lint import catalogue
 from nginxopt.lsp import roots
 from nginxopt.lsp.diagnostics import SupersededError
 from nginxopt.lsp.preferences import Preferences
@@ -384,7 +384,7 @@ def test_settings_may_be_forgotten_while_they_are_read(editor: Editor, monkeypat
     """A file that is saved during a check makes the server read settings and main files anew, and ends no check."""
     document = editor.open("conf.d/site.conf", SITE)
     editor.write("nginx.conf", MAIN)
-    load, mains = sources.load, roots.mains
+    load, mains = catalogue.load, roots.mains
 
     def forgetting_load(**options: Any) -> Any:
         editor.workspace.forget()
@@ -394,7 +394,7 @@ def test_settings_may_be_forgotten_while_they_are_read(editor: Editor, monkeypat
         editor.workspace.forget()
         return mains(*folders)
 
-    monkeypatch.setattr(sources, "load", forgetting_load)
+    monkeypatch.setattr(catalogue, "load", forgetting_load)
     monkeypatch.setattr(roots, "mains", forgetting_mains)
     reading = editor.workspace.judged(document)
     assert reading is not None

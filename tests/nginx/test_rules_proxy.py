@@ -16,6 +16,7 @@ from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.fix import fix
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Selected, lint
 from nginxopt.semantics import PIVOT
 from nginxopt.settings.file import Settings
@@ -414,7 +415,7 @@ def test_a_zone_is_large_enough(binary: nginx.Binary, servers: int) -> None:
     setup = Setup(f"upstream app {{\nleast_conn;\n{text}}}", "return 200;")
     few = Setup(f"upstream app {{\nleast_conn;\n{''.join(text.splitlines(keepends=True)[:servers])}}}", "return 200;")
     selected = [Selected(catalogue()["upstream-zone-missing"], catalogue()["upstream-zone-missing"].severity)]
-    diagnostics = lint(read(whole.encode() + few.text), selected, Version(1, 22, 1)).diagnostics
+    diagnostics = lint(Model(read(whole.encode() + few.text), Version(1, 22, 1)), selected).diagnostics
     assert diagnostics[0].fix is not None
     zone = diagnostics[0].fix.changes[0].edit.text.decode()
     http = setup.http.replace("least_conn;", zone + "least_conn;")

@@ -257,21 +257,37 @@ _WAYS = {
 @pytest.mark.parametrize("way", _WAYS)
 def test_the_ways_are_those_of_the_code(tmp_path: Path, way: str) -> None:
     """The modules in each table of docs/architecture.md run, and for the first time in this order."""
-    for side in ("old", "new"):
-        shutil.copytree(ROOT / "fixtures" / "slow-site", tmp_path / side)
-    shop = tmp_path / "new" / "sites" / "shop.conf"
-    shop.write_text(shop.read_text().replace("location /chat/", "location /talk/"))
-    command = [sys.executable, "-m", "tests.project.way", *_WAYS[way]]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True, env=environment
-    )
-    entered = run.stdout.splitlines()
+    entered = _way(tmp_path, *_WAYS[way])
     section = ARCHITECTURE.partition(f"### {way}\n")[2].partition("\n##")[0]
     shown = [f"nginxopt.{module}" for module in re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)]
     assert shown
     assert [module for module in shown if module not in entered] == [], entered
     assert shown == sorted(shown, key=entered.index), "another order: `python -m tests.project.way` prints it"
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+def test_the_way_of_a_finding_is_short(tmp_path: Path) -> None:
+    """A rule is called within eight functions from `main`, and 14 modules of the linter run for its finding."""
+    command = _WAYS["One finding"]
+    functions = _way(tmp_path, "--to", "nginxopt.rules.gzip_level", *command)
+    assert (functions[0], functions[-1]) == ("nginxopt.cli.main", "nginxopt.rules.gzip_level.check")
+    assert len(functions) <= 8, functions
+    entered = _way(tmp_path, *command)
+    linter = [module for module in entered if module.startswith(("nginxopt.lint", "nginxopt.rules"))]
+    assert len(linter) <= 14, linter
+
+
+def _way(folder: Path, *arguments: str) -> list[str]:
+    """Return what `python -m tests.project.way` prints, beside the slow site before and after a change."""
+    for side in ("old", "new"):
+        shutil.copytree(ROOT / "fixtures" / "slow-site", folder / side, dirs_exist_ok=True)
+    shop = folder / "new" / "sites" / "shop.conf"
+    shop.write_text(shop.read_text().replace("location /chat/", "location /talk/"))
+    command = [sys.executable, "-m", "tests.project.way", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=True, env=environment)
+    return run.stdout.splitlines()
 
 
 def test_every_named_path_is_there() -> None:

@@ -1,6 +1,8 @@
-"""`python -m tests.project.way ARGUMENT...` prints the modules that a command runs, in the order of their first call.
+"""What a command runs.
 
-The command runs twice, and the second run counts: the first imports what is imported on first use.
+`python -m tests.project.way ARGUMENT...` prints the modules in the order of their first call, and with `--to MODULE`
+before the arguments the functions between `main` and the first call of a function of that module. The command runs
+twice, and the second run counts: the first imports what is imported on first use.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 
 from nginxopt.cli import main
@@ -23,13 +25,35 @@ def entered(arguments: Sequence[str]) -> list[str]:
         if event == "call" and name.startswith("nginxopt."):
             modules.setdefault(name)
 
+    _profiled(arguments, note)
+    return list(modules)
+
+
+def frames(arguments: Sequence[str], module: str) -> list[str]:
+    """Return the functions of nginxopt that are being called while a module runs for the first time, from `main` on."""
+    stack: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event != "call" or stack or frame.f_globals.get("__name__") != module:
+            return
+        outer: FrameType | None = frame
+        while outer is not None:
+            name = str(outer.f_globals.get("__name__", ""))
+            if name.partition(".")[0] == "nginxopt":
+                stack.insert(0, f"{name}.{outer.f_code.co_name}")
+            outer = outer.f_back
+
+    _profiled(arguments, note)
+    return stack
+
+
+def _profiled(arguments: Sequence[str], note: Callable[[FrameType, str, object], None]) -> None:
     _run(arguments)
     sys.setprofile(note)
     try:
         _run(arguments)
     finally:
         sys.setprofile(None)
-    return list(modules)
 
 
 def _run(arguments: Sequence[str]) -> None:
@@ -48,4 +72,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    print(*entered(sys.argv[1:]), sep="\n")
+    if sys.argv[1] == "--to":
+        print(*frames(sys.argv[3:], sys.argv[2]), sep="\n")
+    else:
+        print(*entered(sys.argv[1:]), sep="\n")

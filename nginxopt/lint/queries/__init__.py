@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         tls,
         traversal,
         unmatched,
-        variables,
         whole,
         zones,
     )
@@ -56,7 +55,6 @@ __all__ = [
     "tls",
     "traversal",
     "unmatched",
-    "variables",
     "whole",
     "zones",
 ]

@@ -8,7 +8,7 @@ from nginxopt import lazy
 from nginxopt.config.layout import after, append, rewrite
 from nginxopt.lint.diagnostic import Fix, Safety
 from nginxopt.lint.queries.model import Model
-from nginxopt.lint.queries.variables import is_read_by_code, readers
+from nginxopt.lint.queries.whole import is_read_by_code, readers
 from nginxopt.lint.queries.zones import free_name
 from nginxopt.semantics import FRAGMENT, Endpoint, Level
 from nginxopt.settings.premises import NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME

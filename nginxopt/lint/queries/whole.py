@@ -1,4 +1,6 @@
-"""What was not read: whether it decides if a finding is right, and if a fix is safe.
+"""What a configuration does not show: files that were not read, and code that reads variables.
+
+Both may decide whether a finding is right, and whether a fix is safe.
 
 A level is *open* if something else may stand in it (`nginxopt.semantics.inherit`): an include could not be read, or may
 read other files where the configuration is installed; the levels around a fragment are unknown; a tag of a template
@@ -14,12 +16,15 @@ to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from nginxopt.config import File
+from nginxopt import lazy
+from nginxopt.config import Directive, File, Scope
 from nginxopt.lint.diagnostic import Fix, Reach, Safety
 from nginxopt.lint.queries.model import Model, once
+from nginxopt.semantics.directives import BLOCKS, NAMES
 from nginxopt.settings.premises import WHOLE_CONFIGURATION
 from nginxopt.text import Change, Source, Span
 
@@ -100,3 +105,33 @@ def _block_at(file: File, place: Span) -> str:
     blocks = ((node.name, node.block.span) for node in file.block.directives() if node.block)
     inside = (str(name) for name, span in blocks if span.start < place.start and place.end < span.end)
     return next(inside, "main")
+
+
+_CODE = lazy.pattern(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|passenger.*|pagespeed.*")
+
+
+def is_read_by_code(model: Model) -> bool:
+    """Return whether Lua, njs, Perl or SSI may read any variable by name, which the configuration does not show.
+
+    An unknown module may run such code. So may a file that was not read: fixes need a premise for that in any case
+    (`nginxopt.lint.queries.whole`).
+    """
+    return any(_is_code(*directive_and_scope) for directive_and_scope in model.config.walk())
+
+
+def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
+    """Yield the directives that use one of these variables, without the `map` that defines it."""
+    either = "|".join(map(re.escape, names))
+    use = re.compile(rf"\$(?:\{{(?:{either})\}}|(?:{either})(?!\w))", re.IGNORECASE)
+    for directive, _ in model.config.walk():
+        words = directive.args[:1] if directive.name in ("map", "geo", "split_clients") else directive.args
+        if any(use.search(word) for word in words):
+            yield directive
+
+
+def _is_code(directive: Directive, scope: Scope) -> bool:
+    if not BLOCKS.issuperset(scope.context):
+        return False  # a row of a map or similar block
+    if directive.name == "ssi":
+        return directive.args != ("off",)
+    return directive.name not in NAMES or bool(_CODE.fullmatch(directive.name))

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import LintReport, details
-from nginxopt.lint.report.place import Locatable, ends
+from nginxopt.lint.report.model import LintReport, Locatable, advice, details, ends
 from nginxopt.lint.report.xml import sections
 from nginxopt.text.display import xml
 from nginxopt.text.markup import document

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from types import MappingProxyType
 
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.report.place import relative
+from nginxopt.lint.report.model import relative
 from nginxopt.text import Source, Span, encode
 
 _Key = tuple[str, str, str]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import LintReport, details
-from nginxopt.lint.report.place import Locatable, ends, relative
+from nginxopt.lint.report.model import LintReport, Locatable, advice, details, ends, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import workflow
 

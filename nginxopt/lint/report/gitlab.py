@@ -11,10 +11,8 @@ from typing import Any
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.fingerprint import fingerprint, fingerprints, text_digest
-from nginxopt.lint.report.model import LintReport, details
-from nginxopt.lint.report.place import Locatable, ends, relative
+from nginxopt.lint.report.model import LintReport, Locatable, advice, details, ends, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import encode
 from nginxopt.text.display import unicode

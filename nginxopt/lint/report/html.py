@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import LintReport, Note, by_rule, details, headline
-from nginxopt.lint.report.place import Locatable, ends, relative
+from nginxopt.lint.report.model import LintReport, Locatable, Note, advice, by_rule, details, ends, headline, relative
 from nginxopt.lint.report.text import fixes, measures
 from nginxopt.records import record
 from nginxopt.text import page

@@ -12,8 +12,7 @@ from typing import Any
 from nginxopt import __version__
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
-from nginxopt.lint.report.model import LintReport, Note, by_rule
-from nginxopt.lint.report.place import Locatable, ends
+from nginxopt.lint.report.model import LintReport, Locatable, Note, by_rule, ends
 from nginxopt.lint.witness import Witness
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change

@@ -12,9 +12,7 @@ from xml.etree import ElementTree
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import LintReport, details
-from nginxopt.lint.report.place import Locatable, ends
+from nginxopt.lint.report.model import LintReport, Locatable, advice, details, ends
 from nginxopt.lint.report.xml import Section, sections
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source, Span

@@ -8,9 +8,7 @@ from urllib.parse import quote
 
 from nginxopt import lazy
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import NOUNS, LintReport, Note, details, headline
-from nginxopt.lint.report.place import Locatable, ends, relative
+from nginxopt.lint.report.model import NOUNS, LintReport, Locatable, Note, advice, details, ends, headline, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text.display import count, printable
 

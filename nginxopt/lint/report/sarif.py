@@ -13,13 +13,10 @@ from typing import Any
 from urllib.parse import quote
 
 from nginxopt import __version__
-from nginxopt.lint.causes import other_places
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Related
-from nginxopt.lint.report.advice import option
 from nginxopt.lint.report.fingerprint import fingerprints
-from nginxopt.lint.report.model import PROJECT, LintReport, details
-from nginxopt.lint.report.place import Locatable, relative
+from nginxopt.lint.report.model import PROJECT, LintReport, Locatable, details, option, other_places, relative
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Source, Span, encode
 from nginxopt.text.display import unicode

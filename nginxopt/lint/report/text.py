@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Grade
-from nginxopt.lint.report.advice import advice
-from nginxopt.lint.report.model import LintReport, RuleCount, by_rule, details
-from nginxopt.lint.report.place import Locatable, ends
+from nginxopt.lint.report.model import LintReport, Locatable, RuleCount, advice, by_rule, details, ends
 from nginxopt.settings.premises import listed
 from nginxopt.settings.selecting import Severity
 from nginxopt.text.display import Style, count, inert, printable

@@ -7,8 +7,7 @@ from dataclasses import field
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.report.model import LintReport
-from nginxopt.lint.report.place import relative
+from nginxopt.lint.report.model import LintReport, relative
 from nginxopt.records import record
 
 

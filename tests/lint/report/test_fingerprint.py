@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprints
-from nginxopt.lint.report.place import relative
+from nginxopt.lint.report.model import relative
 from nginxopt.text import Source, Span
 from tests.diagnostics import diagnostic, span
 
