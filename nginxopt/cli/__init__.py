@@ -1,5 +1,8 @@
 """The command line. A command parses its options, calls another package, prints the result, and sets the exit status.
 
+Each command is a module with a `command`, which is imported on first use. Before it runs, what the user has named on
+the command line is noted: the files and directories that it may show and change.
+
 Errors are printed here and nowhere else. Exit statuses are 0 for success, 1 for findings (or files that would change),
 and those of `nginxopt.errors`.
 """
@@ -8,11 +11,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import copy
 import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -21,10 +26,98 @@ import click
 from nginxopt import __version__
 from nginxopt._native import end_lacking, release_memory
 from nginxopt.cli import stdout
-from nginxopt.cli.modules import ModuleGroup
 from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, NginxoptError, OutputError, TerminatedError
 from nginxopt.system import interrupts
+
+
+class ModuleGroup(click.Group):
+    """A group whose commands are modules; `modules` are their names, by command."""
+
+    def __init__(self, *args: Any, modules: Mapping[str, str], **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands, in their order."""
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None if there is none of that name."""
+        if cmd_name not in self._modules:
+            return None
+        command: click.Command = import_module(self._modules[cmd_name]).command
+        if ctx.resilient_parsing:  # a shell completes a command line
+            from nginxopt.cli.completion import completed
+
+            return completed(command, ctx)
+        return noting(command)
+
+
+_NO_PATHS = ("request", "rule", "rules", "query", "sql", "scenario", "name")
+"""Arguments that name no files."""
+
+
+def noting(command: click.Command) -> click.Command:
+    """Return a command that first notes the paths of its command line, and forgets those of another command.
+
+    It does so once its command line is parsed, so that nothing stands between click and the command.
+    """
+    if command.callback is None or isinstance(command, click.Group):
+        return command
+
+    def make_context(*args: Any, **extra: Any) -> click.Context:
+        from nginxopt.config import places, roots
+        from nginxopt.system.writing import DONE
+
+        context = command.make_context(*args, **extra)
+        roots.forget()
+        places.state({})
+        DONE.clear()
+        roots.note(_named(context))
+        context.call_on_close(roots.leave)
+        return context
+
+    noting_it = copy.copy(command)
+    noting_it.make_context = make_context  # type: ignore[method-assign]
+    return noting_it
+
+
+def _named(context: click.Context) -> Any:
+    """Return what the arguments and options name.
+
+    An argument, a prefix, a root and the main file of `-c` count with what is beside or below them; the file of another
+    option by itself, but for a baseline, whose text nobody needs to see. Without any argument for paths it is the
+    working directory.
+    """
+    from nginxopt.cli.options import ALSO_GIVEN, FILE
+    from nginxopt.config import roots
+
+    named = roots.of(context.meta.get(ALSO_GIVEN, ()))
+    for parameter in context.command.params:
+        texts = list(_texts(context.params.get(parameter.name or "")))
+        if isinstance(parameter, click.Argument) and parameter.name not in _NO_PATHS:
+            is_empty = not texts and parameter.nargs == -1 and parameter.name == "paths"
+            named |= roots.of(["."] if is_empty else texts)
+        elif parameter.name in ("main", "stdin_filename"):
+            named |= roots.of(texts)
+        elif parameter.name in ("prefix", "machine_root"):
+            named |= roots.of(f"{text}/" for text in texts)
+        elif parameter.type is FILE and parameter.name != "baseline":
+            for text in texts:
+                named |= roots.only(text)
+    return named
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of the value of a parameter."""
+    if isinstance(value, str):
+        if value and "\0" not in value:
+            yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
+
 
 _COMMANDS = {
     "lint": "nginxopt.cli.lint",

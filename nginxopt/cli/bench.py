@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import bench_folder, bench_load, bench_site, bench_target, options, overwriting, stdout
+from nginxopt.cli import bench_folder, bench_load, bench_site, bench_target, options, stdout
 from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.cli.bench_target import TargetOptions
@@ -222,7 +222,7 @@ def report(path: str, format_: str, output: str | None) -> int:
     from nginxopt.config.filesystem import DISK
     from nginxopt.config.reader import contents
 
-    overwriting.refuse("--output", output, [path])
+    options.refuse_overwriting("--output", output, [path])
     _tell(from_json(contents(path, DISK), path), format_, output)
     return 0
 
@@ -258,7 +258,7 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     from nginxopt.bench.gate import parse, refuse_early
 
     inputs = [*call.inputs, *filter(None, (call.site.nginx, call.site.vegeta_binary))]
-    overwriting.refuse("--output", call.output, inputs)
+    options.refuse_overwriting("--output", call.output, inputs)
     if call.emit is not None and call.output is not None:
         raise UsageError("--emit and --output cannot be used together: nothing is run")
     bench_folder.refuse(call.output, inputs)
@@ -288,7 +288,7 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
 
     if call.rate == "auto":
         raise UsageError("--emit does not support --rate auto", hint="use a number, such as --rate 1000")
-    overwriting.refuse_filled("--emit", path)
+    options.refuse_filled("--emit", path)
     files = bench_site.files(experiment, call.site, call.rounds)
     root = folder(path, list(files))
     write_all({str(root / name): data for name, data in files.items()})

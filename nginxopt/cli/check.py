@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import hosts, options, stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, status_of
 from nginxopt.text import Span
 
@@ -71,7 +71,7 @@ def command(
     options.refuse_stdin_filename(stdin_filename, paths)
     places.state(settings.includes())
     options.refuse_two_machines(with_host, machine_root)
-    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=hosts.files(machine_root))
+    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=options.files_of(machine_root))
     read = inputs.read(paths, how)
     errors = list(read.errors)
     target = target_version or ASSUMED
@@ -79,7 +79,7 @@ def command(
     errors = [error for error in errors if not _is_refusal(error)]
     found += [_of(refusal) for refusal in _found(read.configs, target, errors)]
     notes = [note for config in read.configs for note in _notes(config)]
-    if (host := hosts.of(read.configs, with_host, machine_root)) is not None:
+    if (host := options.host_of(read.configs, with_host, machine_root)) is not None:
         for config in read.configs:
             refused, unread = _on_host(config, target, host)
             found += map(_of, refused)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nginxopt.cli.modules import ModuleGroup
+from nginxopt.cli import ModuleGroup
 
 _COMMANDS = {
     "lint": "nginxopt.cli.fleet_lint",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nginxopt.cli import options, overwriting, stdout
+from nginxopt.cli import options, stdout
 from nginxopt.system.interrupts import interruptible
 
 _EXAMPLES = """\b
@@ -35,7 +35,7 @@ def command(result: str, hosts: tuple[str, ...], output: str | None) -> None:
     from nginxopt.system import cluster
 
     cluster.require("duckdb")
-    overwriting.refuse("--output", output, [result])
+    options.refuse_overwriting("--output", output, [result])
     with reading.opened(result) as database:
         pieces = list(render(database, hosts))
     if output is None:

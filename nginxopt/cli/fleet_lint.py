@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt import budget
-from nginxopt.cli import options, overwriting, stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.system.interrupts import interruptible, orderly
 
@@ -165,10 +165,10 @@ def command(
     own = [path for path in named if path is not None]
     sources = _hosts_of(sources, own, quiet)
     read = [*named[:2], *sources]
-    overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
-    overwriting.refuse("--write-baseline", write_baseline, read)
+    options.refuse_overwriting("--output", output, [*read, baseline or settings.baseline])
+    options.refuse_overwriting("--write-baseline", write_baseline, read)
     if write_baseline is not None:
-        overwriting.refuse_shared("--output", output, "--write-baseline", [write_baseline])
+        options.refuse_shared("--output", output, "--write-baseline", [write_baseline])
         refuse_unwritable(write_baseline)
     refuse_other(write_baseline)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)

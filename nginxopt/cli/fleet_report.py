@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, overwriting, stdout
+from nginxopt.cli import options, stdout
 from nginxopt.system.interrupts import interruptible
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command(result: str, format_: str, output: str | None, group_from: str | Non
     from nginxopt.system import cluster
 
     cluster.require("duckdb")
-    overwriting.refuse("--output", output, [result, since])
+    options.refuse_overwriting("--output", output, [result, since])
     group_of = grouped_by(group_from)
     with reading.opened(result) as database:
         if format_ == "sarif":

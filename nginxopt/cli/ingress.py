@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, overwriting, stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -118,5 +118,5 @@ def _write(text: bytes, output: str | None, inputs: Sequence[str | None]) -> Non
     if output is None:
         stdout.write([text])
         return
-    overwriting.refuse("--output", output, inputs)
+    options.refuse_overwriting("--output", output, inputs)
     files.write_all({output: text})

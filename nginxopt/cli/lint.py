@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import hosts, lint_fixes, lint_report, options
-from nginxopt.cli.lint_call import LintCall, refuse_contradictions, refuse_overwriting
-from nginxopt.errors import UsageError, status_of
+from nginxopt.cli import lint_results, options
+from nginxopt.cli.lint_results import LintCall, refuse_contradictions, refuse_overwritten_inputs
+from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.lint.report import FORMATS
+from nginxopt.records import record
+from nginxopt.settings import file as settings_
+from nginxopt.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nginxopt.cli.lint_base import Base
-    from nginxopt.cli.lint_settings import Origin
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
     from nginxopt.lint import Premise
@@ -27,7 +32,68 @@ if TYPE_CHECKING:
     from nginxopt.settings.file import Settings
     from nginxopt.settings.target import TargetVersion
     from nginxopt.system.host import Host
+    from nginxopt.system.revision import Revision
     from nginxopt.version import Version
+
+
+@record(eq=True)
+class Origin:
+    """Where a call finds its settings, baseline and rules: in the work tree, or in a revision of it.
+
+    Settings, baselines and rules of a pull request are the contributor's, who could silence findings with them, or run
+    a program. With `--settings-from` they are those of a revision, such as the base of the pull request.
+    """
+
+    tree: Revision | None
+
+    def find(self, config: str | None, isolated: bool) -> Source | None:
+        """Return the settings file, as `nginxopt.settings.file.find` does, under its path in the work tree."""
+        if self.tree is None or isolated:
+            return settings_.find(config=config, isolated=isolated)
+        if config is not None:
+            return Source(config, self._contents(config))
+        found = self._nearest(self.tree)
+        return None if found is None else Source(self.tree.now(found.path), found.data)
+
+    def where(self, path: str) -> str:
+        """Return where the file or folder is that settings name."""
+        return path if self.tree is None else str(self.tree.before(path))
+
+    def baseline(self, path: str) -> Baseline:
+        """Return the baseline of a path. Raises `InputError` for a missing or damaged one."""
+        from nginxopt.lint.baseline import load, read
+
+        return load(path) if self.tree is None else read(Source(path, self._contents(path)))
+
+    @staticmethod
+    def _nearest(tree: Revision) -> Source | None:
+        cwd = Path.cwd().resolve()
+        if not cwd.is_relative_to(tree.root):
+            return None
+        return settings_.nearest(tree.folder / cwd.relative_to(tree.root), tree.folder)
+
+    def _contents(self, path: str) -> bytes:
+        assert self.tree is not None
+        try:
+            return self.tree.before(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot be read in {self.tree.name}: {error.strerror}", path=path) from None
+
+
+@contextmanager
+def settings_origin(revision: str | None) -> Iterator[Origin]:
+    """Yield where settings are: in the work tree, or in a revision, whose files stay until the end of the block.
+
+    Raises the errors of `nginxopt.system.revision.revision`.
+    """
+    if revision is None:
+        yield Origin(None)
+        return
+    from nginxopt.system import revision as revisions
+
+    with revisions.revision(revision, Path.cwd(), "--settings-from") as tree:
+        yield Origin(tree)
+
 
 _EXAMPLES = """\b
 Examples:
@@ -150,14 +216,13 @@ def command(
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
-    from nginxopt.cli import lint_settings
     from nginxopt.lint.catalogue import AskedRules, load_from
     from nginxopt.lint.check import check, check_and_fix
     from nginxopt.settings.builds import recognised
     from nginxopt.settings.target import GUESSES, choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
-    origin = click.get_current_context().with_resource(lint_settings.origin(settings_from))
+    origin = click.get_current_context().with_resource(settings_origin(settings_from))
     source = origin.find(config, isolated)
     settings, catalogue = load_from(source, AskedRules(with_rules, config is not None, origin.where))
     options.put_in_force(settings.budget)
@@ -177,10 +242,10 @@ def command(
     inputs = read(paths)
     target = recognised(inputs.configs, target)
     around = _around(assume, settings)
-    refuse_overwriting(
+    refuse_overwritten_inputs(
         call, inputs, around, None if source is None else source.path, call.baseline or settings.baseline
     )
-    host = hosts.of(inputs.configs, with_host, machine_root)
+    host = options.host_of(inputs.configs, with_host, machine_root)
     judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(
         judge,
@@ -262,7 +327,7 @@ def _read(
         stdin_name or STDIN,
         templates=True,
         by_content=by_content,
-        files=hosts.files(root),
+        files=options.files_of(root),
     )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
@@ -292,21 +357,21 @@ def _finish(
     from nginxopt.lint.report.model import notes as notes_of
 
     errors = (*inputs.errors, *judge.catalogue.errors.values(), *checked.errors)
-    notes = lint_fixes.check(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
+    notes = lint_results.try_fixes(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:
-        return lint_report.write_baseline(call.write_baseline, checked, errors)
+        return lint_results.write_baseline(call.write_baseline, checked, errors)
     if call.applies_fixes:
-        notes += lint_fixes.write(call, inputs.configs, checked)
-    diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
-    diagnostics = lint_report.beside_base(base, diagnostics, notes)
-    diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
+        notes += lint_results.write_fixes(call, inputs.configs, checked)
+    diagnostics = lint_results.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
+    diagnostics = lint_results.beside_base(base, diagnostics, notes)
+    diagnostics = lint_results.confirmed(call.nginx, checked.configs, diagnostics, notes)
     notes += [*notes_of(checked), *notes_of_inputs(inputs)]
     notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
-    diagnostics = lint_report.weighted(call.profile, judge, checked, diagnostics)
-    lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
+    diagnostics = lint_results.weighted(call.profile, judge, checked, diagnostics)
+    lint_results.write_report(call, lint_results.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return status_of(errors)
     would_change = call.diff and bool(checked.drafts)
-    least = lint_report.least(call, settings)
-    is_left = bool(lint_report.left(call, checked))
+    least = lint_results.least(call, settings)
+    is_left = bool(lint_results.left(call, checked))
     return int(would_change or is_left or any(diagnostic.severity >= least for diagnostic in diagnostics))

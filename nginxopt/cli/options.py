@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nginxopt import budget
-from nginxopt.errors import UsageError
+from nginxopt.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from click.shell_completion import CompletionItem
 
+    from nginxopt.config import Config
+    from nginxopt.config.filesystem import Files
+    from nginxopt.system.host import Host
     from nginxopt.system.nginx import Allowed, Binary
     from nginxopt.version import Version
 
@@ -263,3 +270,71 @@ def refuse_stdin_filename(name: str | None, paths: Sequence[str]) -> None:
 def without_its_path(files: tuple[str, ...], nginx: str | None) -> tuple[tuple[str, ...], str | None]:
     """Return FILE... and the value of `--nginx [PATH]`; what it took in `--nginx FILE` is a FILE."""
     return ((nginx,), "") if nginx and not files else (files, nginx)
+
+
+def files_of(root: str | None) -> Files:
+    """Return the storage of a configuration: the files of this machine, or those below a root.
+
+    Raises `InputError` for a root that is no folder.
+    """
+    from nginxopt.config.filesystem import DISK
+
+    if root is None:
+        return DISK
+    from nginxopt.config.filesystem import Rooted, RootFolder
+
+    if not Path(root).is_dir():
+        raise InputError("is not a directory", path=root, hint="--root needs the folder that stands for /")
+    return Rooted(RootFolder(root))
+
+
+def host_of(configs: Iterable[Config], with_host: bool, root: str | None) -> Host | None:
+    """Return the machine to check, with the limits of the nginx that runs with one of the configurations.
+
+    Raises `MissingError` if this system cannot be checked.
+    """
+    if not with_host and root is None:
+        return None
+    from datetime import UTC, datetime
+
+    from nginxopt.system.host import host_at, pid_files, read_host, with_machine
+
+    now = datetime.now(UTC)
+    if root is not None:
+        return host_at(root, now)
+    return with_machine(read_host(pids=[path for config in configs for path in pid_files(config)]), now)
+
+
+def refuse_overwriting(option: str, path: str | None, inputs: Iterable[str | None]) -> None:
+    """Raise `UsageError` if the file of an option, if it is given, is one of the inputs, under whatever name."""
+    from nginxopt.system.files import is_among
+
+    if path is not None and is_among(path, (file for file in inputs if file is not None)):
+        raise UsageError(f"{option} would overwrite the input file {path}")
+
+
+def refuse_shared(option: str, path: str | None, other: str, outputs: Iterable[str]) -> None:
+    """Raise `UsageError` if the file of an option, if it is given, is one of the `outputs` of another option.
+
+    The one that is written last would replace the other. Nor can it have the name of a folder that has them.
+    """
+    from nginxopt.system.writing.targets import is_stream
+
+    if path is None or is_stream(path):
+        return
+    file = Path(os.path.realpath(path))
+    if any(Path(os.path.realpath(output)).is_relative_to(file) for output in outputs):
+        raise UsageError(f"{option} and {other} would both write {path}", hint="use different paths")
+
+
+def refuse_filled(option: str, folder: str) -> None:
+    """Raise `UsageError` unless the folder of an option is empty or does not exist, `InputError` if it is unreadable.
+
+    Files of an earlier result are not replaced either: those that the new one does not have would remain among them.
+    """
+    try:
+        is_filled = Path(folder).is_dir() and any(Path(folder).iterdir())
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=folder) from None
+    if is_filled:
+        raise UsageError(f"{option} {folder}: directory is not empty", hint="use a new or empty directory")

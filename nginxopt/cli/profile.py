@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, overwriting, site, stdout
+from nginxopt.cli import options, site, stdout
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def command(
     if not files:
         raise UsageError("expected a configuration and logs, or saved profiles")
     for option, path in (("--save", save), ("--html", html)):
-        overwriting.refuse(option, path, files)
+        options.refuse_overwriting(option, path, files)
     if save is not None:
-        overwriting.refuse_shared("--save", save, "--html", [html] if html is not None else [])
+        options.refuse_shared("--save", save, "--html", [html] if html is not None else [])
     if sums.is_saved(files[0]):
         if any(of_site.values()) or input_format or host_of or workers or scheduler:
             raise UsageError("options for logs do not apply to saved profiles")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, overwriting, results, stdout
+from nginxopt.cli import options, rewriting, stdout
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.records import record
 
 if TYPE_CHECKING:
-    from nginxopt.cli.call import Call
+    from nginxopt.cli.rewrite_to_map import Call
     from nginxopt.rewrite import Options
     from nginxopt.rewrite.sizes import Sizes
     from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
@@ -45,26 +45,26 @@ def table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
     return None if kind is None else (text, kind)
 
 
-def run(call: Call, source: Source, kind: TableKind, options: Options, reading: TableOptions) -> int:
+def run(call: Call, source: Source, kind: TableKind, compile_options: Options, reading: TableOptions) -> int:
     """Run the pipeline for one table."""
     from nginxopt.budget import limited
     from nginxopt.rewrite.tables import RejectedError, check, read
     from nginxopt.rewrite.tables.premises import behind_proxy
 
-    _refuse_options(call, options)
-    overwriting.refuse("--report", call.report, [call.file])
+    _refuse_options(call, compile_options)
+    options.refuse_overwriting("--report", call.report, [call.file])
     as_asked = behind_proxy if reading.by_proxy else lambda table: table
     checked = limited(lambda: check(as_asked(read(source, kind))), path=call.file)
     left_out = [] if reading.skips_rows else checked.faulty
     if left_out and not checked.rows:
         raise RejectedError(checked.table.source, left_out)
-    _compile(call, checked, options)
+    _compile(call, checked, compile_options)
     if left_out:
         click.echo(RejectedError(checked.table.source, left_out, wrote=True).render(), err=True)
     return int(bool(left_out))
 
 
-def _compile(call: Call, checked: CheckedTable, options: Options) -> None:
+def _compile(call: Call, checked: CheckedTable, compile_options: Options) -> None:
     """Write the text of a table, once it is proved, or only its summary."""
     from nginxopt.budget import limited
     from nginxopt.rewrite.tables import emit, oldest, prove
@@ -73,12 +73,14 @@ def _compile(call: Call, checked: CheckedTable, options: Options) -> None:
         _tell(call, checked, None, None)
         _report(call, checked, None, None)
         return
-    if options.target is not None and options.target < oldest(checked):
-        raise UsageError(f"nginx {options.target} has no redirects with status 308", hint="use nginx 1.13.0 or later")
-    emission = limited(lambda: emit(checked, options.name), path=call.file)
+    if compile_options.target is not None and compile_options.target < oldest(checked):
+        raise UsageError(
+            f"nginx {compile_options.target} has no redirects with status 308", hint="use nginx 1.13.0 or later"
+        )
+    emission = limited(lambda: emit(checked, compile_options.name), path=call.file)
     if call.folder is not None:
         outputs = [str(Path(call.folder, name)) for name in _texts(emission)]
-        overwriting.refuse_shared("--report", call.report, "-o", outputs)
+        options.refuse_shared("--report", call.report, "-o", outputs)
     proof = limited(lambda: prove(emission), path=call.file)
     if not proof.holds:
         _report(call, checked, proof, None)
@@ -92,14 +94,14 @@ def _compile(call: Call, checked: CheckedTable, options: Options) -> None:
     _tell(call, checked, proof, differential, notes)
 
 
-def _refuse_options(call: Call, options: Options) -> None:
+def _refuse_options(call: Call, compile_options: Options) -> None:
     """Raise `UsageError` for options that do not apply to a table."""
     from nginxopt.rewrite.options import BOUND
 
-    for name in options.readings.sentences():
-        if getattr(options.readings, name):
-            raise UsageError(f"{options.readings.flag(name)} is for rewrites, not for tables of redirects")
-    if options.bound != BOUND:
+    for name in compile_options.readings.sentences():
+        if getattr(compile_options.readings, name):
+            raise UsageError(f"{compile_options.readings.flag(name)} is for rewrites, not for tables of redirects")
+    if compile_options.bound != BOUND:
         raise UsageError("--max-strings is for rewrites, not for tables of redirects")
     if call.mode in ("write", "diff", "check") or call.bench:
         option = "--bench" if call.bench else f"--{call.mode}"
@@ -133,7 +135,7 @@ def _report(
     if call.report is not None:
         from nginxopt.rewrite.tables.summary import report
 
-        results.write_report(call.report, call.folder, report(checked, proof, differential))
+        rewriting.write_report(call.report, call.folder, report(checked, proof, differential))
 
 
 def _output(call: Call, emission: TableEmission) -> list[str]:
@@ -170,7 +172,7 @@ def _into_folder(folder: str, texts: dict[str, bytes], wanted: Sizes, file: str)
 
     root = Path(folder)
     for name in texts:
-        overwriting.refuse("-o", str(root / name), [file])
+        options.refuse_overwriting("-o", str(root / name), [file])
     if wanted:
         texts["hash.conf"] = sizes.text(raised(wanted, root / "hash.conf"))
     files.folder(folder, list(texts))
@@ -194,5 +196,5 @@ def _tell(
     if call.quiet:
         return
     asked = [differential] if differential is not None else []
-    more = [results.differential_line(of.requests, of.skipped, of.seconds) for of in asked]
-    results.print_summary(call, summary.lines(checked, proof, verbose=call.verbose), [*more, *(notes or [])])
+    more = [rewriting.differential_line(of.requests, of.skipped, of.seconds) for of in asked]
+    rewriting.print_summary(call, summary.lines(checked, proof, verbose=call.verbose), [*more, *(notes or [])])

@@ -4,24 +4,46 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from nginxopt import lazy
-from nginxopt.cli import faulty, options, redirect_table, stdout
-from nginxopt.cli.call import Call, Mode
-from nginxopt.cli.compiling import run
-from nginxopt.cli.redirect_table import TableOptions
+from nginxopt.cli import options, stdout
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.faults import collecting, isolated
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nginxopt.cli.redirect_table import TableOptions
     from nginxopt.rewrite import Options
     from nginxopt.rewrite.tables.table import TableKind
     from nginxopt.version import Version
+
+Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
+
+
+@record(eq=True)
+class Call:
+    """The options of the command for one file, except those of the compilation."""
+
+    file: str
+    mode: Mode
+    folder: str | None
+    report: str | None
+    nginx: str | None
+    verify: bool
+    explain: str | None
+    quiet: bool
+    verbose: bool
+    at_least: int
+    bench: bool
+    main: str | None
+    prefix: str | None
+    context: str | None
+
 
 _HTTP = lazy.pattern(rb"(?m)^[ \t]*http[ \t\r\n]*\{")
 _EXAMPLES = """\b
@@ -93,7 +115,7 @@ cannot be proved.
     "--from",
     "kind",
     type=click.Choice(["csv", "netlify", "cloudflare", "apache"]),
-    help="TableKind of the table of redirects in FILE, instead of detecting it from its name and content.",
+    help="Kind of the table of redirects in FILE, instead of detecting it from its name and content.",
 )
 @click.option("--skip-rows", is_flag=True, help="Accept that rows of a table are left out: exit with status 0.")
 @click.option(
@@ -141,6 +163,8 @@ def command(
     --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the
     nginx.conf that includes FILE (or use -c), include the maps there once, and check the configuration as a whole.
     """
+    from nginxopt.cli.redirect_table import TableOptions
+
     files, nginx = options.without_its_path(files, nginx)
     if not files:
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
@@ -187,7 +211,7 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOpti
             with collecting() as faults, _isolated(call, is_alone=len(calls) == 1):
                 statuses.append(_run(call, compile_options, reading, named))
                 ended.append(call.file)
-            statuses.append(faulty.told(faults, 0))
+            statuses.append(stdout.report_bugs(faults, 0))
     except NginxoptError:
         done = ", ".join(ended)
         if done and calls[0].mode == "write":
@@ -211,12 +235,14 @@ def _isolated(call: Call, *, is_alone: bool) -> AbstractContextManager[None]:
 
 def _run(call: Call, compile_options: Options, reading: TableOptions, named: set[str]) -> int:
     """Run the pipeline of tables for a table, and that of rules for any other file."""
+    from nginxopt.cli import redirect_table, rewriting
+
     table = redirect_table.table(call, reading)
     if table is None:
         if reading.skips_rows or reading.by_proxy:
             option = "--skip-rows" if reading.skips_rows else "--forwarded-proto"
             raise UsageError(f"{option} is for tables of redirects, and {call.file} is not one")
-        return run(call, compile_options, named)
+        return rewriting.run(call, compile_options, named)
     return redirect_table.run(call, *table, compile_options, reading)
 
 

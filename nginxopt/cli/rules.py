@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, stdout
-from nginxopt.cli.modules import ModuleGroup
+from nginxopt.cli import ModuleGroup, options, stdout
 
 if TYPE_CHECKING:
     from nginxopt.lint.catalogue import Catalogue

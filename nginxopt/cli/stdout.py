@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
-from nginxopt.errors import OutputError
+from nginxopt.errors import InternalError, OutputError
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -152,3 +152,11 @@ def colored(*, err: bool = False) -> bool:
         return False
     stream = sys.stderr if err else sys.stdout
     return stream.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def report_bugs(bugs: Iterable[InternalError], status: int) -> int:
+    """Print each bug once on standard error. Return the exit status, which is `status` if there is none."""
+    texts = {error.render(): error for error in bugs}
+    for text in texts:
+        click.echo(text, err=True)
+    return InternalError.exit_code if texts else status

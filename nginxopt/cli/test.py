@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import faulty, options, overwriting, site, stdout
+from nginxopt.cli import options, site, stdout
 from nginxopt.errors import UsageError
 from nginxopt.faults import collecting
 from nginxopt.records import record
@@ -155,7 +155,7 @@ def command(
         raise UsageError("only one of CONFIG and TABLE can be standard input")
     binary = None if nginx is None else options.binary(nginx)
     asked = site.load(config, binary=binary, **of_site)
-    overwriting.refuse("--output", output, [table, *(file.path for file in asked.config.files)])
+    options.refuse_overwriting("--output", output, [table, *(file.path for file in asked.config.files)])
     batch = Batch(asked.model, asked.gate, asked.world)
     for note in () if quiet else asked.notes:
         stdout.say(f"note: {note}")
@@ -165,7 +165,7 @@ def command(
         else:
             call = TestCall(table, follows, format_, output, verbose, quiet, binary is not None)
             status = _compare(asked, batch, call, ask)
-    return faulty.told(bugs, status)
+    return stdout.report_bugs(bugs, status)
 
 
 @contextlib.contextmanager
@@ -253,7 +253,7 @@ def _compare_live(config: str | None, asking: LiveOptions, call: TestCall, of_si
     if config is None:
         _refuse_without_config(of_site)
     asked = None if config is None else site.load(config, **of_site)
-    overwriting.refuse(
+    options.refuse_overwriting(
         "--output", call.output, [call.table, *(file.path for file in (asked.config.files if asked else ()))]
     )
     batch = None if asked is None else Batch(asked.model, asked.gate, asked.world)
@@ -278,7 +278,7 @@ def _compare_live(config: str | None, asking: LiveOptions, call: TestCall, of_si
         )
     nodes = None if asked is None else asked.model.site.nodes
     status = _report(TestReport(_relative(call.table), results, nodes, asking.site.site, table.broken), call)
-    return faulty.told(bugs, status)
+    return stdout.report_bugs(bugs, status)
 
 
 def _refuse_without_config(of_site: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from nginxopt.cli import faulty, stdout
+from nginxopt.cli import stdout
 from nginxopt.faults import collecting
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: B
         stdout.write_document(usage_report.document(report))
     else:
         stdout.write_lines(usage_report.lines(report, verbose=verbose))
-    return faulty.told(bugs, int(comparison is not None and bool(comparison.differences)))
+    return stdout.report_bugs(bugs, int(comparison is not None and bool(comparison.differences)))
 
 
 def _compared(asked: AskedSite, traffic: Traffic, binary: Binary) -> SampleComparison:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt import cli
-from nginxopt.cli import rewrite_to_map
+from nginxopt.cli import rewriting
 from nginxopt.errors import OutputError
 from tests.support import PATIENCE, ROOT
 
@@ -88,7 +88,7 @@ def test_a_panic_is_a_defect(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     def panics(*_: object) -> int:
         raise panic()
 
-    monkeypatch.setattr(rewrite_to_map, "run", panics)
+    monkeypatch.setattr(rewriting, "run", panics)
     with pytest.raises(SystemExit) as ended:
         cli.main(["rewrite-to-map", RULES])
     assert ended.value.code == 70

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nginxopt import __version__, _native, faults
-from nginxopt.cli import compiling
-from nginxopt.cli.call import Call
+from nginxopt.cli import rewriting
+from nginxopt.cli.rewrite_to_map import Call
 from nginxopt.errors import DefectError, InputError, RuleError, UsageError, status_of
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.report import FORMATS
@@ -165,12 +165,12 @@ def test_lint_says_that_planning_shows_a_bug(conf: Path, run: Any, bug: Any, mon
 
 def test_other_files_are_compiled(conf: Path, run: Any, bug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With several files, a bug that one shows is no reason to leave the others."""
-    before = compiling.run
+    before = rewriting.run
 
     def fails(call: Call, options: Options, named: set[str]) -> int:
         return bug() if call.file == "a.conf" else before(call, options, named)
 
-    monkeypatch.setattr("nginxopt.cli.rewrite_to_map.run", fails)
+    monkeypatch.setattr("nginxopt.cli.rewriting.run", fails)
     for name in ("a.conf", "b.conf"):
         (conf.parent / name).write_bytes(RULES)
     conf.unlink()

@@ -1,4 +1,4 @@
-"""The report of `nginxopt lint`: findings that a baseline does not record, notes, and the file or stream it goes to."""
+"""What `nginxopt lint` does with what it found: tries and writes fixes, hides known findings, writes the report."""
 
 from __future__ import annotations
 
@@ -11,20 +11,160 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, stdout
-from nginxopt.errors import InputError, status_of
+from nginxopt.errors import DefectError, InputError, UsageError, status_of
+from nginxopt.lint.report import COUNTED
+from nginxopt.records import record
 from nginxopt.text.display import be, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nginxopt.cli.lint_base import Base
-    from nginxopt.cli.lint_call import LintCall
     from nginxopt.config import Config
+    from nginxopt.config.inputs import Inputs
     from nginxopt.lint import Diagnostic, Severity
     from nginxopt.lint.check import Checked, Judge
     from nginxopt.lint.report.model import LintReport, Note
     from nginxopt.settings.file import Settings
     from nginxopt.settings.target import TargetVersion
+
+
+@record(eq=True)
+class LintCall:
+    """The options of a call, except those about its input and its rules."""
+
+    piped: bool
+    stdin_filename: str | None
+    fix: bool
+    unsafe: bool
+    diff: bool
+    nginx: str | None
+    fail_on: str | None
+    format: str
+    output: str | None
+    reports: tuple[tuple[str, str], ...]
+    link: str | None
+    quiet: bool
+    statistics: bool
+    diff_base: str | None
+    baseline: str | None
+    write_baseline: str | None
+    profile: str | None
+
+    @property
+    def applies_fixes(self) -> bool:
+        """Whether fixes are applied, or shown as a diff."""
+        return self.fix or self.diff
+
+
+def refuse_contradictions(call: LintCall, paths: Sequence[str]) -> None:
+    """Raise `UsageError` if options contradict each other."""
+    if call.fix and call.diff:
+        raise UsageError("--fix and --diff cannot be used together")
+    if call.unsafe and not call.applies_fixes:
+        raise UsageError("--unsafe-fixes needs --fix or --diff")
+    if call.write_baseline and (call.applies_fixes or call.baseline):
+        raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
+    if call.write_baseline and (call.output or call.reports):
+        option = "--output" if call.output else "--report"
+        raise UsageError(f"--write-baseline cannot be used with {option}: it writes no report")
+    if call.diff_base and (call.applies_fixes or call.write_baseline or call.piped):
+        raise UsageError("--diff-base cannot be used with --fix, --diff, --write-baseline or standard input")
+    if call.statistics and call.format not in COUNTED:
+        raise UsageError(f"--statistics does not support --format {call.format}", hint="use --format text or json")
+    if call.piped and len(paths) > 1:
+        raise UsageError("standard input cannot be combined with other paths")
+    options.refuse_stdin_filename(call.stdin_filename, paths)
+    if (call.diff or (call.fix and call.piped)) and call.format != "text" and not call.output:
+        raise UsageError(
+            f"--format {call.format} needs --output here", hint="the changes are printed to standard output"
+        )
+
+
+def refuse_overwritten_inputs(
+    call: LintCall, inputs: Inputs, around: Config | None, settings: str | None, baseline: str | None
+) -> None:
+    """Raise `UsageError` if a report would overwrite a file that is read, the settings, or the baseline that is
+    compared; `InputError` if a baseline would overwrite a file that is none, or the report of fixes cannot be written.
+    """
+    from nginxopt.lint.baseline import refuse_other
+    from nginxopt.system.files import refuse_unwritable
+
+    configs = inputs.configs if around is None else (*inputs.configs, around)
+    unreadable = (error.path for error in inputs.errors)
+    read = [*(file.path for config in configs for file in config.files), *unreadable, settings]
+    options.refuse_overwriting("--output", call.output, [*read, baseline])
+    for _, path in call.reports:
+        options.refuse_overwriting("--report", path, [*read, baseline, call.output])
+    if call.output is not None and call.fix:
+        refuse_unwritable(call.output)
+    options.refuse_overwriting("--write-baseline", call.write_baseline, read)
+    refuse_other(call.write_baseline)
+
+
+def try_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[Note]:
+    """Check the fixes with `nginx -t`; return its warnings.
+
+    Raises `DefectError` if they break the configuration, and `InputError` if they are to be written to one that nginx
+    refuses without them, so that they cannot be checked.
+    """
+    from nginxopt.lint.report.model import Note
+    from nginxopt.system.nginx import trial
+
+    binary = options.binary(call.nginx)
+    notes = []
+    for config, again in zip(configs, checked.configs, strict=True):
+        changed = [file.path for file in again.files if file.path in checked.drafts]
+        if not changed:
+            continue
+        if again.templates is not None:
+            raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a template")
+        if call.piped or again.http is None:
+            raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a fragment")
+        before = trial.test(config, binary)
+        if not (before.ok or call.diff):
+            raise InputError(
+                f"nginx -t refuses it, so the fixes cannot be checked; nothing was written\n{before.reasons[0]}",
+                path=config.main.path,
+                hint="correct this first, or fix without --nginx",
+            )
+        after = trial.test_changed(again, changed, binary)
+        if after.is_worse_than(before):
+            what = f"nginx -t refuses {config.main.path} after the fixes; nothing was written"
+            raise DefectError(what, below=str(after).splitlines())
+        notes += [Note(f"new warning of nginx -t: {warning}") for warning in after.new_warnings(before)]
+        if not after.ok:
+            notes.append(Note(f"nginx -t refuses {config.main.path} both before and after: {after.reasons[0]}"))
+    return notes
+
+
+def write_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[Note]:
+    """Write the changed files, or print the diff or the new standard input; return notes."""
+    from nginxopt.lint.report.model import Note
+    from nginxopt.system.inplace import change
+    from nginxopt.text.diff import unified
+
+    drafts = checked.drafts
+    if call.diff:
+        stdout.write(unified(draft.original, draft.edits, path) for path, draft in drafts.items())
+        return []
+    if call.piped:
+        _refuse_more_than_piped(checked)
+        stdout.write(config.main.source.data for config in checked.configs)
+        return []
+    written = change(configs, {path: draft.text for path, draft in drafts.items()})
+    return [
+        Note(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
+        for file in written
+        if file.in_place
+    ]
+
+
+def _refuse_more_than_piped(checked: Checked) -> None:
+    mains = {config.main.path for config in checked.configs}
+    others = sorted(path for path in checked.drafts if path not in mains)
+    if others:
+        raise UsageError(f"the fixes also change {', '.join(others)}", hint="pass a path instead of standard input")
 
 
 def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
@@ -165,7 +305,7 @@ def _shown(error: InputError) -> InputError:
     return told
 
 
-def write(call: LintCall, report: LintReport) -> None:
+def write_report(call: LintCall, report: LintReport) -> None:
     """Write the report: to --output, or standard output, or standard error if standard output has the changes.
 
     Further formats go to the files of --report.
