@@ -36,11 +36,11 @@ from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system.nginx import Binary, find
 from nginxopt.verify import Verification, confirm, verify
-from nginxopt.verify.asking import request_of
-from nginxopt.verify.candidate import Candidate
 from nginxopt.verify.confirming import observed
 from nginxopt.verify.hosts import addresses
+from nginxopt.verify.path_condition import Candidate
 from nginxopt.verify.side import VerifiedSide
+from nginxopt.verify.witnesses import request_of
 from nginxopt.version import Version
 
 _LARGEST = 40_000  # bytes; larger files take long and are of few kinds

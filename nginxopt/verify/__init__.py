@@ -16,7 +16,7 @@ from nginxopt.lazy import attributes
 if TYPE_CHECKING:
     from nginxopt.verify.comparing import verify
     from nginxopt.verify.confirming import confirm
-    from nginxopt.verify.part import Part
+    from nginxopt.verify.hosts import Part
     from nginxopt.verify.verdict import Confirmation, Doubt, RequestWitness, Verdict, Verification
 
 __all__ = ["Confirmation", "Doubt", "Part", "RequestWitness", "Verdict", "Verification", "confirm", "verify"]
@@ -26,7 +26,7 @@ __getattr__ = attributes(
     {
         "comparing": ("verify",),
         "confirming": ("confirm",),
-        "part": ("Part",),
+        "hosts": ("Part",),
         "verdict": ("Confirmation", "Doubt", "Verdict", "Verification", "RequestWitness"),
     },
 )

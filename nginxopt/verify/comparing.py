@@ -15,18 +15,26 @@ from nginxopt.facts import known
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.values import size
-from nginxopt.verify.asking import Asking, request_of
-from nginxopt.verify.candidate import Candidate, candidates
 from nginxopt.verify.emptied import supposed
 from nginxopt.verify.explore import Divergence
-from nginxopt.verify.given import Given, given_asked, given_unread, is_whole
-from nginxopt.verify.hidden import may_add_servers, servers, unlike_locations
-from nginxopt.verify.hosts import Hosts, addresses, alone, pairs, taken, unlike, unlike_hosts
+from nginxopt.verify.given import Given, given_asked, given_unread, is_whole, unlike_outside
+from nginxopt.verify.hosts import (
+    Hosts,
+    ListenAddress,
+    Part,
+    addresses,
+    alone,
+    may_add_servers,
+    pairs,
+    servers,
+    taken,
+    unlike,
+    unlike_hosts,
+    unlike_locations,
+)
 from nginxopt.verify.influences import counting
-from nginxopt.verify.names import Names, names
-from nginxopt.verify.outside import unlike_outside
-from nginxopt.verify.part import ListenAddress, Part
-from nginxopt.verify.path_condition import PathCondition
+from nginxopt.verify.names import Names, names, renamed
+from nginxopt.verify.path_condition import Candidate, PathCondition, candidates
 from nginxopt.verify.premises import (
     ACCEL_PATHS,
     BOTH_START,
@@ -46,14 +54,12 @@ from nginxopt.verify.premises import (
     Asked,
     Premises,
 )
-from nginxopt.verify.probes import of_locations, probes
-from nginxopt.verify.renaming import renamed
 from nginxopt.verify.servers import ServerComparison
 from nginxopt.verify.side import VerifiedSide, both_values, unlike_settings, unlike_values
-from nginxopt.verify.silent import Silent
-from nginxopt.verify.summary import ComparedPlace, places
 from nginxopt.verify.symbols import CUT
-from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
+from nginxopt.verify.unread import Silent
+from nginxopt.verify.verdict import ComparedPlace, Doubt, RequestWitness, Verification, places
+from nginxopt.verify.witnesses import Asking, of_locations, probes, request_of
 
 MOST_DOUBTS = 20
 """The maximum number of doubts that are reported."""

@@ -1,4 +1,8 @@
-"""Variables that a configuration defines outside of scripts: maps, `geo` and the like."""
+"""Variables that a configuration defines outside of scripts (`map`, `geo` and the like), and the rows of maps.
+
+`SideDefinitions` answers what a lookup reads, sets and keeps, and gives equal definitions of both sides equal numbers.
+`Tables` has the rows of those maps that the executor can divide requests by.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,23 @@ from functools import cache, cached_property
 
 from nginxopt.budget import meter
 from nginxopt.records import record
-from nginxopt.verify.code import Reads, reads_as_definition
-from nginxopt.verify.forms.tables import content
-from nginxopt.verify.interner import Interner
-from nginxopt.verify.patterns import group_names
-from nginxopt.verify.side import Definition, VerifiedSide
-from nginxopt.verify.symbols import variables
+from nginxopt.verify.canonical import content
+from nginxopt.verify.influences import Reads, reads_as_definition
+from nginxopt.verify.patterns import WordIndex, escaped, group_names
+from nginxopt.verify.reading import Definition
+from nginxopt.verify.side import VerifiedSide
+from nginxopt.verify.symbols import (
+    Capture,
+    Derived,
+    Interner,
+    KnownBytes,
+    Match,
+    Symbol,
+    captured,
+    join,
+    pieces,
+    variables,
+)
 
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
 """The variables whose value does not change while nginx handles a request."""
@@ -273,3 +288,128 @@ def _read(key: str, value: str) -> frozenset[str]:
         return frozenset()
     read = variables(value.encode("latin-1")) - set(groups_of(key))
     return frozenset(name for name in read if not (name.isdigit() and key.startswith("~")))
+
+
+@record(eq=True)
+class PatternRow:
+    """A row with a pattern, in PCRE's syntax."""
+
+    pattern: bytes
+    value: bytes
+
+
+class MapTable:
+    """A map without host names.
+
+    Attributes:
+        source: What is looked up, as written.
+        exact: The values of plain keys, which are in lower case.
+        rows: The patterns in their order; they are not tried on the empty string (`ngx_http_map_find`).
+        default: The value otherwise.
+    """
+
+    def __init__(self, source: bytes, exact: dict[bytes, bytes], rows: tuple[PatternRow, ...], default: bytes) -> None:
+        self.source = source
+        self.exact = exact
+        self.rows = rows
+        self.default = default
+
+    @cached_property
+    def keys(self) -> WordIndex:
+        """The plain keys."""
+        return WordIndex(self.exact)
+
+
+def key_pattern(key: bytes) -> bytes:
+    """Return a pattern that matches a key in any case of letters."""
+    flag = b"(?i)" if key.upper() != key else b""
+    return flag + b"^" + escaped(key) + rb"\z"
+
+
+def table_of(form: Definition) -> MapTable | None:
+    """Return the table of a map; None if its rows are not divided: host names, `geo`, `split_clients`."""
+    if form["kind"] != "map":
+        return None
+    exact: dict[bytes, bytes] = {}
+    rows: list[PatternRow] = []
+    default = b""
+    for stated in form["rows"]:
+        words = [word.encode("latin-1") for word in stated["args"]]
+        if words == [b"hostnames"]:
+            return None
+        if len(words) != 2:
+            continue
+        key, value = words
+        if key == b"default":
+            default = value
+        elif key.startswith(b"~"):
+            rows.append(PatternRow(b"(?i)" + key[2:] if key.startswith(b"~*") else key[1:], value))
+        else:
+            exact[key.removeprefix(b"\\").lower()] = value
+    return MapTable(form["source"].encode("latin-1"), exact, tuple(rows), default)
+
+
+class Tables:
+    """The tables of both sides, by the names of what is looked up in them."""
+
+    def __init__(self) -> None:
+        self._defined: dict[str, tuple[SideDefinitions, str]] = {}
+        self._known: dict[str, MapTable | None] = {}
+
+    def key(self, definitions: SideDefinitions, name: str) -> str:
+        """Return the term for a defined variable.
+
+        It is the same for equal definitions that depend on the same variables. If one side defines a variable that the
+        other side sets in a script, lookups that read it are different terms.
+        """
+        kept = "kept" if definitions.is_kept(name) else "new"
+        key = f"defined {definitions.number(name)} {kept} {','.join(definitions.bases(name))}"
+        self._defined.setdefault(key, (definitions, name))
+        return key
+
+    def table(self, symbol: Derived) -> MapTable | None:
+        """Return the table that a value is looked up in; None if it is none, or not known."""
+        if symbol.name not in self._defined:
+            return None
+        if symbol.name not in self._known:
+            definitions, name = self._defined[symbol.name]
+            used = set().union(*(definitions.used(each) for each in (name, *definitions.inner(name))))
+            is_known = name not in used and not definitions.is_entangled(name)
+            self._known[symbol.name] = table_of(definitions.form(name)) if is_known else None
+        return self._known[symbol.name]
+
+    def is_kept(self, symbol: Derived) -> bool:
+        """Return whether the value may be that of an earlier lookup."""
+        definitions, name = self._defined[symbol.name]
+        return definitions.is_kept(name)
+
+    def source(self, symbol: Derived, table: MapTable) -> Symbol:
+        """Return what is looked up."""
+        return self._evaluated(symbol, table.source, None)
+
+    def value(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
+        """Return the value of a row, whose pattern matched."""
+        return self._evaluated(symbol, text, match)
+
+    def _evaluated(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
+        if b"$" not in text:
+            return KnownBytes(text)
+        definitions, name = self._defined[symbol.name]
+        known = dict(zip(definitions.bases(name), symbol.sources, strict=True))
+        groups = () if match is None or match.pattern is None else group_names(match.pattern)
+
+        def base(name: str) -> Symbol:
+            if match is not None and (name.isdigit() or name in groups):
+                return captured(Capture(match, name, "map"))
+            return known[name]
+
+        parts: list[Symbol] = []
+        for piece in pieces(text):
+            if isinstance(piece, bytes):
+                parts.append(KnownBytes(piece))
+            elif definitions.defines(piece) and piece not in known and piece not in groups:
+                key = self.key(definitions, piece)
+                parts.append(Derived(key, tuple(map(base, definitions.bases(piece)))))
+            else:
+                parts.append(base(piece))
+        return join(parts)

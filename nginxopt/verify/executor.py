@@ -5,17 +5,17 @@ Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_lo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
 from nginxopt.records import record
 from nginxopt.semantics.values import is_url
-from nginxopt.verify.index import ProgramIndex
-from nginxopt.verify.path_condition import FALSE, Atom, Fact, Matches, PathCondition
-from nginxopt.verify.patterns import equal_to, group_names
+from nginxopt.verify.path_condition import FALSE, Atom, Fact, Matches, PathCondition, beginning
+from nginxopt.verify.patterns import WordIndex, equal_to, group_names
 from nginxopt.verify.program import Operation, Program
-from nginxopt.verify.state import State
+from nginxopt.verify.state import State, Values
 from nginxopt.verify.symbols import (
     ARGS,
     METHOD,
@@ -29,7 +29,38 @@ from nginxopt.verify.symbols import (
     join,
     may_be_empty,
 )
-from nginxopt.verify.values import Values
+
+
+class ProgramIndex:
+    """Where a program tests the URI by patterns. O(n log n) for n operations."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._places: dict[bytes, list[int]] = {}
+        others: list[int] = []
+        for at, operation in enumerate(program):
+            text = _beginning(operation)
+            (others if text is None else self._places.setdefault(text, [])).append(at)
+        self._others = others
+        self._texts = WordIndex(self._places)
+
+    def first(self, at: int, known: bytes) -> int:
+        """Return the first operation from `at` on that concerns a URI which starts with `known`, in lower case: a test
+        whose prefix agrees with it, or an operation that is not a test."""
+        places = [self._others, *(self._places[text] for text in self._texts.near(known))]
+        nexts = (bisect_left(numbers, at) for numbers in places)
+        found = (numbers[next_at] for numbers, next_at in zip(places, nexts, strict=True) if next_at < len(numbers))
+        return min(found, default=len(self._program))
+
+
+def _beginning(operation: Operation) -> bytes | None:
+    """Return the prefix that a test requires; None for any other operation, and for a test that may match any URI."""
+    if operation.kind not in ("rewrite", "locate"):
+        return None
+    text = operation.words[1 if operation.kind == "locate" else 0]
+    assert text is not None
+    return beginning(text.encode("latin-1"))
+
 
 _MANY = 16  # operations, among which it pays to look for the next one that a request may meet
 _REDIRECTS = {"301", "302", "303", "307", "308"}

@@ -1,12 +1,14 @@
-"""The premises that a comparison uses: assumptions about files that were not read, and the configuration around a
-fragment.
+"""What a comparison takes as given, and what it leaves out.
+
+Assumptions about files that were not read, and about the configuration around a fragment, are premises. Directives
+outside of http are left out: they decide how nginx runs, and not what it answers. The result names those that differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nginxopt.config import Config
+from nginxopt.config import Config, Directive, Scope
 from nginxopt.records import record
 from nginxopt.semantics.inherit import origin
 from nginxopt.verify.premises import NAMED_BY_TEXT, PART_ALONE, PREMISES, STOCK_FILES, UNREAD_SAME, UNREAD_SILENT, Asked
@@ -71,3 +73,34 @@ def _without_matches(config: Config) -> Iterator[str]:
             is_read = include.name == "include" and include.args and not config.is_missing(include)
             if is_read and not config.included(include):
                 yield str(include.args[0])
+
+
+_Words = tuple[str, ...]
+
+
+def unlike_outside(old: Config, new: Config) -> list[str]:
+    """Return the names of directives outside of http in which two configurations differ: those of main and of events,
+    and other blocks of main. Nothing for fragments."""
+    before, after = _by_name(old), _by_name(new)
+    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def _by_name(config: Config) -> dict[str, list[_Words]]:
+    stated: dict[str, list[_Words]] = {}
+    for directive, scope in _outside(config):
+        name = str(directive.name) if scope.context in ((), ("events",)) else scope.context[0]
+        stated.setdefault(name, []).append((*scope.context, str(directive.name), *map(str, directive.args)))
+    return stated
+
+
+def _outside(config: Config) -> Iterator[tuple[Directive, Scope]]:
+    """Yield the directives outside of http with their scopes; those of included files stand for an `include`."""
+    main = config.readings
+    if not any(directive.name == "http" for directive in main.directives):
+        return
+    scopes = [main, *(inner for scope in main.scopes if scope.context != ("http",) for inner in scope.tree())]
+    for scope in scopes:
+        for directive in scope.directives:
+            is_read = directive.name == "include" and not config.is_missing(directive)
+            if not is_read and not (scope is main and directive.block is not None):
+                yield directive, scope

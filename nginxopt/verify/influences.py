@@ -1,22 +1,85 @@
-"""What the values of nginx's own variables depend on besides the request: settings, and the time of their first
-reading.
+"""What a value depends on although it does not name it.
 
-A directive may change no answer by itself. It is compared all the same if a variable or an upstream makes it visible.
+- Code reads what its words do not say (`Reads`): programs, templates in the content, unknown modules. A program may
+  compute the name of a variable (`ngx.var["ti" .. "er"]`), so it may read every one that is defined. Other directives,
+  even those of filters (`sub_filter`, `xslt_param`, `echo`), read only the variables in their arguments.
+- nginx's own variables depend on settings (`SETTINGS`), and some on when they are first read (`keeps_first`).
+- A directive that changes no answer by itself counts if a variable or an upstream shows it (`counting`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Flag, auto
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.facts import group, having
-from nginxopt.semantics.site.effects import effect
-from nginxopt.verify.code import Reads, reads, runs_code
+from nginxopt.semantics.directives import NAMES
+from nginxopt.semantics.site.effects import effect, is_off, listed
+from nginxopt.semantics.site.unread import STRUCTURE
 
 if TYPE_CHECKING:
     from nginxopt.semantics.site import LoweredSite
+
+
+class Reads(Flag):
+    """What code may read besides its arguments.
+
+    - `VARIABLES`: any variable of the request, and so what defines it, and the settings that variables, headers and
+      bodies show.
+    - `UPSTREAMS`: the servers of any upstream.
+    """
+
+    NOTHING = 0
+    VARIABLES = auto()
+    UPSTREAMS = auto()
+    EVERYTHING = VARIABLES | UPSTREAMS
+
+
+CODE = {
+    name: reads
+    for word, reads in (
+        ("everything", Reads.EVERYTHING),  # Lua: `ngx.var`, and `ngx.upstream` or `ngx.balancer`
+        ("variables", Reads.VARIABLES),  # njs and Perl; SSI reads templates in files; modules that are not open
+        ("upstreams", Reads.UPSTREAMS),  # pages that show them, and Lua without a request
+        ("nothing", Reads.NOTHING),  # what it leaves behind for others counts as they are written
+    )
+    for name in having("code", word)
+}
+"""The known directives that read more than their arguments name."""
+
+_UNREAD_TABLES = frozenset(["map", "geo", "split_clients"])
+
+
+def reads(name: str, args: tuple[str, ...] = ()) -> Reads:
+    """Return what a directive may read besides its arguments: everything if it is unknown, or if it is an include that
+    was not read."""
+    if name in CODE:
+        return Reads.NOTHING if is_off(name, args) else CODE[name]
+    return Reads.NOTHING if name in _known() else Reads.EVERYTHING
+
+
+def runs_code(name: str, args: tuple[str, ...] = ()) -> bool:
+    """Return whether a directive certainly runs code, which may connect to other servers."""
+    return name in CODE and not is_off(name, args)
+
+
+def reads_as_definition(name: str) -> Reads:
+    """Return what a directive that defines a variable of unknown value may read besides its arguments.
+
+    A table is unknown if a part of it was not read.
+    """
+    return Reads.VARIABLES if name in _UNREAD_TABLES else reads(name)
+
+
+@cache
+def _known() -> frozenset[str]:
+    """The directives that certainly read what their arguments name, and nothing else."""
+    return (NAMES | listed() | STRUCTURE) - CODE.keys() - {"include"}
+
 
 _VISIBLE = {"brotli_static", "early_hints", "max_ranges", "zstd_static"}
 """Directives of these groups that do change answers: with `always`, nginx sends the compressed file even if the file

@@ -1,14 +1,15 @@
-"""Names that only a configuration itself uses, and that are others on the other side: upstreams, named locations, zones
-and caches.
+"""Names that have no meaning outside of a configuration: variables, upstreams, named locations, zones and caches.
 
-The names that only the new side has stand for those that only the old side has, one for one, as far as nothing else can
-read them. What a client or an upstream sees of a name stays with the name (`VerifiedSide.settings`).
+If only the new side has a name, it may stand for one that only the old side has. Names are matched one for one, if
+nothing else can read them. What a client or an upstream sees of a name stays with the name (`VerifiedSide.settings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import cast
 
 from nginxopt import lazy
 from nginxopt.config import Directive
@@ -16,9 +17,128 @@ from nginxopt.facts import group
 from nginxopt.records import record
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import LoweredSite
-from nginxopt.verify.forms.values import canonical_words
+from nginxopt.semantics.site.form import SiteForm, StatementForm
+from nginxopt.verify.canonical import canonical_words
+from nginxopt.verify.patterns import group_names
 from nginxopt.verify.premises import ACCEL_NAMES, UNREAD_NAMES, Asked
-from nginxopt.verify.renaming import with_names
+from nginxopt.verify.symbols import ARGS, LIMIT_RATE
+
+_USED = lazy.pattern(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+
+
+def renamed(old: SiteForm, new: SiteForm) -> tuple[SiteForm, dict[str, str]]:
+    """Return `new` with the names of variables that only it has replaced by those that only `old` has, and the
+    replacements.
+
+    Both must have the same number of such names; they are paired in the order of their definitions. Nothing is replaced
+    if one of the names means more: if it is that of a variable of nginx or of a group, or if `new` reads it without
+    defining it. Nor is anything replaced if rules are folded, as their words are not available here.
+    """
+    mine, theirs = defined(old), defined(new)
+    names = [name for name in theirs if name not in mine]
+    others = [name for name in mine if name not in theirs]
+    if not names or len(names) != len(others) or any(map(is_own, (*names, *others))):
+        return new, {}
+    script = [statement for level in new["levels"] for statement in level["script"]]
+    groups = {name for name, _ in named_groups(new, script)}
+    if any(statement["kind"] == "rewrites" for statement in script):
+        return new, {}
+    if not groups.isdisjoint((*names, *others)) or not _read(new).isdisjoint(others):
+        return new, {}
+    table = dict(zip(names, others, strict=True))
+    return cast(SiteForm, _replaced(new, table)), table
+
+
+def _read(item: object) -> set[str]:
+    """Return the variables in the words of a part of a form."""
+    if isinstance(item, str):
+        return {(match[1] or match[2]).lower() for match in _USED.finditer(item)}
+    if isinstance(item, list):
+        return set().union(*map(_read, item))
+    return set().union(*map(_read, item.values())) if isinstance(item, dict) else set()
+
+
+def defined(form: SiteForm) -> dict[str, None]:
+    """Return the variables that a site defines, in their order, without those that a pattern names."""
+    names = [definition["variable"] for definition in form["variables"]]
+    for level in form["levels"]:
+        names += [name for statement in level["script"] if (name := _set(statement)) is not None]
+    return dict.fromkeys(name.removeprefix("$").lower() for name in names)
+
+
+def _set(statement: StatementForm) -> str | None:
+    return statement["variable"] if statement["kind"] == "set" else None
+
+
+def with_names(text: str, table: Mapping[str, str]) -> str:
+    """Return a text with the names of variables replaced."""
+    return _USED.sub(lambda match: _name(match, table), text) if "$" in text else text
+
+
+def _replaced(item: object, table: Mapping[str, str]) -> object:
+    """Return a part of a form with the names of variables replaced."""
+    if isinstance(item, str):
+        return with_names(item, table)
+    if isinstance(item, list):
+        return [_replaced(inner, table) for inner in item]
+    if isinstance(item, dict):
+        return {key: _replaced(inner, table) for key, inner in item.items()}
+    return item
+
+
+def _name(match: re.Match[str], table: Mapping[str, str]) -> str:
+    name = (match[1] or match[2]).lower()
+    if name not in table:
+        return match[0]
+    return f"${table[name]}" if match[0] == match.string else f"${{{table[name]}}}"
+
+
+_PREFIXES = (
+    "arg_",
+    "http_",
+    "cookie_",
+    "sent_http_",
+    "sent_trailer_",
+    "upstream_http_",
+    "upstream_cookie_",
+    "upstream_t",
+)
+
+
+def statement_words(statement: StatementForm) -> Sequence[str]:
+    """Return the words of a statement that may contain patterns."""
+    match statement["kind"]:
+        case "if":
+            return statement["condition"]
+        case "rewrite":
+            return [statement["pattern"]]
+    return []
+
+
+def named_groups(form: SiteForm, script: Iterable[StatementForm]) -> Iterator[tuple[str, int]]:
+    """Yield the names of the groups of all patterns, with the nodes of their directives. `script` is of all blocks."""
+    for server in form["servers"]:
+        for name in server["names"]:
+            yield from _of(name["text"], server["node"])
+    for level in form["levels"]:
+        if level["kind"] == "location":
+            yield from _of(" ".join(level["args"]), level["node"])
+    for statement in script:
+        for word in statement_words(statement):
+            yield from _of(word, statement["node"])
+    for variable in form["variables"]:
+        for row in variable["rows"] if variable["kind"] == "map" else ():
+            yield from _of(row["args"][0] if row["args"][0].startswith("~") else "", variable["node"])
+
+
+def _of(text: str, node: int) -> Iterator[tuple[str, int]]:
+    return ((name, node) for name in group_names(text.encode("latin-1")))
+
+
+def is_own(name: str) -> bool:
+    """Return whether a name that a group may have is that of a variable of nginx itself."""
+    return name in (ARGS, LIMIT_RATE) or name.startswith(_PREFIXES)
+
 
 Words = tuple[str, ...]
 

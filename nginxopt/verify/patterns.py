@@ -1,14 +1,100 @@
-"""Patterns as they are written: plain text as a pattern, the names of groups, and what a group holds."""
+r"""Patterns as text: how to write one, and what can be said of one without running it.
+
+A configuration's patterns and plain texts are both PCRE patterns here: `location = /a` asks `^/a\z`. This module writes
+such patterns, divides a pattern into its branches, and finds what a group of it may hold.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from nginxopt import lazy
 from nginxopt.records import record
-from nginxopt.verify.words import Words
+
+
+class WordIndex:
+    """Some words, each once. O(n log n) to build; a search takes O(log n), the length of the text and what it finds."""
+
+    def __init__(self, words: Iterable[bytes]) -> None:
+        self._known = frozenset(words)
+        self._sorted = sorted(self._known)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._sorted)
+
+    def starting_with(self, text: bytes) -> Iterator[bytes]:
+        """Yield the words that start with a text, which may be that text."""
+        for at in range(bisect_left(self._sorted, text), len(self._sorted)):
+            if not self._sorted[at].startswith(text):
+                return
+            yield self._sorted[at]
+
+    def at_start_of(self, text: bytes) -> Iterator[bytes]:
+        """Yield the shorter words that a text starts with."""
+        return (text[:end] for end in range(len(text)) if text[:end] in self._known)
+
+    def near(self, text: bytes) -> Iterator[bytes]:
+        """Yield the words that may stand at the start of something that starts with a text."""
+        yield from self.at_start_of(text)
+        yield from self.starting_with(text)
+
+
+_OF_BRANCH = lazy.pattern(
+    rb"""
+      \[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]   # a class
+    | \\[^0-9A-Za-z]                                   # a byte that stands for itself
+    | \\[AbBdDfnrsStwWzZ]                              # what means the same in each branch
+    | \((?:\?(?::|!|=|<!|<=|P?<[A-Za-z_]\w*>))?(?![?*])  # a group, or a look-around
+    | [^(\\\[]
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LOOK = (b"(?!", b"(?=", b"(?<!", b"(?<=")
+
+
+@lru_cache(maxsize=1 << 12)
+def branches(pattern: bytes) -> tuple[bytes, ...]:
+    """Return the branches of a pattern, without captures: a subject matches it exactly if it matches one of them.
+
+    Returns the pattern itself if it has flags, back references, or anything else that reaches from one branch to
+    another.
+    """
+    return _divided(pattern) or (pattern,)
+
+
+@lru_cache(maxsize=1 << 12)
+def has_branches(pattern: bytes) -> bool:
+    """Return whether a pattern may have more than one branch."""
+    return b"|" in pattern and len(_divided(pattern)) != 1
+
+
+def _divided(pattern: bytes) -> tuple[bytes, ...]:
+    """Return the branches; none if it is not clear where they end."""
+    found, depth, at = [b""], 0, 0
+    while at < len(pattern):
+        match = _OF_BRANCH.match(pattern, at)
+        if match is None:
+            return ()
+        part, at = match[0], match.end()
+        depth += part.startswith(b"(") - (part == b")")
+        if depth < 0:
+            return ()
+        if part == b"|" and not depth:
+            found.append(b"")
+        elif part.startswith(b"("):
+            found[-1] += part if part in _LOOK else b"(?:"
+        else:
+            found[-1] += part
+    return () if depth else tuple(found)
+
+
+def has_look(pattern: bytes) -> bool:
+    """Return whether a pattern has a look-around, so that its language is not known exactly."""
+    return any(look in pattern for look in _LOOK)
+
 
 PLAIN = lazy.pattern(rb"[A-Za-z0-9/_ -]+")
 """Text that stands for itself in a pattern."""
@@ -148,12 +234,12 @@ class CertainGroup:
 
 
 @lru_cache(maxsize=1 << 8)
-def _by_letters(strings: tuple[bytes, ...]) -> tuple[dict[bytes, list[bytes]], Words]:
+def _by_letters(strings: tuple[bytes, ...]) -> tuple[dict[bytes, list[bytes]], WordIndex]:
     """Return strings by what they are in lower case, and those words."""
     spellings: dict[bytes, list[bytes]] = {}
     for text in dict.fromkeys(strings):
         spellings.setdefault(text.lower(), []).append(text)
-    return spellings, Words(spellings)
+    return spellings, WordIndex(spellings)
 
 
 @lru_cache(maxsize=1 << 8)

@@ -14,13 +14,11 @@ from operator import or_
 from nginxopt.facts import fact, group
 from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
-from nginxopt.verify.code import Reads, reads
 from nginxopt.verify.definitions import SideDefinitions
-from nginxopt.verify.influences import SETTINGS
-from nginxopt.verify.interner import Interner
+from nginxopt.verify.influences import SETTINGS, Reads, reads
 from nginxopt.verify.patterns import equal_to, starts_with
 from nginxopt.verify.side import VerifiedSide
-from nginxopt.verify.symbols import variables
+from nginxopt.verify.symbols import Interner, variables
 from nginxopt.verify.unread import Unread, Value, Words
 
 

@@ -13,7 +13,7 @@ from nginxopt.request.trace import directive_text, line_of
 from nginxopt.request.trace_text import LONGEST, headline
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.display import Style, count, printable, shorten, unicode
-from nginxopt.verify import summary
+from nginxopt.verify import verdict
 from nginxopt.verify.premises import is_default, listed, sentence
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
 
@@ -109,10 +109,10 @@ class _Text:
         if not changed or len(places) <= _FEW:
             return
         yield ""
-        yield summary.sentence(places)
+        yield verdict.sentence(places)
         for place in changed[:MOST_PLACES]:
             names = f": {', '.join(place.names)}" if place.names else ""
-            yield f"  {printable(place.title)} {summary.STATES[place.state][0]}{printable(names)}"
+            yield f"  {printable(place.title)} {verdict.STATES[place.state][0]}{printable(names)}"
         if len(changed) > MOST_PLACES:
             yield f"  and {count(len(changed) - MOST_PLACES, 'place')} more"
 
@@ -157,7 +157,7 @@ def _form(result: Verification, old: SiteModel, new: SiteModel) -> dict[str, Any
         "given": list(result.given),
         "premises": list(result.premises),
         "conditions": list(result.conditions),
-        "summary": summary.counts(result.places),
+        "summary": verdict.counts(result.places),
         "places": [
             {
                 "server": unicode(place.server),

@@ -12,23 +12,20 @@ from operator import or_
 from nginxopt.budget import limit
 from nginxopt.facts import group
 from nginxopt.records import record
-from nginxopt.verify.code import Reads
-from nginxopt.verify.definitions import groups_of
+from nginxopt.verify.dataflow import Live, splitting
+from nginxopt.verify.definitions import Tables, groups_of
 from nginxopt.verify.executor import SymbolicExecutor
 from nginxopt.verify.explore import Divergence, Explorer, SideRunner
 from nginxopt.verify.hosts import Hosts
-from nginxopt.verify.interner import Interner
-from nginxopt.verify.live import Live, splitting
+from nginxopt.verify.influences import Reads
+from nginxopt.verify.names import defined
 from nginxopt.verify.path_condition import Matches, PathCondition
 from nginxopt.verify.patterns import starts_with
 from nginxopt.verify.program import Compiler, Program
-from nginxopt.verify.renaming import defined
 from nginxopt.verify.side import VerifiedSide, unlike_settings
-from nginxopt.verify.state import State, TooMuchError
-from nginxopt.verify.symbols import URI, Variable
-from nginxopt.verify.tables import Tables
+from nginxopt.verify.state import State, TooMuchError, Values
+from nginxopt.verify.symbols import URI, Interner, Variable
 from nginxopt.verify.unfold import Unfolding
-from nginxopt.verify.values import Values
 
 _BEFORE = group("early")
 """The settings of a server that nginx checks before it runs the script."""

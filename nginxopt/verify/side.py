@@ -4,56 +4,46 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import chain
 from operator import or_
 from typing import TYPE_CHECKING, TypeVar
 
 from nginxopt import lazy
-from nginxopt.config import statements
-from nginxopt.facts import group, having, script
+from nginxopt.facts import group, having
 from nginxopt.facts.declarations import declarations
-from nginxopt.records import record
 from nginxopt.semantics.headers import MERGED_SINCE
-from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import (
-    GeoForm,
-    LevelForm,
-    MapForm,
     OpaqueStatementForm,
-    OpaqueVariableForm,
-    ServerForm,
     SiteForm,
-    StatementForm,
 )
-from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.settings import ROWS
 from nginxopt.semantics.values import is_url
-from nginxopt.text import Source
-from nginxopt.verify.code import Reads, reads
-from nginxopt.verify.forms.access import access
-from nginxopt.verify.forms.defaults import default_words
-from nginxopt.verify.forms.lists import is_of_fields, merged, ordered, server_of_upstream, without_defaults
-from nginxopt.verify.forms.values import canonical_words
-from nginxopt.verify.influences import INVISIBLE, READING
-from nginxopt.verify.named import is_own, named_groups
+from nginxopt.verify.canonical import (
+    access,
+    default_words,
+    is_of_fields,
+    merged,
+    ordered,
+    server_of_upstream,
+    without_defaults,
+)
+from nginxopt.verify.influences import INVISIBLE, READING, Reads, reads
 from nginxopt.verify.names import Names, host_of_pass
-from nginxopt.verify.premises import BOTH_START, COLD_CACHE, HOST_HEADER, REDIRECTS_BY_NAME, UNREAD_NAMES
-from nginxopt.verify.silent import Silent
+from nginxopt.verify.premises import COLD_CACHE, REDIRECTS_BY_NAME, UNREAD_NAMES
+from nginxopt.verify.reading import Definition, SideReading
 from nginxopt.verify.symbols import variables
 from nginxopt.verify.unread import (
     Place,
-    Places,
+    Silent,
     Unread,
     Value,
     Words,
     beside,
     interleaved,
     is_only_unread,
-    is_stated_once,
-    places,
 )
 
 if TYPE_CHECKING:
@@ -71,8 +61,6 @@ _HANDLERS = tuple(sorted(having("inherited", "handler") - {"perl"}))
 _ORDERED = (("allow", "deny"), _HANDLERS)
 """Settings whose order counts: the first access rule that fits decides, and the last handler."""
 
-_SCRIPT = script() - {"if"}
-
 _UNCOUNTED_OF_LISTEN = {
     "accept_filter", "backlog", "bind", "deferred", "fastopen", "http2", "multipath", "rcvbuf", "reuseport", "setfib",
     "sndbuf", "so_keepalive", "spdy",
@@ -88,7 +76,6 @@ _LONGEST = 100
 _HOST = lazy.pattern(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, with what may surround it."""
 
-Definition = MapForm | GeoForm | OpaqueVariableForm
 
 Headers = TypeVar("Headers", list[int], Value)
 """The directives of a block that add headers or trailers."""
@@ -97,20 +84,7 @@ _InForce = dict[str, list[int] | Value]
 """Settings by name: the numbers of their directives, or what is known of them where not all was read."""
 
 
-@record(eq=True)
-class LocationName:
-    """The modifier and the path, pattern or name of a location."""
-
-    modifier: str
-    text: bytes
-
-    @property
-    def replaced(self) -> tuple[str, str]:
-        """What handlers put something else in place of: plain text, whatever it needs to be chosen, or a pattern."""
-        return ("~" if self.modifier == "~" else "", self.text.decode("latin-1"))
-
-
-class VerifiedSide:
+class VerifiedSide(SideReading):
     """A site, with cached answers to what is asked of it repeatedly.
 
     `form` is that of the site, or that with other names. `counting` are the directives that are visible in this
@@ -132,73 +106,19 @@ class VerifiedSide:
         names: Names | None = None,
         shown: frozenset[str] = frozenset(),
     ) -> None:
-        self.site = site
-        self.form = form
+        super().__init__(site, form, Silent() if silent is None else silent, Names() if names is None else names)
         self.arranged: set[tuple[str, Value]] = set()
         self.stated_once: set[tuple[str, Place]] = set()
-        self._silent = Silent() if silent is None else silent
-        self._names = Names() if names is None else names
         self._shown = shown
         self._invisible = INVISIBLE - counting
-        self._scripts: dict[int, Sequence[StatementForm]] = {}
         self._stated: dict[int, _InForce] = {}
         self._known: dict[int, dict[str, Value]] = {}
         self._others: dict[int, dict[str, Value]] = {}
         self._code: dict[int, dict[str, Reads]] = {}
 
-    @property
-    def has_host_header(self) -> bool:
-        """Whether each request has a host, by a premise."""
-        return self._silent.asked.holds(HOST_HEADER)
-
     def counts(self, name: str) -> bool:
         """Return whether a directive may change an answer."""
         return name not in self._invisible
-
-    def level(self, number: int) -> LevelForm:
-        """Return a block by its number."""
-        return self.form["levels"][number]
-
-    def server(self, number: int) -> ServerForm:
-        """Return a server by its number."""
-        return self.form["servers"][number]
-
-    def script(self, number: int) -> Sequence[StatementForm]:
-        """Return the statements of a block, those of folded runs one by one."""
-        known = self._scripts.get(number)
-        if known is None:
-            statements = self.level(number)["script"]
-            known = self._scripts[number] = [inner for statement in statements for inner in self._unfolded(statement)]
-        return known
-
-    def _unfolded(self, statement: StatementForm) -> Iterator[StatementForm]:
-        if statement["kind"] == "opaque" and self._is_no_script(statement["node"]):
-            return
-        if statement["kind"] != "rewrites":
-            yield statement
-            return
-        source = Source("", self.site.texts[statement["text"]])
-        rules = statements(source, start=statement["start"], end=statement["end"])
-        for node, rule in enumerate((rule for rule in rules if rule.kind == ";"), statement["node"]):
-            _, *words = map(latin, rule.words)
-            yield {
-                "kind": "rewrite",
-                "node": node,
-                "pattern": words[0],
-                "replacement": words[1],
-                "flag": words[2] if len(words) > 2 else None,
-            }
-
-    def _is_no_script(self, node: int) -> bool:
-        """Return whether a statement stands for a file that was not read and has no statements."""
-        include = self.site.nodes.directive(node)
-        if include is None or include.name != "include":
-            return False
-        return all(self._silent.about(include, name) for name in sorted(script()))
-
-    def text(self, node: int) -> str:
-        """Return a directive as it is written."""
-        return self.site.nodes.place(node).text
 
     def handler(self, number: int) -> str | None:
         """Return the directive that makes a block handle requests, the last of its own; where one may be in a file that
@@ -462,55 +382,6 @@ class VerifiedSide:
         outer = self._value(name, inherited)
         return interleaved(level, name, self._whole, unread, () if self._is_default(name, outer) else outer)
 
-    def _is_stated_once(self, name: str) -> bool:
-        """Return whether a file beside a directive cannot state it again (`both-start`)."""
-        is_given = self._silent.asked.premises.holds(BOTH_START)
-        return is_given and is_stated_once(name, self.site.levels[0].target)
-
-    def _is_inherited(self, number: int, name: str) -> bool:
-        """Return whether a block certainly has a setting of the block around it, whatever was not read."""
-        return self.site.levels[number].inherits(name) and self._is_silent(number, name)
-
-    def _is_silent(self, number: int, name: str) -> bool:
-        """Return whether no file that a block includes, and that was not read, states a setting."""
-        level = self.site.levels[number]
-        unread = self._unread(level)
-        is_all = len(unread) == len(level.own("include"))  # others may read more where the configuration is installed
-        return is_all and bool(unread) and all(self._silent.about(include, name) for include in unread)
-
-    def _unread(self, level: Level) -> tuple[Directive, ...]:
-        """Return the includes of a block whose files were not read, those of packages, too."""
-        return tuple(include for include in level.own("include") if self.site.nodes.is_missing(include))
-
-    def _unknown(self, level: Level) -> tuple[Directive, ...]:
-        """Return the includes of a block of whose files nothing is known."""
-        return tuple(include for include in self._unread(level) if origin(include) is None)
-
-    def is_open(self, number: int) -> bool:
-        """Return whether a block includes something of which nothing is known: blocks in there have the settings of
-        this one.
-        """
-        return bool(self._unknown(self.site.levels[number]))
-
-    def may_add(self, number: int, *names: str) -> bool:
-        """Return whether a file that was not read may state one of some directives in a block."""
-        includes = self._unknown(self.site.levels[number])
-        return any(not self._silent.about(include, name) for include in includes for name in names)
-
-    @cached_property
-    def has_open(self) -> bool:
-        """Return whether any block does: what is defined may be read in there."""
-        return any(map(self.is_open, range(len(self.site.levels))))
-
-    def unread_places(self, names: Collection[str]) -> Places:
-        """Return where files of which nothing is known are included; see `places`."""
-        return places(self.site.levels[0], self._unknown, names)
-
-    @cached_property
-    def unread(self) -> tuple[str, ...]:
-        """The files that are included and of which nothing is known, as they are written."""
-        return tuple(dict.fromkeys(str(each.args[0]) for level in self.site.levels for each in self._unknown(level)))
-
     def _value(self, name: str, stated: list[int] | Value) -> Value:
         if not isinstance(stated, list):
             return stated
@@ -526,21 +397,6 @@ class VerifiedSide:
                 nodes |= {self.form["directives"][directive]["node"]: name for directive in stated}
         names = tuple(name for _, name in sorted(nodes.items()))
         return (names,) if len(set(names)) > 1 else ()
-
-    def _words(self, name: str, directive: int) -> Words:
-        """Return the canonical arguments of a directive of a setting."""
-        args = tuple(self.form["directives"][directive]["args"])
-        return args if name == ROWS else self._canonical(name, args)
-
-    def _canonical(self, name: str, words: Words) -> Words:
-        return canonical_words(name, self._names.words(name, words), self.site.levels[0].target, self.taken)
-
-    def said(self, node: int) -> str:
-        """Return a directive in canonical form, as far as it is one of nginx without a block."""
-        directive = self.site.nodes.directive(node)
-        if directive is None or directive.block is not None:
-            return self.text(node)
-        return " ".join((str(directive.name), *map(repr, self._whole(directive))))
 
     def uncounted(self) -> Counter[Words]:
         """Return what changes no answer, in canonical form and with its place: directives, also those of upstreams, and
@@ -567,11 +423,6 @@ class VerifiedSide:
         return directives + upstreams + listens
 
     @cached_property
-    def stated(self) -> frozenset[str]:
-        """The names of the settings that are stated anywhere."""
-        return frozenset(name for level in self.form["levels"] for name in level["settings"])
-
-    @cached_property
     def keeps_paths(self) -> bool:
         """Whether each URI to which nginx itself leads a request begins with a slash, so that it is in a location "/"
         if there is one."""
@@ -588,11 +439,6 @@ class VerifiedSide:
             for name in group("leads") & level.names:
                 targets += [str(word) for directive in level.own(name) for word in directive.args]
         return all(map(_PATH.match, targets))
-
-    @cached_property
-    def passes(self) -> bool:
-        """Whether any request is passed on to an upstream server, which may lead it elsewhere by X-Accel-Redirect."""
-        return any(name.endswith("_pass") for level in self.site.levels for name in level.names)
 
     @property
     def has_state(self) -> bool:
@@ -633,13 +479,6 @@ class VerifiedSide:
             for level in self._blocks_around(number)
             for include in self._unread(level)
         )
-
-    def _blocks_around(self, number: int) -> Iterator[Level]:
-        """Yield a block and those around it."""
-        at: int | None = number
-        while at is not None:
-            yield self.site.levels[at]
-            at = self.level(at)["parent"]
 
     def _own_others(self, level: Level, around: Mapping[str, Value]) -> dict[str, Value]:
         stated = [
@@ -689,18 +528,6 @@ class VerifiedSide:
         """Return whether a file of which nothing is known may state a setting in a block."""
         is_one = bool(declarations(name))  # and no note of this module, such as an order
         return is_one and any(not self._silent.about(include, name) for include in self._unknown(level))
-
-    def _whole(self, directive: Directive) -> Words:
-        """Return the arguments of a directive with the content of its block, and of the files included in it."""
-        words = tuple(map(latin, directive.args))
-        if directive.block is None:
-            return self._canonical(str(directive.name), words)
-        block = directive.source.data[directive.block.span.start : directive.block.span.end]
-        level = self._blocks.get(directive)
-        inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
-        included = (item for item in inner if item.source is not directive.source)
-        read = (word for item in included for word in ("", str(item.name), *map(latin, item.args)))
-        return (*words, block.decode("latin-1"), *read)
 
     def _is_other(self, directive: Directive) -> bool:
         name = str(directive.name)
@@ -775,45 +602,6 @@ class VerifiedSide:
         return self.has_opaque or any(chain(levels, self.code_of_upstreams.values()))
 
     @cached_property
-    def definitions(self) -> dict[str, Definition]:
-        """The variables that the configuration defines outside of scripts, by name; the last of a name counts, if no
-        named group behind it has that name, too.
-        """
-        forms = {form["variable"].removeprefix("$").lower(): form for form in self.form["variables"]}
-        return {name: form for name, form in forms.items() if self.named_groups.get(name, -1) < form["node"]}
-
-    @cached_property
-    def named_groups(self) -> dict[str, int]:
-        """The names of the groups of all patterns, with the node of the last directive that has it."""
-        named: dict[str, int] = {}
-        script = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
-        for name, node in named_groups(self.form, script):
-            named[name] = max(node, named.get(name, node))
-        return named
-
-    @cached_property
-    def taken(self) -> frozenset[str]:
-        """The variables of nginx itself that it no longer looks up, as named groups have their names."""
-        return frozenset(filter(is_own, self.named_groups))
-
-    @cached_property
-    def stated_in_locations(self) -> frozenset[str]:
-        """The directives of locations, and of the blocks inside them."""
-        inner = (level for level, form in zip(self.site.levels, self.form["levels"], strict=True) if _is_inner(form))
-        return frozenset(str(directive.name) for level in inner for directive in level.directives)
-
-    @property
-    def is_renamed(self) -> bool:
-        """Whether its variables have other names than those that are written, which code knows."""
-        return self.form is not self.site.site
-
-    @property
-    def has_opaque(self) -> bool:
-        """Return whether a script or the http block has something that is not understood."""
-        scripts = (self.script(number) for number in range(len(self.form["levels"])))
-        return bool(self.form["opaque"]) or any(item["kind"] == "opaque" for script in scripts for item in script)
-
-    @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:
         """What each upstream says that counts, by its name; a zone counts where a limit of connections is one of all
         workers.
@@ -833,21 +621,6 @@ class VerifiedSide:
     def _in_upstream(self, directive: Directive) -> Words:
         words = self._whole(directive)
         return server_of_upstream(words) if directive.name == "server" else words
-
-    def _content(self, node: int) -> Iterator[Directive]:
-        """Return the directives of a block that is no level of the site, with those of included files."""
-        directive = self.site.nodes.directive(node)
-        level = None if directive is None else self._blocks.get(directive)
-        return iter(()) if level is None else self._content_of(level)
-
-    def _content_of(self, level: Level) -> Iterator[Directive]:
-        return (item for item in level.directives if item.name != "include" or self.site.nodes.is_missing(item))
-
-    @cached_property
-    def _blocks(self) -> dict[Directive, Level]:
-        """The blocks that are no levels of the site, by the directives that open them."""
-        inner = (inner for level in self.site.levels for inner in level.levels)
-        return {level.opener: level for each in inner for level in each.walk() if level.opener is not None}
 
     @cached_property
     def all_upstreams(self) -> tuple[tuple[str, tuple[Words, ...]], ...]:
@@ -873,43 +646,6 @@ class VerifiedSide:
             else:
                 others.append(name)
         return by_host, others
-
-    def open_servers(self) -> list[int]:
-        """Return the servers with something that is missing or not understood, which may say where they listen."""
-        levels = ((number, server["level"]) for number, server in enumerate(self.form["servers"]))
-        return [number for number, level in levels if self.level(level)["opaque"]]
-
-    def server_name(self, server: int) -> str:
-        """Return the first name of a server, as `$server_name` has it."""
-        names = self.server(server)["names"]
-        return names[0]["text"] if names else ""
-
-    def server_name_of(self, level: int) -> str:
-        """Return the first name of the server around a block."""
-        number: int | None = level
-        while number is not None and self.level(number)["kind"] != "server":
-            number = self.level(number)["parent"]
-        server = self._server_at.get(number if number is not None else -1)
-        return "" if server is None else self.server_name(server)
-
-    @cached_property
-    def _server_at(self) -> dict[int, int]:
-        return {server["level"]: number for number, server in enumerate(self.form["servers"])}
-
-    def location_name(self, number: int) -> LocationName:
-        """Return the name of a location."""
-        args = self.level(number)["args"]
-        word = args[0] if args else ""
-        modifier = word
-        text = args[1] if len(args) > 1 else ""
-        if len(args) < 2:
-            modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
-            text = word if modifier == "@" else word.removeprefix(modifier)
-        if modifier == "~*":
-            modifier, text = "~", f"(?i){text}"
-        if modifier == "@":
-            text = self._names.locations.get(text, text)
-        return LocationName(modifier, text.encode("latin-1"))
 
 
 def _zone_of(words: Words) -> str:
@@ -984,10 +720,6 @@ def _with_trailers(inherit: Value, around: Value, own: Value) -> Value:
     if isinstance(value, Unread) or any(isinstance(part, Unread) for part in (*around, *own)):
         return Unread("", inherit), Unread("", around), Unread("", own)
     return _with_inherited(value, around, own)
-
-
-def _is_inner(form: LevelForm) -> bool:
-    return form["kind"] in ("location", "if", "limit_except")
 
 
 def unlike_values(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> dict[str, tuple[Value, Value]]:

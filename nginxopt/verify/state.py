@@ -1,14 +1,38 @@
-"""The symbolic state of a request: what a script has changed, as terms."""
+"""The symbolic state of a request, and the value of a text in it.
+
+A state is what a script has changed so far, as terms. `Values` evaluates variables and texts to terms, as far as the
+state and the configuration decide them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from nginxopt.records import record
-from nginxopt.verify.live import Live
-from nginxopt.verify.substitution import captured
-from nginxopt.verify.symbols import ARGS, EMPTY, LIMIT_RATE, URI, Capture, Derived, Match, Symbol, Variable
+from nginxopt.verify.dataflow import Live
+from nginxopt.verify.definitions import Tables
+from nginxopt.verify.influences import SETTINGS, keeps_first
+from nginxopt.verify.program import Compiler, Operation
+from nginxopt.verify.side import VerifiedSide
+from nginxopt.verify.symbols import (
+    ARGS,
+    CUT,
+    EMPTY,
+    LIMIT_RATE,
+    PERHAPS,
+    URI,
+    Capture,
+    Derived,
+    KnownBytes,
+    Match,
+    Symbol,
+    Variable,
+    captured,
+    join,
+    pieces,
+    variables,
+)
 
 START_URI = Variable(URI)
 START_ARGS = Variable(ARGS)
@@ -142,3 +166,286 @@ def _either(one: bool | str, other: bool | str) -> bool | str:
     if one is True or other is True:
         return True
     return f"{one} or {other}" if one and other and one != other else one or other
+
+
+_LookedUp = dict[str, tuple[Symbol | None, Symbol]]
+"""What one reading of a text has looked up, and what may have been set before."""
+
+_CERTAINLY = KnownBytes(b"certainly")
+
+
+def _is_perhaps(value: Symbol) -> bool:
+    return isinstance(value, Derived) and value.name == PERHAPS
+
+
+def _cut(first: Symbol, second: Symbol, value: Symbol, state: State) -> tuple[Symbol, State]:
+    """Return a value of a text that was read twice, and the state then. Where the readings differ, nginx cuts the text
+    to the length of the first, or ends the request.
+    """
+    if first == second:
+        return value, state
+    length = Derived(CUT, (first, second))
+    return Derived(CUT, (length, value)), replace(state, entered=state.entered | {(CUT, length)})
+
+
+def _names(text: bytes) -> list[str]:
+    """Return the variables that a text reads, in their order."""
+    return [piece for piece in pieces(text) if isinstance(piece, str)]
+
+
+class Values:
+    """Evaluates values of one server of a side."""
+
+    def __init__(self, side: VerifiedSide, server: int, compiler: Compiler, tables: Tables) -> None:
+        self._side = side
+        self._compiler = compiler
+        self._server_name = side.server_name(server)
+        self._definitions = compiler.definitions
+        self._tables = tables
+
+    def handler(self, level: int) -> str | None:
+        """Return the directive that makes a block handle requests."""
+        return self._side.handler(level)
+
+    def entering(self, level: int, *, is_internal: bool) -> frozenset[tuple[str, Hashable]]:
+        """Return what nginx looks at as a block is entered; see `Compiler.entering`."""
+        return self._compiler.entering(level, is_internal=is_internal)
+
+    def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+        """Return the value of a text with variables, and the state after it was read, which keeps values of maps.
+
+        nginx reads the variables of a text twice, for the length and for the bytes: what a map matches in the first
+        pass is there for the second, which looks nothing up again (`ngx_http_complex_value`).
+        """
+        looked_up: _LookedUp = {}
+        names = _names(text)
+        if len(names) < 2 or not any(map(self._matches, names)):
+            return self._read(text, state, use, looked_up)
+        first, state = self._read(text, state, use, looked_up)
+        value, state = self._read(text, state, use, looked_up)
+        return _cut(first, value, value, state)
+
+    def value_in_script(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+        """Return the value of a text in `set` or `rewrite`, and the state after it was read.
+
+        Both passes look up volatile maps (`ngx_http_script_complex_value_code`).
+        """
+        (value,), state = self.values_in_script(((text, use),), state)
+        return value, state
+
+    def values_in_script(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
+        """Return the values of the parts of such a text, each part with its use, and the state after it was read.
+
+        The first pass reads all parts before the second pass writes the first one.
+        """
+        names = [name for text, _ in parts for name in _names(text)]
+        is_again = any(map(self._matches, names)) and (len(names) > 1 or not self._is_same_again(names[0]))
+        first, state = self._each(parts, state) if is_again else ((), state)
+        values, state = self._each(parts, state)
+        if not is_again:
+            return values, state
+        cut = [_cut(join(first), join(values), value, state) for value in values]
+        return tuple(value for value, _ in cut), cut[0][1]
+
+    def _each(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
+        """Return the values of parts that are read one after another."""
+        values: list[Symbol] = []
+        for text, use in parts:
+            value, state = self._read(text, state, use, None)
+            values.append(value)
+        return tuple(values), state
+
+    def _matches(self, name: str) -> bool:
+        return name in self._side.definitions and self._definitions.matches(name)
+
+    def _is_same_again(self, name: str) -> bool:
+        """Return whether a second lookup has the same result, because it reads nothing that the first may have
+        captured."""
+        groups = self._definitions.groups(name)
+        return not any(base.isdigit() or base in groups for base in self._definitions.bases(name))
+
+    def _read(self, text: bytes, state: State, use: str, looked_up: _LookedUp | None) -> tuple[Symbol, State]:
+        """Return the value of a text and the state then; `looked_up` keeps what one reading looks up only once."""
+        parts: list[Symbol] = []
+        for piece in pieces(text):
+            if isinstance(piece, bytes):
+                parts.append(KnownBytes(piece))
+                continue
+            known = (state.values or {}).get(piece)
+            is_kept = looked_up is not None and self._is_defined(piece, known)
+            if looked_up is not None and is_kept and piece in looked_up and looked_up[piece][0] == known:
+                parts.append(looked_up[piece][1])
+                continue
+            part, state = self._variable(piece, state, use)
+            if looked_up is not None and is_kept:
+                part = self._within(piece, part, looked_up)
+                looked_up[piece] = (known, part)
+            parts.append(part)
+        return join(parts), state
+
+    def _is_defined(self, name: str, known: Symbol | None) -> bool:
+        """Return whether a lookup may yield the value of a variable of which that is known."""
+        return name in self._side.definitions and (known is None or _is_perhaps(known))
+
+    def _within(self, name: str, value: Symbol, looked_up: _LookedUp) -> Symbol:
+        """Return a value in a text, where a lookup before it may have looked it up already, after other matches."""
+        readers = [
+            (reader, known)
+            for reader, (_, known) in looked_up.items()
+            if name in self._definitions.inner(reader) and self._definitions.matches(reader)
+        ]
+        if not readers:
+            return value
+        where = " ".join(self._tables.key(self._definitions, reader) for reader, _ in readers)
+        sources = (
+            source for _, known in readers for source in (known.sources if isinstance(known, Derived) else (known,))
+        )
+        return Derived(f"{name} within {where}", (value, *sources))
+
+    def _variable(self, name: str, state: State, use: str) -> tuple[Symbol, State]:
+        if name.isdigit():
+            return state.capture(name, use), state
+        known = (state.values or {}).get(name)
+        if known is not None and not _is_perhaps(known):
+            return known, state
+        if name in self._side.definitions:
+            value, state = self._defined(name, state)
+            if known is None and (state.epoch or self._definitions.is_assigned(name)):
+                known = Variable(name + state.epoch)  # set before the start of what is compared
+            return (value if known is None else Derived(f"{name} if not set", (known, value))), state
+        if not self._keeps_first(name):
+            return self._own(name, state), state
+        value = (state.cached or {}).get(name) or self._own(name, state)
+        return value, replace(state, cached={**(state.cached or {}), name: value})
+
+    def _keeps_first(self, name: str) -> bool:
+        return keeps_first(name, self._side.stated_in_locations)
+
+    def _own(self, name: str, state: State) -> Symbol:
+        """Return what a variable of nginx itself is now, or one that a script sets elsewhere."""
+        match name:
+            case "uri" | "document_uri":
+                return state.uri
+            case "args" if name in self._side.taken:
+                return Derived("args but for a group", (state.args,))
+            case "args" | "query_string":
+                return state.args
+            case "is_args":
+                return KnownBytes(b"") if state.args == KnownBytes(b"") else Derived("is_args", (state.args,))
+            case "server_name":
+                return KnownBytes(self._server_name.encode("latin-1"))
+            case "host":  # without a header, the name of the server
+                name_without = b"" if self._side.has_host_header else self._server_name.encode("latin-1")
+                return Derived("host", (KnownBytes(name_without),))
+        if name.startswith("arg_") and state.args != Variable(ARGS):
+            return Derived(name, (state.args,))
+        if name in SETTINGS:
+            where = f"{self._compiler.handler(state.level)}{state.epoch}"
+            if state.is_stopped or state.is_rewritten:  # then there may be no `alias`
+                where += f" stopped {state.is_stopped}, rewritten {state.is_rewritten}"
+            return Derived(f"{name} {where}", (state.uri,))
+        return Variable(name + state.epoch)
+
+    def _defined(self, name: str, state: State) -> tuple[Symbol, State]:
+        """Return a variable that the configuration defines outside of scripts: nginx looks it up once."""
+        key = self._tables.key(self._definitions, name)
+        is_kept = self._definitions.is_kept(name)
+        is_opaque = self._definitions.is_opaque(name)
+        if is_kept and name in (state.cached or {}) and not is_opaque:
+            return self._kept(name, state), state
+        value = self._looked_up(name, key, state)
+        if is_opaque and state.cached is not None and name in state.cached:
+            value = Derived(f"{key} again", (state.cached[name], value))
+        if self._is_entangled(name):  # its texts may be cut
+            state = replace(state, entered=state.entered | {(CUT, value)})
+        earlier = (state.cached or {}).get(self._mark(name))
+        if earlier == _CERTAINLY and not is_opaque:  # the value lasts, and nothing is matched again
+            return value, state
+        kept: dict[str, Symbol] = {name: value} if is_kept else {}
+        if self._definitions.matches(name) and not self._definitions.is_volatile(name):
+            kept[self._mark(name)] = _CERTAINLY
+        for inner in self._definitions.inner(name):  # which may depend on the row
+            if self._definitions.matches(inner) and not self._definitions.is_volatile(inner):
+                kept[self._mark(inner)] = (state.cached or {}).get(self._mark(inner), value)
+        for inner in filter(self._definitions.is_kept, self._definitions.inner(name)):
+            if inner not in (state.cached or {}):
+                # Whether it is looked up now may depend on the row.
+                kept[inner] = Derived(f"{inner} by {key}", (value, self._fresh(inner, state)))
+        for base in self._definitions.bases(name):
+            if self._keeps_first(base) and base not in (state.cached or {}):
+                kept[base] = Derived(f"{base} by {key}", (value, self._own(base, state)))
+        if kept:
+            state = replace(state, cached={**(state.cached or {}), **kept})
+        return value, self._after(name, key, value, state, earlier)
+
+    def _is_entangled(self, name: str) -> bool:
+        return any(map(self._definitions.is_entangled, (name, *self._definitions.inner(name))))
+
+    def _mark(self, name: str) -> str:
+        """Return the name in `State.cached` that records that a map, which is not volatile, was or may have been looked
+        up."""
+        return f"{name}{LOOKED_UP}{','.join(self._definitions.groups(name))}"
+
+    def _looked_up(self, name: str, key: str, state: State) -> Symbol:
+        """Return the result of a lookup, given what earlier lookups have left."""
+        value = self._fresh(name, state)
+        earlier = {}
+        for inner in self._definitions.inner(name):
+            if inner in (state.cached or {}):
+                kept = self._kept(inner, state)
+                if kept != self._fresh(inner, state):
+                    earlier[inner] = kept
+        marks = [self._mark(inner) for inner in self._definitions.inner(name)] if self._is_entangled(name) else []
+        earlier.update(
+            {mark: state.cached[mark] for mark in marks if state.cached is not None and mark in state.cached}
+        )
+        if not earlier:
+            return value
+        return Derived(f"{key} with {' '.join(earlier)}", (*value.sources, *earlier.values()))
+
+    def _kept(self, name: str, state: State) -> Symbol:
+        """Return what an earlier lookup has left, which is that of now if nothing has changed since."""
+        assert state.cached is not None
+        kept, fresh = state.cached[name], self._fresh(name, state)
+        return fresh if isinstance(kept, Derived) and kept.sources[1:] == (fresh,) else kept
+
+    def _fresh(self, name: str, state: State) -> Derived:
+        key = self._tables.key(self._definitions, name)
+        bases = tuple(self._base(base, state) for base in self._definitions.bases(name))
+        return Derived(key, (*bases, self._whole(state)) if self._definitions.is_opaque(name) else bases)
+
+    def _whole(self, state: State) -> Symbol:
+        """Return a term for everything that something not understood may read."""
+        values = frozenset((state.values or {}).items())
+        handler = self._compiler.handler(state.level)
+        whole = (state.uri, state.args, values, state.captures, handler, state.is_rewritten, state.epoch)
+        return Variable(f"state {self._definitions.state_number(whole)}")
+
+    def _base(self, name: str, state: State) -> Symbol:
+        return state.capture(name, "map") if name.isdigit() else self._variable(name, state, "map")[0]
+
+    def _after(self, name: str, key: str, value: Symbol, state: State, earlier: Symbol | None) -> State:
+        """Return the state after a lookup, which may have set captures, if not an `earlier` one has looked it up."""
+        if not self._definitions.matches(name):
+            return state
+        before = state.captures
+        # Not the value: those of several subjects may be equal, and what the patterns capture in them not.
+        sources = value.sources if isinstance(value, Derived) else (value,)
+        looked_up = Derived(f"{key} and its captures", sources if earlier is None else (*sources, earlier))
+        subject = () if before is None or before.subject is None else (before.subject,)
+        pattern = "nothing" if before is None else f"{before.pattern!r}"
+        captures = Derived(f"captures after {key} and {pattern}", (looked_up, *subject))
+        state = replace(state, captures=Match(captures, b""))
+        for group in self._definitions.groups(name):
+            former = (state.values or {}).get(group, Variable(group + state.epoch))
+            after = Derived(f"{group} after {key}", (looked_up, former))
+            state = state.with_value(group, Derived(PERHAPS, (after,)) if self._definitions.defines(group) else after)
+        return state
+
+    def reads_settings(self, operation: Operation) -> bool:
+        """Return whether the values of an operation may depend on the settings in force."""
+        words = (word or "" for word in operation.words)
+        used = set().union(*(variables(word.encode("latin-1")) for word in words))
+        if used & (SETTINGS.keys() | self._side.definitions.keys()):
+            return True
+        return any(map(self.reads_settings, operation.body))

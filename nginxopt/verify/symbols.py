@@ -2,17 +2,20 @@
 
 Terms are shared: there is one object for each, so they are compared by identity, and a value that doubles with each
 statement of a script grows by one term. Functions that walk through a value visit each term once (`mapped`).
+`Interner` numbers other things in the same way, so that what two sides have is compared by number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
 from nginxopt import lazy
+from nginxopt._native import captures
+from nginxopt.verify.patterns import are_groups_plain
 
 URI = "uri"
 ARGS = "args"
@@ -192,3 +195,131 @@ def pieces(value: bytes) -> tuple[bytes | str, ...]:
 def variables(value: bytes) -> set[str]:
     """Return the names of the variables in a value."""
     return {part for part in pieces(value) if isinstance(part, str)}
+
+
+class Interner:
+    """The numbers of things, in the order in which these were first seen."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, thing: Hashable) -> int:
+        """Return the number of a thing; equal things have equal numbers."""
+        return self._numbers.setdefault(thing, len(self._numbers))
+
+
+_SAME_IN_URIS = lazy.pattern(rb"[A-Za-z0-9/_.~-]*")
+"""What nginx does not escape when it copies a capture into a URI (`ngx_http_script_copy_capture_code`)."""
+
+
+def replaced(symbol: Symbol, old: Symbol, new: Symbol) -> Symbol:
+    """Return a value in which a part is replaced wherever it stands."""
+    return mapped(symbol, {old: new}, _with_parts)
+
+
+def _with_parts(symbol: Symbol, parts: tuple[Symbol, ...]) -> Symbol:
+    """Return a value with other parts."""
+    if parts == parts_of(symbol):
+        return symbol
+    match symbol:
+        case Derived(name, _):
+            return derived(name, parts)
+        case Capture(Match(_, pattern), group, use):
+            return captured(Capture(Match(parts[0], pattern), group, use))
+    return join(parts)
+
+
+class Substitution:
+    """Replaces one part of values. The result for each value is computed once."""
+
+    def __init__(self, old: Symbol) -> None:
+        self._old = old
+        self._known: dict[Symbol, dict[Symbol, Symbol]] = {}
+
+    @property
+    def work(self) -> int:
+        """Return how many values were looked at."""
+        return sum(map(len, self._known.values()))
+
+    def into(self, symbol: Symbol, new: Symbol) -> Symbol:
+        """Return a value in which the part is replaced."""
+        return mapped(symbol, self._known.setdefault(new, {self._old: new}), _with_parts)
+
+
+def is_raw(capture: Capture) -> bool:
+    """Return whether a capture is used as it was matched."""
+    return capture.use in ("map", "name")
+
+
+def captured(capture: Capture) -> Symbol:
+    """Return what was captured, if that is known now."""
+    subject, pattern = capture.match.subject, capture.match.pattern
+    if not isinstance(subject, KnownBytes) or pattern is None:
+        return capture
+    text = _group(pattern, subject.value, capture.group)
+    if text is None or not (is_raw(capture) or _SAME_IN_URIS.fullmatch(text)):
+        return capture
+    return KnownBytes(text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _group(pattern: bytes, subject: bytes, name: str) -> bytes | None:
+    """Return what a group captures, empty if it takes no part; None if that is not known."""
+    found = captures(pattern, subject)
+    if found is None:
+        return None
+    groups, named = found
+    if not name.isdigit():
+        return {key.decode().lower(): text for key, text in named}.get(name)
+    number = int(name)
+    return (groups[number] if number < len(groups) else None) or b""
+
+
+# The canonical form of values that come from different patterns and are equal in every request.
+#
+# Let P be plain text that begins and ends with a slash. A group of `^PR` captures the same as that group of
+# `^/[^/]*/...R` with as many slashes before R. A subject that `^PR` matches begins with P, and each `[^/]*/` ends at
+# the next slash, so both patterns try R from the same place. Nothing in R may depend on what is before it in the
+# pattern: R does not begin with a quantifier, has neither alternatives outside of groups nor back references, and no
+# flags are set.
+_SEGMENTS = lazy.pattern(rb"\^((?:/(?:[A-Za-z0-9_~%!,;:=&@-]|\\[^A-Za-z0-9/])*)*/)(?![*+?{])")
+
+
+def canonical(value: object) -> object:
+    """Return a value in canonical form; tuples and sets are converted with all values in them."""
+    match value:
+        case tuple():
+            return tuple(map(canonical, value))
+        case frozenset():
+            return frozenset(map(canonical, value))
+        case Match():
+            return _canonical_match(value, value.subject and mapped(value.subject, {}, _of_canonical_parts))
+        case Capture() | Derived() | Join():
+            return mapped(value, {}, _of_canonical_parts)
+    return value
+
+
+def _of_canonical_parts(symbol: Symbol, parts: tuple[Symbol, ...]) -> Symbol:
+    """Return a value of canonical parts."""
+    match symbol:
+        case Capture(match, group, use):
+            return Capture(_canonical_match(match, parts[0] if parts else None), group, use)
+        case Derived(name, _):
+            return Derived(name, parts)
+        case Join():
+            return Join(parts)
+    return symbol
+
+
+def _canonical_match(match: Match, subject: Symbol | None) -> Match:
+    return Match(subject, match.pattern and behind_segments(match.pattern))
+
+
+@lru_cache(maxsize=1 << 12)
+def behind_segments(pattern: bytes) -> bytes:
+    """Return a pattern with `[^/]*` for the segments at its start; its groups capture the same where both patterns
+    match."""
+    segments = _SEGMENTS.match(pattern)
+    if segments is None or not are_groups_plain(pattern):
+        return pattern
+    return b"^/" + b"[^/]*/" * (segments[1].count(b"/") - 1) + pattern[segments.end() :]

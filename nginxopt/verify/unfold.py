@@ -7,13 +7,23 @@ from dataclasses import replace
 from itertools import islice
 
 from nginxopt.records import record
+from nginxopt.verify.definitions import MapTable, Tables, key_pattern
 from nginxopt.verify.executor import Leaf
 from nginxopt.verify.path_condition import Atom, Fact, Known, Matches, PathCondition, matches
 from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, only_value
 from nginxopt.verify.state import State
-from nginxopt.verify.substitution import Substitution, is_raw, replaced
-from nginxopt.verify.symbols import Capture, Derived, KnownBytes, Match, Symbol, may_be_empty, parts_of
-from nginxopt.verify.tables import MapTable, Tables, key_pattern
+from nginxopt.verify.symbols import (
+    Capture,
+    Derived,
+    KnownBytes,
+    Match,
+    Substitution,
+    Symbol,
+    is_raw,
+    may_be_empty,
+    parts_of,
+    replaced,
+)
 
 _EMPTY = equal_to(b"")
 _WALKED = 4  # parts of values that take as long to look at as an operation

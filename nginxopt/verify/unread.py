@@ -1,19 +1,27 @@
-"""Settings next to an include that was not read: the words of the block and the include, in their order.
+"""What is known of files that were not read.
 
-The unread file may add to a list, or set what the block does not set, so what is in force is unknown. It is equal on
-both sides only if the same words surround the same include. A single value for "unknown" would be wrong, as it would be
-equal to any other unknown.
+An unread file may add to a list, or set what the block around its include does not set, so what is in force there is
+unknown. Such a setting is kept as what stands around the include, with the include in its place (`interleaved`): it is
+equal on both sides only if the same words surround the same include. A single value for "unknown" would be wrong, as
+it would be equal to any other unknown.
+
+Some settings are known all the same (`Silent`). nginx refuses most directives twice in a block, whether they are in its
+text or in a file that it includes. So if it accepts a configuration that states one of them next to an include, the
+file does not state it, and the same file does not state it on the other side either. Premises that were asked for may
+say more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from nginxopt.config import Directive
 from nginxopt.facts.declarations import declarations
 from nginxopt.records import record
 from nginxopt.semantics import Level
-from nginxopt.semantics.inherit import DISPLACED
+from nginxopt.semantics.inherit import DISPLACED, origin, packaged_names
+from nginxopt.semantics.site import LoweredSite
+from nginxopt.verify.premises import BOTH_START, Asked, Premises
 from nginxopt.version import Version
 
 Words = tuple[str, ...]
@@ -134,3 +142,32 @@ def _ordered(directive: Directive, names: Collection[str]) -> str | None:
     named = directive.args[-1:] if directive.block is not None else directive.args[:1]
     variable = next((str(word) for word in named if word.startswith("$")), None)
     return variable if variable is not None and variable.removeprefix("$").lower() in names else None
+
+
+class Silent:
+    """The names of settings that unread files do not state, by the paths as they are written.
+
+    `used` are those facts that made a difference, `asked` the premises of the comparison.
+    """
+
+    def __init__(self, sites: Iterable[LoweredSite] = (), asked: Asked | None = None) -> None:
+        self.asked = Asked(Premises()) if asked is None else asked
+        self._names: dict[str, set[str]] = {}
+        self.used: set[tuple[str, str]] = set()
+        for site in sites:
+            for level in site.levels:
+                includes = [each for each in level.own("include") if site.nodes.is_missing(each)]
+                if includes:
+                    once = {str(name) for name in level.names if is_stated_once(str(name), level.target)}
+                    for include in includes:
+                        self._names.setdefault(str(include.args[0]), set()).update(once)
+
+    def about(self, include: Directive, name: str) -> bool:
+        """Return whether a file that was not read does not state a setting."""
+        if origin(include) is not None:
+            return name not in packaged_names(include)
+        is_given = self.asked.premises.holds(BOTH_START)
+        is_silent = is_given and name in self._names.get(str(include.args[0]), ())
+        if is_silent:
+            self.used.add((str(include.args[0]), name))
+        return is_silent or self.asked.is_silent(str(include.args[0]), name)

@@ -1,16 +1,24 @@
-"""The result of a comparison of two configurations."""
+"""The result of a comparison of two configurations: the verdict, what it rests on, and a summary by place.
+
+A place, a server or a location, is equal if both sides say the same of it in canonical form, or if the whole comparison
+proves it. Otherwise it may answer differently, or only change what upstreams get.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
+from nginxopt.facts import fact
 from nginxopt.records import record
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.outcomes import TraceForm
 from nginxopt.semantics.site.form import Node
-from nginxopt.verify.effects import Effect
-from nginxopt.verify.summary import ComparedPlace
+from nginxopt.verify.observation import Effect
+from nginxopt.verify.program import Compiler
+from nginxopt.verify.reading import LocationName
+from nginxopt.verify.side import VerifiedSide, unlike_settings
 
 Verdict = Literal["equivalent", "different", "unknown"]
 
@@ -115,3 +123,108 @@ class Verification:
         if self.witness is not None:
             return "different"
         return "unknown" if self.doubts else "equivalent"
+
+
+PlaceState = Literal["equal", "upstream", "differs", "removed", "added"]
+
+STATES: dict[PlaceState, tuple[str, str]] = {
+    "differs": ("may answer differently", "may answer differently"),
+    "upstream": ("changes what upstreams get", "change what upstreams get"),
+    "removed": ("is gone", "are gone"),
+    "added": ("is new", "are new"),
+    "equal": ("is equal", "are equal"),
+}
+"""What is said of one place, and of several."""
+
+Sides = tuple[VerifiedSide, VerifiedSide]
+Compilers = tuple[Compiler, Compiler]
+
+
+@record(eq=True)
+class ComparedPlace:
+    """A server, or a location of one, on both sides.
+
+    Attributes:
+        server: The first name of the server; empty if it has none.
+        location: The location as it is written; empty for the server itself.
+        names: The settings that differ.
+    """
+
+    server: str
+    location: str
+    state: PlaceState
+    names: tuple[str, ...]
+    old: Node | None
+    new: Node | None
+
+    @property
+    def title(self) -> str:
+        """The place in words."""
+        return " ".join(filter(None, (self.server or "server", self.location)))
+
+
+def places(sides: Sides, compilers: Compilers, pairs: Iterable[tuple[int, int]]) -> Iterator[ComparedPlace]:
+    """Yield all places of pairs of servers, each once."""
+    seen: set[tuple[int, int]] = set()
+    for old, new in pairs:
+        levels = sides[0].server(old)["level"], sides[1].server(new)["level"]
+        for place, key in _inside(sides, compilers, levels, sides[0].server_name(old), ""):
+            if key not in seen:
+                seen.add(key)
+                yield place
+
+
+def _inside(
+    sides: Sides, compilers: Compilers, levels: tuple[int, int], server: str, name: str
+) -> Iterator[tuple[ComparedPlace, tuple[int, int]]]:
+    nodes = [side.level(level)["node"] for side, level in zip(sides, levels, strict=True)]
+    is_equal = compilers[0].place(levels[0]) == compilers[1].place(levels[1])
+    names = () if is_equal else tuple(unlike_settings(sides[0], levels[0], sides[1], levels[1]))
+    is_passed = bool(names) and all(map(_is_of_upstreams, names))
+    state: PlaceState = "equal" if is_equal else "upstream" if is_passed else "differs"
+    yield ComparedPlace(server, name, state, names, nodes[0], nodes[1]), levels
+    inner = [_locations(side, level) for side, level in zip(sides, levels, strict=True)]
+    for each in [name for name in inner[0] if name in inner[1]]:
+        pair = inner[0][each], inner[1][each]
+        yield from _inside(sides, compilers, pair, server, _written(sides[0], pair[0]))
+    for each in [name for name in inner[0] if name not in inner[1]]:
+        level = inner[0][each]
+        node = sides[0].level(level)["node"]
+        yield ComparedPlace(server, _written(sides[0], level), "removed", (), node, None), (level, -1)
+    for each in [name for name in inner[1] if name not in inner[0]]:
+        level = inner[1][each]
+        node = sides[1].level(level)["node"]
+        yield ComparedPlace(server, _written(sides[1], level), "added", (), None, node), (-1, level)
+
+
+def _locations(side: VerifiedSide, level: int) -> dict[LocationName, int]:
+    found: dict[LocationName, int] = {}
+    for number in side.level(level)["locations"]:
+        found.setdefault(side.location_name(number), number)
+    return found
+
+
+def _written(side: VerifiedSide, level: int) -> str:
+    return " ".join(side.level(level)["args"])
+
+
+def _is_of_upstreams(name: str) -> bool:
+    known = fact(name)
+    return known is not None and known.effect == "upstream"
+
+
+def counts(compared: Iterable[ComparedPlace]) -> dict[PlaceState, int]:
+    """Return how many places there are in each state."""
+    found: dict[PlaceState, int] = dict.fromkeys(STATES, 0)
+    for place in compared:
+        found[place.state] += 1
+    return {state: number for state, number in found.items() if number}
+
+
+def sentence(compared: Iterable[ComparedPlace]) -> str:
+    """Return the summary: `2 places may answer differently, 340 are equal`."""
+    parts: list[str] = []
+    for state, number in counts(compared).items():
+        noun = "" if parts else " place" if number == 1 else " places"
+        parts.append(f"{number:,}{noun} {STATES[state][number > 1]}")
+    return ", ".join(parts)

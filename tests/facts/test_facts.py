@@ -96,7 +96,7 @@ ELSEWHERE = {
     "nginxopt/semantics/inherit.py": "what a file of Certbot contains",
     "nginxopt/config/recognition.py": "words of other languages",
     "nginxopt/system/nginx/permission.py": "sentences about what programs do",
-    "nginxopt/verify/forms/defaults.py": "values that nginx has by default and no declaration has",
+    "nginxopt/verify/canonical.py": "values that nginx has by default and no declaration has",
     "nginxopt/verify/influences.py": "its keys are variables",
     "nginxopt/verify/premises.py": "what a premise says that a file has not",
     "rust/src/prove/tables.rs": "sizes of tables, by their place in an array",

@@ -15,9 +15,9 @@ from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange
-from nginxopt.verify.asking import request_of
-from nginxopt.verify.candidate import Candidate
-from nginxopt.verify.part import ListenAddress
+from nginxopt.verify.hosts import ListenAddress
+from nginxopt.verify.path_condition import Candidate
+from nginxopt.verify.witnesses import request_of
 from nginxopt.version import Version
 from tests.nginx.running import running
 from tests.support import NGINXES, nginx_verdict

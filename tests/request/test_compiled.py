@@ -13,9 +13,9 @@ from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
-from nginxopt.verify.asking import request_of
-from nginxopt.verify.candidate import Candidate
-from nginxopt.verify.part import ListenAddress
+from nginxopt.verify.hosts import ListenAddress
+from nginxopt.verify.path_condition import Candidate
+from nginxopt.verify.witnesses import request_of
 from tests.lintcheck import TARGET
 
 SERVER = b"events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\nlocation / { return 200 $uri; }\n}\n}\n"

@@ -21,9 +21,9 @@ from nginxopt.request.world import World
 from nginxopt.semantics import Address
 from nginxopt.semantics.site import Build
 from nginxopt.verify import confirm, verify
-from nginxopt.verify.asking import request_of
-from nginxopt.verify.candidate import Candidate
-from nginxopt.verify.part import ListenAddress
+from nginxopt.verify.hosts import ListenAddress
+from nginxopt.verify.path_condition import Candidate
+from nginxopt.verify.witnesses import request_of
 from nginxopt.version import Version
 from tests.support import the_nginx
 

@@ -7,8 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nginxopt._native import captures
-from nginxopt.verify.canonical import behind_segments, canonical
-from nginxopt.verify.symbols import Capture, Derived, Join, KnownBytes, Match, Variable
+from nginxopt.verify.symbols import Capture, Derived, Join, KnownBytes, Match, Variable, behind_segments, canonical
 
 RESTS = (
     b"(.*)$",

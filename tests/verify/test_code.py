@@ -10,8 +10,7 @@ from nginxopt.errors import InputError
 from nginxopt.semantics.directives import NAMES
 from nginxopt.semantics.site.effects import listed
 from nginxopt.verify import Verification, verify
-from nginxopt.verify.code import CODE, Reads, reads
-from nginxopt.verify.influences import INVISIBLE, NOT_SHOWN, counting
+from nginxopt.verify.influences import CODE, INVISIBLE, NOT_SHOWN, Reads, counting, reads
 from tests.verify.test_verify import model
 
 _RUNS_CODE = re.compile(

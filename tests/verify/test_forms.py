@@ -13,9 +13,7 @@ from nginxopt.facts.declarations import declarations, names
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
-from nginxopt.verify.forms.access import access
-from nginxopt.verify.forms.defaults import default_words
-from nginxopt.verify.forms.values import canonical_words, variables
+from nginxopt.verify.canonical import access, canonical_words, default_words, variables
 from nginxopt.version import Version
 from tests.verify.pairs.forms import ALIKE, IN_DOUBT, UNLIKE, Forms, http
 

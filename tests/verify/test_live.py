@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.verify.interner import Interner
-from nginxopt.verify.live import Live
+from nginxopt.verify.dataflow import Live
 from nginxopt.verify.program import Compiler
 from nginxopt.verify.side import VerifiedSide
+from nginxopt.verify.symbols import Interner
 from tests.verify.pairs import whole
 from tests.verify.test_verify import model
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt._native import captures
-from nginxopt.verify.branches import branches
-from nginxopt.verify.index import ProgramIndex
+from nginxopt.verify.executor import ProgramIndex
 from nginxopt.verify.path_condition import beginning, is_empty, may_begin
 from nginxopt.verify.patterns import (
     beginnings,
+    branches,
     equal_to,
     escaped,
     group,

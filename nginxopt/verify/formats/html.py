@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nginxopt.text import page
 from nginxopt.text.display import printable
 from nginxopt.verify.formats.model import VerifyReport
-from nginxopt.verify.summary import STATES, counts
+from nginxopt.verify.verdict import STATES, counts
 
 _CLASSES = {"different": "bad", "unknown": "warning", "equivalent": ""}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nginxopt import lazy
 from nginxopt.text.display import printable
 from nginxopt.verify.formats.model import VerifyReport
-from nginxopt.verify.summary import STATES
+from nginxopt.verify.verdict import STATES
 
 _SPECIAL = lazy.pattern(r"[\\`*\[\]<>|~&#!$_]")
 _MENTION = lazy.pattern(r"@(?=\w)")

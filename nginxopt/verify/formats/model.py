@@ -11,8 +11,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site.form import Node
 from nginxopt.verify.premises import listed
 from nginxopt.verify.report import text
-from nginxopt.verify.summary import STATES, ComparedPlace, sentence
-from nginxopt.verify.verdict import Verification
+from nginxopt.verify.verdict import STATES, ComparedPlace, Verification, sentence
 
 Kind = Literal["different", "unknown", "changed"]
 

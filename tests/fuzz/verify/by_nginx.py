@@ -16,8 +16,8 @@ from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import SiteModel
 from nginxopt.system.nginx import Message
 from nginxopt.verify import Verification, verify
-from nginxopt.verify.probes import probes
 from nginxopt.verify.side import VerifiedSide
+from nginxopt.verify.witnesses import probes
 from tests.fuzz.sites.around import whole
 from tests.fuzz.sites.messages import Request
 from tests.fuzz.sites.model import Model as Told
