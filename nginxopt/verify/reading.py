@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nginxopt.config import Directive
     from nginxopt.semantics import Level
     from nginxopt.semantics.site import LoweredSite
+
 Definition = MapForm | GeoForm | OpaqueVariableForm
 
 

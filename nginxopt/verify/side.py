@@ -1,4 +1,4 @@
-"""One of the two configurations that are compared, as a site."""
+"""One of the two configurations that are compared: what is in force in each of its blocks, in canonical form."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ NATIVE = {
     "verify.hosts": {"common_subject"},
     "verify.path_condition": {"Patterns", "common_subject"},
     "verify.side": {"request_settings"},
-    "verify.substitution": {"captures"},
+    "verify.symbols": {"captures"},
     "request.model": {"RequestModel", "SiteRefusedError"},
     "rewrite.suspicious": {"Never", "RefusedError", "never", "suspicious_rewrites", "without_captures"},
     "rewrite.surroundings": {"Entering"},
