@@ -32,7 +32,7 @@ from nginxopt.rewrite import Options, Plan
 from nginxopt.rewrite.compilation import plan
 from nginxopt.rewrite.kinds.kind import Cost
 from nginxopt.rewrite.kinds.locations.reading import read as read_locations
-from nginxopt.rewrite.kinds.maps.rows import wrapped
+from nginxopt.rewrite.kinds.maps.reading import in_map
 from nginxopt.rewrite.kinds.rules.planning import RulesOfFile
 from nginxopt.rewrite.proving import proved
 from nginxopt.text import Source
@@ -94,7 +94,7 @@ class Corpus:
         try:
             config = load_text(data, name, includes=False)
             if not config.scope.context and any(row.name.startswith("~") for row in config.scope.directives):
-                config = wrapped(Source(name, data), _ROWS_ALONE, prefix=None)
+                config = in_map(Source(name, data), _ROWS_ALONE, prefix=None)
             compiled = proved(plan(config, _OPTIONS))[0].plan
         except InputError as error:
             self.refused[name] = str(error)

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.child import MEGABYTE, ChildError, Usage, medians, run
 from benchmarks.mixes import MIXES
 from nginxopt.config import load_text
-from nginxopt.rewrite.kinds.maps.subjects import example
+from nginxopt.rewrite.kinds.maps.differential import example
 
 LINES, RULES = 1_000_000, 10_000
 LIMIT = 10.0

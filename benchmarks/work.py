@@ -24,8 +24,7 @@ from benchmarks import shapes
 from nginxopt import _native, load_text
 from nginxopt.config import Config
 from nginxopt.errors import InputError
-from nginxopt.rewrite.kinds.maps.reading import read
-from nginxopt.rewrite.kinds.maps.rows import wrapped
+from nginxopt.rewrite.kinds.maps.reading import in_map, read
 from nginxopt.text import Source
 
 LEAST_STEPS, STEPS = 10_000_000, 8
@@ -104,7 +103,7 @@ def of_file(path: Path) -> Iterator[Measured]:
     ways: tuple[Callable[[], Config], ...] = (
         lambda: load_text(data, str(path), missing_ok=True),
         lambda: load_text(data, str(path), context="http", missing_ok=True),
-        lambda: wrapped(Source(str(path), data), _ROWS_ALONE, prefix=None),
+        lambda: in_map(Source(str(path), data), _ROWS_ALONE, prefix=None),
     )
     for reads in ways:
         try:

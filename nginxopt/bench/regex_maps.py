@@ -12,12 +12,13 @@ from nginxopt.bench.scenario import Target
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.rewrite import Options, scene, sizes
+from nginxopt.rewrite import Options
+from nginxopt.rewrite.comparison import defining_maps
 from nginxopt.rewrite.compilation import plan
-from nginxopt.rewrite.kinds.maps.differential import Sender, sender, with_source
+from nginxopt.rewrite.kinds.maps.differential import Sender, example, sender, with_source
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.rewrite.kinds.maps.stability import definitions
-from nginxopt.rewrite.kinds.maps.subjects import example
+from nginxopt.rewrite.mapfile import sizes_text
 from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.requests import HOST
 from nginxopt.system.http import RequestBytes
@@ -68,8 +69,8 @@ def _measured(regex_map: RegexMap) -> Iterator[MeasuredMap]:
     emission, proof = proved(plan(alone, Options(groups=True)))
     if not (proof.holds and emission.plan.maps.compiled):
         return
-    others = b"\n".join(scene.definitions(_undefined(regex_map.config, alone)))
-    before = b"\n".join([sizes.text(emission.sizes), text, others])
+    others = b"\n".join(defining_maps(_undefined(regex_map.config, alone)))
+    before = b"\n".join([sizes_text(emission.sizes), text, others])
     after = b"\n".join([emission.http, emission.after(emission.plan.config.main), others])
     yield MeasuredMap(regex_map.variable, len(regex_map.patterns), before, after, _targets(regex_map, send))
 

@@ -14,7 +14,7 @@ from nginxopt.records import record
 if TYPE_CHECKING:
     from nginxopt.cli.rewrite_to_map import Call
     from nginxopt.rewrite import Options
-    from nginxopt.rewrite.sizes import Sizes
+    from nginxopt.rewrite.mapfile import Sizes
     from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
     from nginxopt.rewrite.tables.table import TableKind
@@ -166,7 +166,7 @@ def _headed(texts: dict[str, bytes]) -> list[bytes]:
 
 
 def _into_folder(folder: str, texts: dict[str, bytes], wanted: Sizes, file: str) -> list[str]:
-    from nginxopt.rewrite import sizes
+    from nginxopt.rewrite.mapfile import sizes_text
     from nginxopt.rewrite.output import raised
     from nginxopt.system import files
 
@@ -174,7 +174,7 @@ def _into_folder(folder: str, texts: dict[str, bytes], wanted: Sizes, file: str)
     for name in texts:
         options.refuse_overwriting("-o", str(root / name), [file])
     if wanted:
-        texts["hash.conf"] = sizes.text(raised(wanted, root / "hash.conf"))
+        texts["hash.conf"] = sizes_text(raised(wanted, root / "hash.conf"))
     files.folder(folder, list(texts))
     files.write_all({str(root / name): text for name, text in texts.items()})
     notes = [f"  wrote {', '.join(str(root / name) for name in texts)}"]

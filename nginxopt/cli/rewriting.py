@@ -18,7 +18,7 @@ from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.faults import collecting
-from nginxopt.rewrite.kinds.maps import rows
+from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.settings import file as settings
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ def _explain(call: Call, emission: Emission) -> list[str]:
     """Return the way of the request of --explain, before and after."""
     if call.explain is None:
         return []
-    from nginxopt.rewrite import ways
+    from nginxopt.rewrite import verification
 
-    return list(ways.lines(emission, call.explain))
+    return list(verification.ways(emission, call.explain))
 
 
 def _bench(file: str) -> int:
@@ -154,7 +154,7 @@ def _bench(file: str) -> int:
 
 
 def _counterexample(proof: Proof) -> str:
-    from nginxopt.rewrite.uris import percent_encode
+    from nginxopt.rewrite.requests import percent_encode
 
     if proof.counterexample is None:
         return ""
@@ -162,7 +162,7 @@ def _counterexample(proof: Proof) -> str:
 
 
 def _ask_nginx(call: Call, emission: Emission) -> list[Differential]:
-    from nginxopt.rewrite.questions import ask, ask_whole
+    from nginxopt.rewrite.differential import ask, ask_whole
 
     binary = options.binary(call.nginx)
     if call.quiet or not sys.stderr.isatty():
@@ -204,14 +204,14 @@ def load(call: Call) -> Loaded:
     The modes that work in place search for the main configuration of a fragment.
     """
     places.state(settings.includes())
-    head = rows.head(call.context)
+    head = reading.map_head(call.context)
     around: Surroundings | Alone | None = None
-    if call.main is not None or call.mode in IN_PLACE or (rows.is_context(call.context) and head is None):
+    if call.main is not None or call.mode in IN_PLACE or (reading.is_rows_context(call.context) and head is None):
         around = None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main)
     if isinstance(around, Surroundings):
         _refuse_context(call, around)
         return Loaded(around.config, around.file, around)
-    if rows.is_context(call.context):
+    if reading.is_rows_context(call.context):
         return _rows(call, head, around)
     config = load_file(call.file, prefix=call.prefix, context=call.context, missing_ok=True)
     if config.missing and config.http and call.mode == "write":
@@ -222,8 +222,8 @@ def load(call: Call) -> Loaded:
 def _rows(call: Call, head: str | None, around: Alone | None) -> Loaded:
     """Return a file of rows with a map around it; in place there is none to change."""
     if head is None or call.mode in ("write", "diff"):
-        raise rows.unknown(call.file, None if around is None else around.because)
-    return Loaded(rows.wrapped(source(call.file), head, prefix=call.prefix), around=around, head=head)
+        raise reading.unknown_map(call.file, None if around is None else around.because)
+    return Loaded(reading.in_map(source(call.file), head, prefix=call.prefix), around=around, head=head)
 
 
 def _is_main(call: Call) -> bool:
@@ -234,9 +234,11 @@ def _is_main(call: Call) -> bool:
 def _refuse_context(call: Call, around: Surroundings) -> None:
     """Raise `UsageError` if the configuration includes the file in another context than --context."""
     places = set(around.config.contexts(around.file))
-    if call.context is None or (rows.is_context(call.context) and all(place[-1:] == (rows.WORD,) for place in places)):
+    if call.context is None or (
+        reading.is_rows_context(call.context) and all(place[-1:] == (reading.ROWS_CONTEXT,) for place in places)
+    ):
         return
-    if rows.is_context(call.context) or places != {parse_context(call.context)}:
+    if reading.is_rows_context(call.context) or places != {parse_context(call.context)}:
         where = ", ".join(sorted(",".join(place) or "main" for place in places))
         raise UsageError(
             f"{around.config.main.path} includes {call.file} in {where}, not in {call.context}",
@@ -321,11 +323,11 @@ def print_plan(
     """Print the summary to standard error, or to standard output if the plan is the result."""
     if call.quiet:
         return
-    from nginxopt.rewrite import summary
+    from nginxopt.rewrite import report as reports
     from nginxopt.rewrite.compilation import moved_by_literals
 
     more = moved_by_literals(planned)
-    lines = summary.lines(planned, proof, moved_by_literals=more, verbose=call.verbose)
+    lines = reports.summary(planned, proof, moved_by_literals=more, verbose=call.verbose)
     print_summary(call, lines, [*_differential_lines(differentials or []), *(notes or [])])
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from nginxopt.records import record
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.kinds.rules.planning import Dead, Duplicate, PlannedRun, RulesOfFile
-    from nginxopt.rewrite.kinds.rules.sections import transparent
+    from nginxopt.rewrite.kinds.rules.reading import transparent
+    from nginxopt.rewrite.requests import shown
     from nginxopt.rewrite.suspicious import without_captures
-    from nginxopt.rewrite.uris import shown
     from nginxopt.semantics.refusals.patterns import pattern_error
     from nginxopt.settings.premises import (
         ENOUGH_DESCRIPTORS,
@@ -133,8 +133,8 @@ __getattr__ = attributes(
             "PlannedRun",
             "RulesOfFile",
         ),
-        "nginxopt.rewrite.kinds.rules.sections": ("transparent",),
-        "nginxopt.rewrite.uris": ("shown",),
+        "nginxopt.rewrite.kinds.rules.reading": ("transparent",),
+        "nginxopt.rewrite.requests": ("shown",),
         "nginxopt.system.host": ("Host",),
         "nginxopt.text.display": ("count",),
         "nginxopt.version": ("Version",),

@@ -16,8 +16,8 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan, plan
-    from nginxopt.rewrite.emission import Emission, emit
     from nginxopt.rewrite.options import Options, Readings
+    from nginxopt.rewrite.output import Emission, emit
     from nginxopt.rewrite.proving import Proof, prove
 
 __all__ = ["Emission", "Options", "Plan", "Proof", "Readings", "emit", "plan", "prove"]
@@ -25,7 +25,7 @@ __all__ = ["Emission", "Options", "Plan", "Proof", "Readings", "emit", "plan", "
 __getattr__ = attributes(
     __name__,
     {
-        "emission": ("Emission", "emit"),
+        "output": ("Emission", "emit"),
         "options": ("Options", "Readings"),
         "compilation": ("Plan", "plan"),
         "proving": ("Proof", "prove"),

@@ -1,32 +1,277 @@
-"""Decides where the maps go: their file, its include, and the directives for hash table sizes.
+"""The file of maps: the names in it, the hash table sizes that it needs, and its place in the configuration.
 
-The sizes for maps must precede the first map (see `nginxopt.rewrite.sizes`). So sizes and maps are put at the start of
-the http block, or right after the sizes that the configuration already sets. If missing files may set the sizes, maps
-that need no other sizes are put after their includes.
+**Names** are free in the configuration and accepted by nginx, which ignores their case and silently accepts two maps
+that define the same variable (`ngx_http_add_variable`). By default, they are derived from the text of the rules, so
+that they do not collide with definitions outside a fragment.
 
-A fragment that is changed in place gets files next to it: its maps, and the hash table sizes of all fragments of the
-folder. No include reads these files by accident: `*.conf` does not match their names, and in folders of which nginx may
-include all files (`*`), the names begin with a dot.
+**Sizes.** nginx accepts each of the four directives once in the http block, and those for maps only before the first
+map (`ngx_http_map_block`). So a size that the configuration already sets is raised in its place, and the others and the
+maps are put at the start of the http block, or right after the sizes that it sets. If missing files may set the sizes,
+maps that need no other sizes are put after their includes.
+
+**The place.** A fragment that is changed in place gets files next to it: its maps, and the hash table sizes of all
+fragments of the folder. No include reads these files by accident: `*.conf` does not match their names, and in folders
+of which nginx may include all files (`*`), the names begin with a dot.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
-from nginxopt import lazy
-from nginxopt.config import Config, Directive, File, may_read_more
+from nginxopt import _native, lazy
+from nginxopt.config import Config, Directive, File, Scope, may_read_more
 from nginxopt.config.inputs import FOLDERS, SITES
+from nginxopt.errors import DefectError
+from nginxopt.facts import group
 from nginxopt.records import record
-from nginxopt.rewrite import sizes
 from nginxopt.rewrite.kinds.maps.reading import MADE_BY
-from nginxopt.rewrite.sizes import Sizes, Standing
-from nginxopt.rewrite.unread import is_http_known
+from nginxopt.rewrite.surroundings import is_http_known
+from nginxopt.semantics.values import number
 from nginxopt.text import Edit, Span, encode
+
+# Names
+
+LONGEST_GROUP = 32
+"""PCRE1, and PCRE2 before 10.44, reject longer group names (`MAX_NAME_SIZE`)."""
+
+_ROOM = 12
+"""The longest suffix that names of groups add to the stem of a map: `number`, `key`, `text`."""
+
+
+@record(eq=True)
+class Names:
+    """The names of a run's variables: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
+
+    stem: str
+
+    @property
+    def group(self) -> str:
+        """The name of the group with the URI before its final newline. It is also a variable, and not too long."""
+        name = f"{self.stem}_rest"
+        return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
+
+    @property
+    def tree(self) -> str:
+        """The prefix of the maps that select the group of rules of a URI, and of the groups in their patterns."""
+        return f"{short_stem(self.stem)}_p"
+
+
+def short_stem(stem: str) -> str:
+    """Return the stem for the variables of a map, some of which are groups: a checksum if `unused_stem` is too long."""
+    return stem if len(stem) <= LONGEST_GROUP - _ROOM else f"nxo_{zlib.crc32(stem.encode()):08x}_"
+
+
+def unused_stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
+    """Return the prefix of all names: the requested one, or one derived from the compiled files and `as_what`.
+
+    `as_what` is part of it because the same rules have other maps if they are compiled with other options.
+    """
+    if requested is None:
+        checksum = 0
+        for file in compiled:
+            checksum = zlib.crc32(file.source.data, checksum)
+        requested = f"nxo_{zlib.crc32(as_what.encode(), checksum) & 0xFFFFFF:06x}"
+    return _unused(requested, config)
+
+
+def _unused(start: str, config: Config) -> str:
+    """Return `start`, with a number if the configuration has names that begin with it (variables, groups, Lua)."""
+    taken = set(_numbers(start, config))
+    return start if not taken else next(f"{start}{number}" for number in count(2) if number not in taken)
+
+
+def _numbers(start: str, config: Config) -> Iterator[int]:
+    name = start.encode()
+    texts = (file.source.data.lower() for file in config.files)
+    for text in [text for text in texts if name in text]:  # a hundred times as fast as the pattern
+        for match in re.finditer(rb"(?<![a-z0-9_])" + name + rb"([0-9]{0,9})_", text):
+            yield int(match[1] or b"1")
+
+
+# Sizes
+
+MAP_SIZES = ("map_hash_max_size", "map_hash_bucket_size")
+VARIABLE_SIZES = ("variables_hash_max_size", "variables_hash_bucket_size")
+
+DEFAULT_SIZES = dict(zip((*MAP_SIZES, *VARIABLE_SIZES), (2048, 64, 1024, 64), strict=True))
+"""The defaults of ngx_http_map_module (for cache lines of 64 bytes) and ngx_http_core_module."""
+
+_LARGEST = {"max": 1 << 28, "bucket": 65_536 - 64}
+"""The largest sizes. nginx uses two bytes per bucket of a table, and refuses larger buckets (`ngx_hash_init`)."""
+
+_VARIABLE = lazy.pattern(rb"""\$(?<![^\s{};"'].)\{?([A-Za-z0-9_]+)\}?(?![^\s{};"'])""")
+"""A variable that is a whole word, as in all directives that define one. Begins with a literal byte to be fast."""
+_GROUP = lazy.pattern(rb"\(\?P?[<']([A-Za-z0-9_]+)[>']")
+"""A named group, which defines a variable (`ngx_http_regex_compile`)."""
+
+_UNSEEN = 2
+"""The table of variables gets room for this number of unknown variables per known one: those of modules that are
+compiled in or loaded, and of future releases. nginx's default sizes suffice for about 25 variables beyond its own. No
+room is added for a fragment, because the configuration around it may set the sizes (the premise `table-sizes`)."""
+
+Sizes = Mapping[str, int]
+"""A size by the name of its directive."""
+
+
+@record(eq=True)
+class Standing:
+    """A size that a configuration sets."""
+
+    file: File
+    directive: Directive
+    size: int
+
+
+def standing_sizes(config: Config) -> dict[str, Standing]:
+    """Return the sizes that the http block of a configuration sets, without those of `stream`.
+
+    Raises `InputError` for a size that nginx refuses, also for one in an inner block, or with which it cannot build any
+    map.
+    """
+    by_name: dict[str, Standing] = {}
+    for directive in _misplaced(config):
+        nginx = directive.located(f'"{directive.name}" directive is not allowed here')
+        raise directive.error(f'"{directive.name}" is allowed in the http block only', nginx=nginx)
+    for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):
+        if directive.name in DEFAULT_SIZES:
+            if directive.name in by_name:
+                nginx = directive.located(f'"{directive.name}" directive is duplicate')
+                raise directive.error(f'"{directive.name}" is set twice', nginx=nginx)
+            file = next(file for file in config.files if file.source is directive.source)
+            by_name[str(directive.name)] = Standing(file, directive, _size(directive))
+    return by_name
+
+
+def sizes_for(
+    runs: list[_native.CompiledRun],
+    config: Config,
+    names: Iterable[bytes],
+    now: Mapping[str, Standing],
+    tables: list[list[bytes]],
+) -> Sizes:
+    """Return the sizes with which nginx builds all emitted maps, and the table of all variables, without a warning.
+
+    The emitted maps are those of `runs` and those with the keys `tables`; `names` are their variables. The result
+    contains a size that is already set (`now`) only if it must grow, and any other size only if nginx's default is too
+    small. Unread text of the http block, or around a fragment, may set sizes; defaults are then kept if they suffice.
+    If the http block is known, the sizes for maps are always set, as their defaults depend on the processor.
+    """
+    least = [now[name].size if name in now else DEFAULT_SIZES[name] for name in MAP_SIZES]
+    is_known = is_http_known(config)
+    others = _keys(config)
+    map_sizes = _native.map_sizes(runs, tables, others, *least, as_is=not is_known)
+    if map_sizes is None:
+        raise DefectError("no hash table size fits the keys")
+    needed_sizes = dict(zip(MAP_SIZES, map_sizes, strict=True))
+    needed_sizes |= _of_variables(config, names, now, unseen=_UNSEEN if is_known else 0)
+    return {
+        name: size
+        for name, size in needed_sizes.items()
+        if (now[name].size < size if name in now else size != DEFAULT_SIZES[name] or (is_known and name in MAP_SIZES))
+    }
+
+
+def defined_variables(text: bytes) -> set[bytes]:
+    """Return the names of the variables that a text may define."""
+    return {name for named in (_VARIABLE, _GROUP) for name in named.findall(text)}
+
+
+def raising_edits(sizes: Sizes, now: Mapping[str, Standing]) -> Iterator[tuple[File, Edit]]:
+    """Yield the edits that raise the sizes that are already set."""
+    for name, size in sizes.items():
+        if name in now:
+            yield now[name].file, Edit(now[name].directive.args[0].span, encode(str(size)))
+
+
+def size_statements(sizes: Sizes, now: Mapping[str, Standing]) -> list[str]:
+    """Return the directives for the sizes that are not set yet."""
+    return [f"{name} {size};" for name, size in sizes.items() if name not in now]
+
+
+_HEAD = """\
+# The sizes of nginx's hash tables that the maps need. Include this once in the http block, before any map, however many
+# files of maps there are. nginx accepts each size once: where one is set already, keep the larger number there.
+"""
+
+
+def sizes_text(sizes: Sizes) -> bytes:
+    """Return a file that sets these sizes; empty if there are none."""
+    return encode(_HEAD + "".join(f"{name} {size};\n" for name, size in sizes.items()) + "\n") if sizes else b""
+
+
+def merged_sizes(sizes: Sizes, existing: File) -> Sizes:
+    """Return the larger of each of `sizes` and the size in an existing file of sizes."""
+    both = dict(sizes)
+    for directive in existing.block.directives():
+        if directive.name in DEFAULT_SIZES:
+            name, size = str(directive.name), _size(directive)
+            both[name] = max(size, both.get(name, size))
+    return {name: both[name] for name in DEFAULT_SIZES if name in both}
+
+
+def _http_scopes(config: Config) -> Iterator[Scope]:
+    """Yield the scope of the http block, and that of a fragment that may stand in one."""
+    if ("http",) in config.candidates:
+        yield config.scope
+    yield from (scope for scope in config.scope.scopes if scope.context == ("http",))
+
+
+def _misplaced(config: Config) -> Iterator[Directive]:
+    """Yield the sizes in blocks of directives in the http block."""
+    for http in _http_scopes(config):
+        for directive, scope in http.walk():
+            if directive.name in DEFAULT_SIZES and scope is not http and scope.context[-1] not in group("rows"):
+                yield directive
+
+
+def _size(directive: Directive) -> int:
+    size = number(directive.args[0]) if len(directive.args) == 1 else None
+    if size is None:
+        nginx = directive.located("invalid number" if len(directive.args) == 1 else "invalid number of arguments")
+        raise directive.error(f'"{directive.name}" takes one number', nginx=nginx)
+    largest = _LARGEST["max" if directive.name.endswith("max_size") else "bucket"]
+    if size > largest:
+        raise directive.error(f"nginx cannot build a table of this size: set {largest} or less", at=directive.args[0])
+    return size
+
+
+def _keys(config: Config) -> list[list[bytes]]:
+    """Return the plain keys of the existing maps of a configuration, which must fit into a larger table, too."""
+    return [
+        [encode(row.name.removeprefix("\\")) for row in table.directives if _is_plain(row)]
+        for scope in _http_scopes(config)
+        for table in scope.scopes
+        if table.context[-1] == "map"
+    ]
+
+
+def _is_plain(row: Directive) -> bool:
+    """Return whether a row of a map has a plain key."""
+    return len(row.args) == 1 and row.name not in ("default", "include") and not row.name.startswith("~")
+
+
+def _of_variables(
+    config: Config, names: Iterable[bytes], now: Mapping[str, Standing], *, unseen: int
+) -> dict[str, int]:
+    """Return sizes for the table of variables: nginx's, those that the configuration may define, and `names`.
+
+    Each of them adds room for `unseen` unknown variables.
+    """
+    defined = {name.lower() for file in config.files for name in defined_variables(file.source.data)}
+    ours = set(names)
+    others = {b"variable_of_a_module_%d" % number for number in range(unseen * len(defined | ours))}
+    least = [now[name].size if name in now else DEFAULT_SIZES[name] for name in VARIABLE_SIZES]
+    variable_sizes = _native.variable_sizes(sorted(ours | others), least[0], least[1], may_be=sorted(defined))
+    return dict(zip(VARIABLE_SIZES, variable_sizes or least, strict=True))
+
+
+# The place
 
 FRAGMENT_NAME = "http.conf"
 """The name of the maps file of a fragment, which the user of the fragment includes too."""
@@ -53,25 +298,25 @@ class MapsPlace:
 
 
 def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> MapsPlace:
-    """Return the place of maps in a file `name` that need the sizes `wanted`; `now` are the sizes already set."""
+    """Return the place of maps in a file `file_name` that need the sizes `wanted`; `now` are the sizes already set."""
     edits: dict[File, list[Edit]] = {}
-    for file, edit in sizes.raised(wanted, now):
+    for file, edit in raising_edits(wanted, now):
         edits.setdefault(file, []).append(edit)
     block = config.http
     if block is None:
         return MapsPlace(name, None, {size: number for size, number in wanted.items() if size not in now}, edits)
-    if is_http_known(config) or any(size in wanted and size not in now for size in sizes.MAPS):
-        file, at = _after(config, block, [now[size] for size in sizes.MAPS if size in now])
+    if is_http_known(config) or any(size in wanted and size not in now for size in MAP_SIZES):
+        file, at = _after(config, block, [now[size] for size in MAP_SIZES if size in now])
     else:
         file, at = _after_unread(config, block)
-    lines = [*sizes.statements(wanted, now), f"include {name};"]
+    lines = [*size_statements(wanted, now), f"include {name};"]
     edits.setdefault(file, []).append(Edit(Span(at, at), _lines(file, at, lines)))
     path = os.path.normpath(os.path.join(config.prefix, name))  # noqa: PTH118 - paths stay as given
     holding = {directive: size.size for directive, size in now.items()} | dict(wanted)
     return MapsPlace(name, path, holding, edits, {file: ("include", name)})
 
 
-def name(config: Config, stem: str, *, in_place: bool) -> str:
+def file_name(config: Config, stem: str, *, in_place: bool) -> str:
     """Return the name of the file of maps. Uses the disk.
 
     For a fragment, this is `http.conf`, or that of `name_beside` if the fragment is changed in place. For a whole
@@ -81,8 +326,8 @@ def name(config: Config, stem: str, *, in_place: bool) -> str:
         return name_beside(config) if in_place else FRAGMENT_NAME
     included = [str(include.args[0]) for include in config.includes]
     for suffix in (".conf", ".maps", ".http"):
-        for number in ("", *map(str, range(2, 100))):
-            free = f"{stem}{number}{suffix}"
+        for distinct in ("", *map(str, range(2, 100))):
+            free = f"{stem}{distinct}{suffix}"
             path = os.path.join(config.prefix, free)  # noqa: PTH118
             is_read = any(config.origin.reads(config.prefix, pattern, path) for pattern in included)
             if not os.path.lexists(path) and not is_read:
@@ -119,7 +364,7 @@ def _after_unread(config: Config, block: Directive) -> tuple[File, int]:
 def _may_set_sizes(config: Config, directive: Directive) -> bool:
     """Return whether a directive of the http block sets a size of maps, or is an include whose files may."""
     if directive.name != "include":
-        return directive.name in sizes.MAPS
+        return directive.name in MAP_SIZES
     children = (child for file in config.included(directive) for child in file.block.unfolded())
     return may_read_more(config, directive) or any(_may_set_sizes(config, child) for child in children)
 

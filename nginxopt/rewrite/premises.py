@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from nginxopt import lazy
 from nginxopt.config import Bulk, Config, Directive, File
 from nginxopt.records import record
-from nginxopt.rewrite import unread
 from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.kinds.maps.readers import is_program
 from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
+from nginxopt.rewrite.surroundings import is_known, is_main_known
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.values import flag, number, size
 
@@ -98,7 +98,7 @@ def _may_nest_more(plan: Plan) -> bool:
     """Whether lookups replace lists, and unread text or programs may evaluate them, or what they read."""
     if not _sources(plan):
         return False
-    return not unread.is_known(plan.config) or any(
+    return not is_known(plan.config) or any(
         is_program(directive) for directive, scope in plan.config.walk() if not ROWS.intersection(scope.context[-1:])
     )
 
@@ -113,7 +113,7 @@ def _turns_jit_on(directive: Directive) -> bool:
 
 
 def _may_have_jit(plan: Plan) -> bool:
-    return not _has_jit(plan) and not unread.is_main_known(plan.config)
+    return not _has_jit(plan) and not is_main_known(plan.config)
 
 
 def _may_have_long_subjects(plan: Plan) -> bool:
@@ -133,7 +133,7 @@ def _is_compiled_for_a_server(plan: Plan) -> bool:
 
 def _may_be_included_elsewhere(plan: Plan) -> bool:
     """Whether a changed file is known to be included in servers, and may be included elsewhere, too."""
-    if unread.is_known(plan.config):
+    if is_known(plan.config):
         return False
     parts = (part for part in plan.rules.parts if part.file is not plan.config.main)
     return any(run.phase == "server" and _is_on_top(part.file, run) for part in parts for run in part.compiled)
@@ -152,7 +152,7 @@ def _is_on_top(file: File, run: PlannedRun) -> bool:
 
 
 def _may_lack_sizes(plan: Plan) -> bool:
-    return bool(plan.maps_name) and plan.config.http is not None and not unread.is_known(plan.config)
+    return bool(plan.maps_name) and plan.config.http is not None and not is_known(plan.config)
 
 
 _APPLIES: dict[RewritePremise, Callable[[Plan], bool]] = {
@@ -160,12 +160,12 @@ _APPLIES: dict[RewritePremise, Callable[[Plan], bool]] = {
     HTTP_CONTEXT: lambda plan: plan.assumed == ("http",),
     MAP_BLOCK: lambda plan: plan.options.around is not None,
     MISSING_ROWS: lambda plan: any(compiled.map.unread for compiled in plan.maps.compiled),
-    CAPTURES_AFTER_MAPS: lambda plan: bool(plan.maps.compiled) and not unread.is_known(plan.config),
+    CAPTURES_AFTER_MAPS: lambda plan: bool(plan.maps.compiled) and not is_known(plan.config),
     EVALUATION_DEPTH: _may_nest_more,
     SERVER_INCLUDES: _may_be_included_elsewhere,
     LOCATION_SETTINGS: _has_assumed_places,
     LOCATION_INCLUDES: lambda plan: any(each.run.is_assumed for each in plan.locations.compiled),
-    OWN_NAMES: lambda plan: bool(plan.maps_name) and not unread.is_known(plan.config),
+    OWN_NAMES: lambda plan: bool(plan.maps_name) and not is_known(plan.config),
     TABLE_SIZES: lambda plan: bool(plan.maps_name) and plan.config.http is None,
     MISSING_SIZES: _may_lack_sizes,
     PCRE_INTERPRETER: _may_have_jit,

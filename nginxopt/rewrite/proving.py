@@ -13,10 +13,10 @@ from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite import premises
 from nginxopt.rewrite.compilation import Plan, replanned
-from nginxopt.rewrite.emission import Emission, emit
 from nginxopt.rewrite.evaluations import Evaluations, exceeded
 from nginxopt.rewrite.kinds.kind import Kind, P, Proved, Refutation
 from nginxopt.rewrite.kinds.registry import PROVED, RULES
+from nginxopt.rewrite.output import Emission, emit
 from nginxopt.rewrite.premises import RewritePremise
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from nginxopt.config import Config, load_text
 from nginxopt.rewrite import Emission, Options, emit, plan, prove
 from nginxopt.rewrite.kinds.rules.differential import differential
-from nginxopt.rewrite.kinds.rules.sections import Phase
+from nginxopt.rewrite.kinds.rules.reading import Phase
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance

@@ -8,9 +8,9 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.kinds.chains import text
+from nginxopt.rewrite.differential import ask
+from nginxopt.rewrite.kinds.chains import planning
 from nginxopt.rewrite.kinds.chains.reading import Chain
-from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get
@@ -243,8 +243,10 @@ def test_nginx_is_asked_about_chains(each_binary: nginx.Binary, variable: str) -
 def test_nginx_sees_a_wrong_answer(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that belongs to another condition is a difference."""
     emission = chained(CHAIN.format(v="$request_uri"))
-    maps = text.maps
-    monkeypatch.setattr(text, "maps", lambda compiled: maps(compiled).replace(b"https://$host/b", b"https://$host/c"))
+    maps = planning.maps
+    monkeypatch.setattr(
+        planning, "maps", lambda compiled: maps(compiled).replace(b"https://$host/b", b"https://$host/c")
+    )
     (differential,) = ask(emission, binary)
     assert differential.mismatches
     assert all(b"/old" in mismatch.request for mismatch in differential.mismatches)

@@ -14,8 +14,8 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.kinds.rules.differential import differential
-from nginxopt.rewrite.kinds.rules.sections import Phase
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.kinds.rules.reading import Phase
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance

@@ -13,8 +13,8 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, plan
+from nginxopt.rewrite.differential import ask_whole
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.questions import ask_whole
 from nginxopt.system import nginx
 from tests.rewrite import composed
 

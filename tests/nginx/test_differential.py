@@ -5,7 +5,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.kinds.rules.differential import differential
-from nginxopt.rewrite.kinds.rules.sections import Phase
+from nginxopt.rewrite.kinds.rules.reading import Phase
 from nginxopt.system import nginx
 from tests import rulegen
 from tests.nginx.shapes import CLEAR, Compiled, Literal, exact, literals, naive

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, sizes
+from nginxopt.rewrite import Options
 from nginxopt.rewrite.compilation import plan
+from nginxopt.rewrite.differential import ask
+from nginxopt.rewrite.mapfile import DEFAULT_SIZES, sizes_text
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.questions import ask
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
@@ -221,11 +222,11 @@ def test_random_short_lists_answer_as_before(each_binary: nginx.Binary, jit: byt
         filtered += emission.plan.rules.filtered
         servers.append(SET + _limited(rules) + SHOW)
         texts.append(SET + _limited(emission.after(emission.plan.config.main)) + SHOW)
-        maps.append(emission.maps.removeprefix(sizes.text(emission.sizes)))
+        maps.append(emission.maps.removeprefix(sizes_text(emission.sizes)))
         asked.append([RequestBytes(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris])
     main = b"pcre_jit %s;" % jit
     mapped = b"map $arg_k $mapped { v bee; }"
-    tables = sizes.text(dict.fromkeys(sizes.DEFAULTS, 8_192))
+    tables = sizes_text(dict.fromkeys(DEFAULT_SIZES, 8_192))
     with (
         Instance(each_binary, servers=servers, http=mapped, main=main) as before,
         Instance(each_binary, servers=texts, http=tables + mapped + b"".join(maps), main=main) as after,

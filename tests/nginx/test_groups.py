@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, emit, plan, prove, sizes
+from nginxopt.rewrite import Options, emit, plan, prove
+from nginxopt.rewrite.mapfile import DEFAULT_SIZES, sizes_text
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
@@ -183,8 +184,8 @@ def compare(binary: nginx.Binary, lists: Sequence[tuple[bytes, list[bytes]]], ma
     emissions = [proved(plan(config, Options(groups=True, name=f"l{at}")))[0] for at, config in enumerate(configs)]
     texts = [emission.after(emission.plan.config.main) for emission in emissions]
     mapped = b"map $arg_k $mapped { v bee; }"
-    maps = b"".join(emission.maps.removeprefix(sizes.text(emission.sizes)) for emission in emissions)
-    http = b"".join((sizes.text(dict.fromkeys(sizes.DEFAULTS, 8_192)), mapped, maps))
+    maps = b"".join(emission.maps.removeprefix(sizes_text(emission.sizes)) for emission in emissions)
+    http = b"".join((sizes_text(dict.fromkeys(DEFAULT_SIZES, 8_192)), mapped, maps))
     with (
         Instance(binary, servers=[SET + rules + SHOW for rules, _ in lists], http=mapped, main=main) as before,
         Instance(binary, servers=[SET + text + SHOW for text in texts], http=http, main=main) as after,

@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan
-from nginxopt.rewrite.questions import ask
+from nginxopt.rewrite.differential import ask
 from nginxopt.system import nginx
 from tests.nginx.sides import HOST, Site, check, get, together
 from tests.nginx.test_surroundings import FAILS, FILES, GIVES_UP, HTTP, IN_LOCATION, SHOWN

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text
-from nginxopt.rewrite import Emission, Options, evaluations, plan, questions
+from nginxopt.rewrite import Emission, Options, differential, evaluations, plan
 from nginxopt.rewrite.comparison import Differential
+from nginxopt.rewrite.differential import ask, ask_whole
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.questions import ask, ask_whole
 from nginxopt.system import nginx
 from tests.rewrite import composed
 
@@ -32,7 +32,7 @@ CASES = {
 @pytest.fixture(autouse=True)
 def _few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send 1,000 requests at most to each whole."""
-    monkeypatch.setattr(questions, "REQUESTS", 4_000)
+    monkeypatch.setattr(differential, "REQUESTS", 4_000)
 
 
 def emitted(text: str) -> Emission:

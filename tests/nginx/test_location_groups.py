@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.questions import ask
+from nginxopt.rewrite.differential import ask
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get

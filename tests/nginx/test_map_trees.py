@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import emit, plan, prove
-from nginxopt.rewrite.kinds.maps.differential import sender
-from nginxopt.rewrite.kinds.maps.subjects import example
-from nginxopt.rewrite.questions import ask
+from nginxopt.rewrite.differential import ask
+from nginxopt.rewrite.kinds.maps.differential import example, sender
 from nginxopt.system import nginx
 from tests.nginx.raw import answers, get
 from tests.rewrite.kinds.maps.maplists import maps

@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import emit, plan, prove
-from nginxopt.rewrite.questions import ask
+from nginxopt.rewrite.differential import ask
 from nginxopt.system import nginx
 from tests.nginx.sides import Site, check, get
 

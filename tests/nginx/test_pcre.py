@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance

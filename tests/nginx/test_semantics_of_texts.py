@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.rewrite.kinds.rules.differential import differential
-from nginxopt.rewrite.kinds.rules.sections import Phase
+from nginxopt.rewrite.kinds.rules.reading import Phase
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.experiments import say

@@ -12,9 +12,9 @@ import pytest
 from nginxopt.config import load, load_text, reread
 from nginxopt.rewrite import Options, evaluations, plan, prove
 from nginxopt.rewrite.compilation import Plan, within_limits
-from nginxopt.rewrite.emission import emit
 from nginxopt.rewrite.evaluations import DEEPEST, Evaluations
 from nginxopt.rewrite.kinds.registry import MAPS
+from nginxopt.rewrite.output import emit
 from nginxopt.rewrite.proving import proved
 from tests.rewrite import composed
 

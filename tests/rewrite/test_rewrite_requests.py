@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.rewrite.requests import FORMS, VARIANTS, sample, spell_least, spell_most
-from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.rewrite.requests import FORMS, VARIANTS, percent_encode, receivable, sample, spell_least, spell_most
 
 uris = st.binary(max_size=12).map(lambda tail: b"/" + tail)
 

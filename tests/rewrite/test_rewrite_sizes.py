@@ -13,7 +13,7 @@ from nginxopt import _native
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
-from nginxopt.rewrite.names import LONGEST_GROUP, Names
+from nginxopt.rewrite.mapfile import LONGEST_GROUP, Names
 from nginxopt.rewrite.proving import proved
 from nginxopt.semantics.maphash import Verdict, suitable, verdict
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, Plan, Proof, Readings, compilation, plan, proving, remedies, summary
-from nginxopt.rewrite.kinds.kind import Refutation
+from nginxopt.rewrite import Options, Plan, Proof, Readings, compilation, plan, proving, report
+from nginxopt.rewrite.kinds.kind import MAP_REMEDIES, RULE_REMEDIES, Refutation
 from nginxopt.rewrite.kinds.maps.planning import REASONS
 from nginxopt.rewrite.kinds.rules.planning import reasons
 
@@ -35,7 +35,7 @@ def test_what_the_declared_differences_would_move(readings: Readings, count: int
     """The rules that a declared difference would move are counted by planning and told with its options."""
     compiled = planned(readings)
     assert compilation.moved_by_literals(compiled) == count
-    lines = list(summary.lines(compiled, None, moved_by_literals=count))
+    lines = list(report.summary(compiled, None, moved_by_literals=count))
     hint = f"  hint: {count:,} more would move with {flags}, which declare differences"
     assert (hint in lines) == (flags is not None)
 
@@ -49,7 +49,7 @@ def test_the_summary_plans_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(compilation, "plan", refuse)
     monkeypatch.setattr("nginxopt._native.compile_rewrites", refuse)
-    assert not any("would move" in line for line in summary.lines(compiled, None))
+    assert not any("would move" in line for line in report.summary(compiled, None))
 
 
 def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,17 +62,17 @@ def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     emission, proof = proving.proved(compiled)
     assert proof.holds
     assert (emission.plan.rules.grouped, emission.plan.rules.unproved) == (0, "because")
-    (line,) = (line for line in summary.lines(emission.plan, proof) if "error:" in line)
+    (line,) = (line for line in report.summary(emission.plan, proof) if "error:" in line)
     assert "the plan does not come true" in line
     assert line.endswith("but the proof failed: because")
 
 
 def test_each_remedy_is_for_a_reason() -> None:
     """What to change by hand is told of reasons that there are, below the line of the reason."""
-    assert set(remedies.RULES) <= set(reasons())
-    assert set(remedies.MAPS) <= set(REASONS)
+    assert set(RULE_REMEDIES) <= set(reasons())
+    assert set(MAP_REMEDIES) <= set(REASONS)
     compiled = planned(Readings())
-    told = list(summary.lines(compiled, None, verbose=True))
+    told = list(report.summary(compiled, None, verbose=True))
     for reason in compiled.rules.reasons():
         place = next(number for number, line in enumerate(told) if f"  {reason}: " in line)
-        assert told[place + 1].strip() == f"by hand: {remedies.RULES[reason]}"
+        assert told[place + 1].strip() == f"by hand: {RULE_REMEDIES[reason]}"

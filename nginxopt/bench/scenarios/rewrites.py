@@ -25,7 +25,7 @@ from nginxopt.bench.scenario import (
 from nginxopt.config import Config
 from nginxopt.rewrite import Emission
 from nginxopt.rewrite.kinds.maps.reading import read
-from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.rewrite.requests import percent_encode, receivable
 from nginxopt.text import encode
 
 NONE = "no rules"

@@ -184,9 +184,9 @@ class Model:
     @cached_property
     def reads_captures(self) -> bool:
         """Whether anything may read `$1` to `$9` after the rules and conditions of a server or location."""
-        from nginxopt.rewrite.captures import may_be_read
+        from nginxopt.rewrite.surroundings import captures_may_be_read
 
-        return may_be_read(self.config)
+        return captures_may_be_read(self.config)
 
     @cached_property
     def suspicious_rewrites(self) -> tuple[tuple[Directive, Level], ...]:

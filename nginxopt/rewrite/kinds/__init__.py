@@ -2,10 +2,10 @@
 
 All kinds share one protocol, `Kind` in `kind`:
 
-- **plan**: which lists get a new form, and why the others stay (`planning`, after `reading` or `sections` found them);
-- **edits**: the changed statements, and the maps for the http block (`text`);
+- **plan**: which lists get a new form, and why the others stay (`planning`, after `reading` found them);
+- **edits**: the changed statements, and the maps for the http block (`planning`, too);
 - **prove**: whether every request is answered as before. `proof` reads the emitted text again; it imports nothing of
-  `planning` and `text`, and they nothing of it. `differential` asks a real nginx;
+  `planning`, which imports nothing of it. `differential` asks a real nginx;
 - **count**: the patterns tried before and after, the lines of the summary and the entries of the JSON report.
 
 A `Kind` keeps no state: `nginxopt.rewrite.compilation.Plan` has the plan of each kind, and `plan`, `emit`, `prove`, the

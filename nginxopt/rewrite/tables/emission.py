@@ -16,8 +16,7 @@ from typing import NamedTuple
 from nginxopt import _native
 from nginxopt.errors import DefectError
 from nginxopt.records import record
-from nginxopt.rewrite import sizes
-from nginxopt.rewrite.sizes import DEFAULTS, MAPS, VARIABLES, Sizes
+from nginxopt.rewrite.mapfile import DEFAULT_SIZES, MAP_SIZES, VARIABLE_SIZES, Sizes, sizes_text
 from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.findings import CheckedTable
 from nginxopt.rewrite.tables.table import Row
@@ -76,7 +75,7 @@ class TableEmission:
     @property
     def hash_conf(self) -> bytes:
         """The text of a file that sets the sizes."""
-        return sizes.text(self.sizes)
+        return sizes_text(self.sizes)
 
     @property
     def http(self) -> bytes:
@@ -259,13 +258,13 @@ class _Writer:
 
 def _sizes(writer: _Writer) -> Sizes:
     """Return the hash table sizes that the maps and their variables need, without those that equal the default."""
-    of_maps = suitable([list(rows) for _, _, rows in writer.tiers], *(DEFAULTS[name] for name in MAPS))
+    of_maps = suitable([list(rows) for _, _, rows in writer.tiers], *(DEFAULT_SIZES[name] for name in MAP_SIZES))
     if of_maps is None:
         raise DefectError("no hash table size fits the keys")
     names = sorted(name.encode() for name in writer.variables)
-    of_variables = _native.variable_sizes(names, DEFAULTS[VARIABLES[0]], DEFAULTS[VARIABLES[1]])
-    found = dict(zip((*MAPS, *VARIABLES), (*of_maps, *(of_variables or ())), strict=False))
-    return {name: size for name, size in found.items() if size != DEFAULTS[name]}
+    of_variables = _native.variable_sizes(names, DEFAULT_SIZES[VARIABLE_SIZES[0]], DEFAULT_SIZES[VARIABLE_SIZES[1]])
+    found = dict(zip((*MAP_SIZES, *VARIABLE_SIZES), (*of_maps, *(of_variables or ())), strict=False))
+    return {name: size for name, size in found.items() if size != DEFAULT_SIZES[name]}
 
 
 def _headers(checked: CheckedTable) -> tuple[bytes, bytes]:

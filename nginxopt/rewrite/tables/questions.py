@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 
 from nginxopt.records import record
-from nginxopt.rewrite.requests import spell_most
+from nginxopt.rewrite.requests import percent_encode, receivable, spell_most
 from nginxopt.rewrite.tables.emission import TableEmission
 from nginxopt.rewrite.tables.meaning import Meaning, RowRequest
 from nginxopt.rewrite.tables.premises import is_forwarded
-from nginxopt.rewrite.uris import percent_encode, receivable
 from nginxopt.system.http import Client, RequestBytes, batches
 from nginxopt.system.nginx import Binary, Instance
 from nginxopt.text import decode

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system.http import RequestBytes
 from tests.fuzz.maps.words import STYLES, Style
 

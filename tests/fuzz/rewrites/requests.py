@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.rewrite.requests import percent_encode, receivable
 
 _MUST_ENCODE = frozenset([*range(0x21), 0x7F, *b"%?#"])
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from nginxopt.config import Config, load
 from nginxopt.errors import InputError
-from nginxopt.rewrite.kinds.maps.subjects import example
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.kinds.maps.differential import example
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.text import encode
 from tests.fuzz.fixes import material

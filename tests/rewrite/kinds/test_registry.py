@@ -16,15 +16,13 @@ from nginxopt.rewrite import (
     Options,
     Plan,
     compilation,
-    emission,
+    differential,
     emit,
+    output,
     plan,
     prove,
     proving,
-    questions,
     report,
-    summary,
-    whole,
 )
 from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Kind, ListsPlan, Offsets, Proved, Refutation
 from nginxopt.rewrite.kinds.registry import KINDS, PROVED
@@ -116,9 +114,9 @@ class Toy(Kind[ToyPlan]):
 def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
     """A kind in the registry."""
     kind = Toy()
-    for module in (compilation, emission, questions, report, summary, whole):
+    for module in (compilation, differential, output, report):
         monkeypatch.setattr(module, "KINDS", (*KINDS, kind))
-    for module in (compilation, proving, summary):
+    for module in (compilation, proving, report):
         monkeypatch.setattr(module, "PROVED", (*KINDS[1:], kind, KINDS[0]))
     return kind
 
@@ -140,7 +138,7 @@ def test_a_kind_in_the_registry_is_compiled(toy: Toy) -> None:
     assert result.texts_of("toys")[change.file] == SITE.replace(b"UTF-8", b"utf-8")
     proof = prove(result)
     assert (proof.holds, proof.of["toys"].lists, proof.rules.lists) == (True, 2, 1)
-    lines = list(summary.lines(planned, proof))
+    lines = list(report.summary(planned, proof))
     assert lines[0] == "nginx.conf: 1 rewrite, 2 charsets"
     assert {"  toys 2", "  proved toys 2"} <= set(lines)
     told = report.report(planned, proof)

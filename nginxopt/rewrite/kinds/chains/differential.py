@@ -11,17 +11,16 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nginxopt.rewrite import sizes
 from nginxopt.rewrite.comparison import Differential, Limits
-from nginxopt.rewrite.kinds.chains import text
+from nginxopt.rewrite.kinds.chains import planning
 from nginxopt.rewrite.kinds.chains.planning import PlannedChain
-from nginxopt.rewrite.kinds.maps.differential import MapsSide, compare_sides, sender, with_source
-from nginxopt.rewrite.kinds.maps.subjects import examples, variants
+from nginxopt.rewrite.kinds.maps.differential import MapsSide, compare_sides, examples, sender, variants, with_source
+from nginxopt.rewrite.mapfile import sizes_text
 from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.emission import Emission
+    from nginxopt.rewrite.output import Emission
 
 _OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
 """The response if no condition ends the script: the new URI and the variable that the conditions set."""
@@ -29,7 +28,7 @@ _OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
 
 def questions(emission: Emission) -> Iterator[Callable[[Binary, Limits], Differential]]:
     """Yield the comparison of each chain with its lookup."""
-    needed = sizes.text(emission.sizes)
+    needed = sizes_text(emission.sizes)
     return (partial(_asked, compiled, needed) for compiled in emission.plan.chains.compiled)
 
 
@@ -48,8 +47,8 @@ def differential(compiled: PlannedChain, *, sizes: bytes, binary: Binary, limits
     data = compiled.chain.file.source.data
     spans = [condition.directive.span for condition in conditions]
     before = b"\n".join(data[span.start : span.end].replace(variable, source, 1) for span in spans)
-    after = encode("\n".join(text.statements(compiled)))
-    maps = sizes + with_source(text.maps(compiled), variable, source)
+    after = encode("\n".join(planning.statements(compiled)))
+    maps = sizes + with_source(planning.maps(compiled), variable, source)
     known = (
         [encode(condition.value)] if condition.operator == "=" else examples(encode(condition.value))
         for condition in conditions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
 from nginxopt.rewrite.evaluations import Lookup, of_maps
-from nginxopt.rewrite.kinds.chains import planning, text
+from nginxopt.rewrite.kinds.chains import planning
 from nginxopt.rewrite.kinds.chains.planning import REASONS, ChainsPlan
 from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation
 from nginxopt.text import Edit, encode
@@ -16,8 +16,8 @@ from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
-    from nginxopt.rewrite.emission import Emission
     from nginxopt.rewrite.kinds.kind import Question
+    from nginxopt.rewrite.output import Emission
 
 
 class Chains(Kind[ChainsPlan]):
@@ -33,17 +33,17 @@ class Chains(Kind[ChainsPlan]):
     def lookups(self, plan: ChainsPlan) -> Iterator[Lookup]:
         """Yield the lookups of the chains."""
         for compiled in plan.compiled:
-            yield Lookup(self.name, compiled, of_maps(text.maps(compiled)), len(compiled.chain.conditions))
+            yield Lookup(self.name, compiled, of_maps(planning.maps(compiled)), len(compiled.chain.conditions))
 
     def edits(self, plan: ChainsPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:
         """Return the edits that replace the `if`s by a lookup."""
-        return text.edits(plan.compiled, maps_name)
+        return planning.edits(plan.compiled, maps_name)
 
     def http(self, plan: ChainsPlan) -> HttpPart:
         """Return the maps of the lookups."""
         variables = {encode(name) for compiled in plan.compiled for name in compiled.variables}
         tables = [keys for compiled in plan.compiled for keys in compiled.keys]
-        return HttpPart(b"".join(map(text.maps, plan.compiled)), variables, tables)
+        return HttpPart(b"".join(map(planning.maps, plan.compiled)), variables, tables)
 
     def moved_in_words(self, plan: ChainsPlan) -> str:
         """Return the number of conditions that move."""
@@ -68,7 +68,7 @@ class Chains(Kind[ChainsPlan]):
 
     def values(self, emission: Emission) -> Iterator[tuple[str, Iterator[bytes]]]:
         """Yield the variable of each chain, with values that its conditions compare it with."""
-        from nginxopt.rewrite.kinds.maps.subjects import examples, variants
+        from nginxopt.rewrite.kinds.maps.differential import examples, variants
 
         for compiled in emission.plan.of(self).compiled:
             conditions = compiled.chain.conditions

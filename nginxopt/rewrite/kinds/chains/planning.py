@@ -1,9 +1,12 @@
-"""Decides which chains of `if`s become a lookup, and why other conditions stay."""
+"""Decides which chains of `if`s become a lookup and why other conditions stay, and writes the lookups.
+
+A lookup is a map for the http block, and the statements that replace the `if`s.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -12,11 +15,12 @@ from nginxopt import _native, lazy
 from nginxopt.config import Comment, File, layout
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.kinds.chains.reading import FEWEST, Answer, Chain, Condition, read
-from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, StatementCost, check_compiles
+from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, StatementCost, apart, check_compiles
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
-from nginxopt.text import encode
+from nginxopt.rewrite.mapfile import short_stem, unused_stem
+from nginxopt.rewrite.surroundings import captures_may_be_read
+from nginxopt.text import Edit, encode
 
 REASONS = {
     "unstable-variable": "its variable is unknown, or may change before it is evaluated again",
@@ -73,7 +77,7 @@ class PlannedChain:
     @property
     def rule(self) -> str:
         """The variable with the number of the answer; also the name of a group."""
-        return f"{names.short(self.stem)}_answer"
+        return f"{short_stem(self.stem)}_answer"
 
     @property
     def root(self) -> str:
@@ -196,8 +200,8 @@ def plan(asked: Asked) -> ChainsPlan:
     found = list(read(config, asked.files)) if options.groups else []
     if not found:
         return ChainsPlan()
-    defined, captures_matter = definitions(config), captures.may_be_read(config)
-    stem = names.stem(options.name, dict.fromkeys(sequence.file for sequence in found), config, "chains")
+    defined, captures_matter = definitions(config), captures_may_be_read(config)
+    stem = unused_stem(options.name, dict.fromkeys(sequence.file for sequence in found), config, "chains")
     compiled: list[PlannedChain] = []
     kept: list[KeptCondition] = []
     for chain, reason in _chains(found, defined, captures_matter=captures_matter):
@@ -309,7 +313,7 @@ def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark
     of_empty = numbers[conditions[first - 1].answer] if first else None
     block = text_of_map(chain.conditions[0].variable, root(stem), rows, of_empty)
     try:
-        native = _native.compile_map(block, stem=f"{names.short(stem)}_p_", share=effort, for_remark=for_remark)
+        native = _native.compile_map(block, stem=f"{short_stem(stem)}_p_", share=effort, for_remark=for_remark)
     except (ValueError, _native.RefusedRow):
         return "unread-pattern"
     if isinstance(native, _native.StayingMap):
@@ -348,3 +352,87 @@ def text_of_map(variable: str, name: str, rows: list[tuple[str, int]], of_empty:
     lines += [] if of_empty is None else [f'    "" {of_empty};']
     lines += [f"    {layout.quoted(key)} {number};" for key, number in rows]
     return encode("\n".join([*lines, "}", ""]))
+
+
+# Text
+
+_CLEAR = 'rewrite "^a(?!)" /;'
+"""A rule that matches nothing, which leaves `$1` to `$9` empty."""
+
+
+def maps(compiled: PlannedChain) -> bytes:
+    """Return the maps of a chain: the tree, and the classes and texts of its answers."""
+    block, native = compiled.block.rstrip(), compiled.native
+    if native.guard is None:
+        head, _, _ = block.partition(b'    default "";\n')
+        exact = [line for line in block.splitlines(keepends=True) if line.startswith(b'    "" ')]
+        block = b"".join([head, b"    default %s;\n" % native.default, *exact, b"}"])
+    else:
+        head, default, rows = block.partition(b'    default "";\n')
+        block = b"".join([head, default, b"    %s\n" % native.guard, rows])
+    return b"\n" + block + b"\n" + native.maps + (encode(_of_answers(compiled)) if compiled.has_classes else b"")
+
+
+def _of_answers(compiled: PlannedChain) -> str:
+    """Return the maps of the class and of the text of each answer."""
+    answers = list(enumerate(compiled.answers, 1))
+    classes = [
+        (number, str(compiled.classes.index((words, text is not None)) + 1)) for number, (words, text) in answers
+    ]
+    texts = [(number, layout.quoted(text)) for number, (_, text) in answers if text is not None]
+    return _map(compiled, "class", classes) + _map(compiled, "text", texts)
+
+
+def _map(compiled: PlannedChain, name: str, rows: Iterable[tuple[int, str]]) -> str:
+    lines = [f"map ${compiled.rule} ${compiled.stem}_{name} {{", "    volatile;", '    default "";']
+    lines += [f"    {number} {value};" for number, value in rows]
+    return "\n".join(["", *lines, "}", ""])
+
+
+def edits(compiled: Iterable[PlannedChain], maps_name: str) -> Mapping[File, list[Edit]]:
+    """Return the edits that replace the `if`s of chains."""
+    found: dict[File, list[Edit]] = {}
+    for each in compiled:
+        first, *others = (condition.directive for condition in each.chain.conditions)
+        indent = f"\n{layout.indent(first)}"
+        text = indent.join([f"# {_note(each, maps_name)}", *statements(each)])
+        changes = [layout.rewrite(first, text), *map(layout.delete, others)]
+        found.setdefault(each.chain.file, []).extend(change.edit for change in changes)
+    return {file: apart(edits) for file, edits in found.items()}
+
+
+def _note(compiled: PlannedChain, maps_name: str) -> str:
+    conditions = compiled.chain.conditions
+    return f"{len(conditions):,} conditions on {conditions[0].variable} here are looked up in the maps of {maps_name}."
+
+
+def statements(compiled: PlannedChain) -> Iterator[str]:
+    """Yield the lines that look up the answer and do what it says, in place of the `if`s."""
+    yield f'set ${compiled.rule} "";'
+    yield "# A `set` would look it up twice: for the length, and for the text."
+    yield f'if (${compiled.root} ~ "^(?<{compiled.rule}>[0-9]+)") {{'
+    yield "}"
+    for condition, words, text in _statements(compiled):
+        yield f"if ({condition}) {{"
+        # Not needed before a `rewrite`, whose pattern sets the captures, and after a `set`, as the final one follows.
+        yield from [f"    {_CLEAR}"] if compiled.clears and words[0] == "return" else []
+        yield f"    {' '.join([*map(layout.quoted, words), *text])};"
+        yield "}"
+    if compiled.clears:
+        yield "# Leaves $1 to $9 empty if no condition was true, as the conditions did."
+        yield _CLEAR
+
+
+def _statements(compiled: PlannedChain) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
+    """Yield the conditions, each with the words of its statement and its text."""
+    if compiled.has_classes:
+        for number, (words, has_text) in enumerate(compiled.classes, 1):
+            text = [f"${compiled.stem}_text"] if has_text else _no_text(words)
+            yield f"${compiled.stem}_class = {number}", words, text
+        return
+    for number, (words, value) in enumerate(compiled.answers, 1):
+        yield f"${compiled.rule} = {number}", words, _no_text(words) if value is None else [layout.quoted(value)]
+
+
+def _no_text(words: tuple[str, ...]) -> list[str]:
+    return ['""'] if words[0] == "set" else []

@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING
 from nginxopt import _native, lazy
 from nginxopt.config import Config, Directive, File, layout, load_text
 from nginxopt.records import record
-from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.kinds.chains.reading import Answer, Condition, answer_of, condition
 from nginxopt.rewrite.kinds.difference import (
     Lengths,
@@ -46,6 +45,8 @@ from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.maps.reading import MapBlock
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
+from nginxopt.rewrite.mapfile import LONGEST_GROUP
+from nginxopt.rewrite.surroundings import captures_may_be_read
 from nginxopt.text import encode
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def prove(config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: b
     by_name = {block.variable: block for block in generated}
     if len(by_name) != len(generated):
         return Refutation("two maps have one variable")
-    known = _Known(definitions(config), captures.may_be_read(config), by_name, _names(config))
+    known = _Known(definitions(config), captures_may_be_read(config), by_name, _names(config))
     replacements = {each.chain.conditions[0].directive: _replacement(each, known) for each in plan.compiled}
     return difference_of_files(config, texts, replacements)
 
@@ -194,7 +195,7 @@ def _read_look_up(emitted: list[Node]) -> tuple[str, bytes]:
     if len(words) != 3 or (words[0], words[2]) != ("set", "") or not isinstance(reads, Directive):
         raise Unproved("nothing looks them up")
     answer, is_empty = words[1], reads.block is not None and not nodes_of(reads.block)
-    if len(answer[1:]) > names.LONGEST_GROUP or reads.name != "if" or len(reads.args) != 3 or not is_empty:
+    if len(answer[1:]) > LONGEST_GROUP or reads.name != "if" or len(reads.args) != 3 or not is_empty:
         raise Unproved("nothing looks them up")
     root, operator, pattern = map(str, reads.args)
     if (root[:1], operator, pattern) != ("$", "~", f"^(?<{answer[1:]}>[0-9]+)"):

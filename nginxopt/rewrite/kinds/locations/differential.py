@@ -8,15 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nginxopt.rewrite.comparison import Differential, Limits
-from nginxopt.rewrite.kinds.locations.planning import GroupedLocations
-from nginxopt.rewrite.kinds.locations.text import edit
-from nginxopt.rewrite.kinds.maps.differential import MapsSide, compare_sides, sender
-from nginxopt.rewrite.kinds.maps.subjects import examples, variants
+from nginxopt.rewrite.kinds.locations.planning import GroupedLocations, edit
+from nginxopt.rewrite.kinds.maps.differential import MapsSide, compare_sides, examples, sender, variants
 from nginxopt.system.nginx import Binary
 from nginxopt.text import apply
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.emission import Emission
+    from nginxopt.rewrite.output import Emission
 
 _OTHERWISE = b'\nlocation / { return 200 "no regex location: $uri"; }\nlocation ^~ /-/ { return 200 "$uri $args"; }'
 

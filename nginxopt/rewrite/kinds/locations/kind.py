@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
 from nginxopt.rewrite.kinds.kind import Asked, Cost, Kind, Offsets, Proved, Refutation
-from nginxopt.rewrite.kinds.locations import planning, text
+from nginxopt.rewrite.kinds.locations import planning
 from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import read
 from nginxopt.text import Edit
@@ -15,8 +15,8 @@ from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
-    from nginxopt.rewrite.emission import Emission
     from nginxopt.rewrite.kinds.kind import Question
+    from nginxopt.rewrite.output import Emission
 
 
 class Locations(Kind[LocationsPlan]):
@@ -32,7 +32,7 @@ class Locations(Kind[LocationsPlan]):
 
     def edits(self, plan: LocationsPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:  # noqa: ARG002 - no maps
         """Return the edits that put locations into groups."""
-        return text.edits(plan.compiled)
+        return planning.edits(plan.compiled)
 
     def prove(self, emission: Emission) -> Proved | Refutation:
         """Prove that nginx finds the same location with groups, in the text in which only locations change."""
@@ -52,7 +52,7 @@ class Locations(Kind[LocationsPlan]):
 
     def uris(self, emission: Emission) -> Iterator[bytes]:
         """Yield URIs that the locations match."""
-        from nginxopt.rewrite.kinds.maps.subjects import examples
+        from nginxopt.rewrite.kinds.maps.differential import examples
 
         for compiled in emission.plan.of(self).compiled:
             for location in compiled.run.locations:

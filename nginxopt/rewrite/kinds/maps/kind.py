@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import Directive, File
-from nginxopt.rewrite import remedies
 from nginxopt.rewrite.evaluations import Definition, Lookup, names, of_maps
-from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation
-from nginxopt.rewrite.kinds.maps import planning, text
+from nginxopt.rewrite.kinds.kind import MAP_REMEDIES, Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation, remedy
+from nginxopt.rewrite.kinds.maps import planning
 from nginxopt.rewrite.kinds.maps.planning import KeptMap, MapsPlan, PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.text import Edit, encode
@@ -17,8 +16,8 @@ from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
-    from nginxopt.rewrite.emission import Emission
     from nginxopt.rewrite.kinds.kind import Question
+    from nginxopt.rewrite.output import Emission
 
 _WORTH_A_LINE = 5
 """The number of patterns from which a map that stays has a line even without -v."""
@@ -46,7 +45,7 @@ class Maps(Kind[MapsPlan]):
 
     def edits(self, plan: MapsPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:
         """Return the edits that remove expressions from maps and make their default the tree."""
-        return text.edits(plan.compiled, maps_name)
+        return planning.edits(plan.compiled, maps_name)
 
     def http(self, plan: MapsPlan) -> HttpPart:
         """Return the trees."""
@@ -80,11 +79,11 @@ class Maps(Kind[MapsPlan]):
 
     def values(self, emission: Emission) -> Iterator[tuple[str, Iterator[bytes]]]:
         """Yield the source of each map, with subjects."""
-        from nginxopt.rewrite.kinds.maps.subjects import of_map
+        from nginxopt.rewrite.kinds.maps.differential import subjects
 
         for compiled in emission.plan.of(self).compiled:
             keys = [key for keys in compiled.native.keys for key in keys]
-            yield compiled.map.source, of_map(compiled.map, keys)
+            yield compiled.map.source, subjects(compiled.map, keys)
 
     def heading(self, plan: MapsPlan) -> str:
         """Return the number of patterns and maps, in words."""
@@ -100,7 +99,7 @@ class Maps(Kind[MapsPlan]):
         for kept in plan.kept:
             if verbose or kept.reason == "unproved" or len(kept.map.patterns) >= _WORTH_A_LINE:
                 yield _kept(kept)
-                yield from remedies.lines(remedies.MAPS, kept.reason)
+                yield from remedy(MAP_REMEDIES, kept.reason)
 
     def proof_lines(self, planned: Plan, proved: Proved) -> Iterator[str]:  # noqa: ARG002 - the count says all
         """Yield how many patterns were compared with their trees."""

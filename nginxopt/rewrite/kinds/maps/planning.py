@@ -1,22 +1,27 @@
-"""Decides which maps become trees of lookups, and why the others stay."""
+"""Decides which maps become trees of lookups and why the others stay, and writes the edits.
+
+The edits remove regular expressions from a map and make its default the tree. Comments stay in place, those beside
+removed rows included.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from nginxopt import _native
-from nginxopt.config import Directive
+from nginxopt.config import Directive, File, layout
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite import names
-from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, MapCost
+from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, MapCost, apart
 from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, read, variables
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions, is_constant
-from nginxopt.text import encode
+from nginxopt.rewrite.mapfile import short_stem, unused_stem
+from nginxopt.text import Edit, Source, Span, encode
+from nginxopt.text.display import be, count
 
 REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
@@ -164,7 +169,7 @@ def plan(asked: Asked) -> MapsPlan:
     refused = {each.map: each for each in (_refused(regex_map, defined, captures) for regex_map in found) if each}
     kept = [each for each in refused.values() if each.reason not in _KEEPING]
     candidates = [each for each in found if each not in refused or refused[each].reason in _KEEPING]
-    stem = names.stem(options.name, dict.fromkeys(file for each in candidates for file in each.files), config, "maps")
+    stem = unused_stem(options.name, dict.fromkeys(file for each in candidates for file in each.files), config, "maps")
     compiled: list[PlannedMap] = []
     rows = 0
     for number, regex_map in enumerate(candidates, 1):
@@ -175,7 +180,7 @@ def plan(asked: Asked) -> MapsPlan:
         with isolated(f"planning the map {regex_map.variable}", source=directive.source, span=directive.name.span):
             result = _compile(
                 regex_map,
-                names.short(f"{stem}_m{number}_"),
+                short_stem(f"{stem}_m{number}_"),
                 keeps_captures=reader is not None,
                 keeps_patterns=rows <= _MOST_KEPT_ROWS,
                 effort=options.effort,
@@ -287,3 +292,80 @@ def _early(regex_map: RegexMap) -> Directive | None:
         if names and not all(is_constant(name) for name in names - groups(row.name)):
             return row
     return None
+
+
+# Edits
+
+_GUARD_NOTE = "# Only what passes the next row can match one below it. Delete it before you change them."
+
+
+def edits(compiled: Iterable[PlannedMap], maps_name: str) -> Mapping[File, list[Edit]]:
+    """Return the edits that turn maps into trees, by file."""
+    by_source: dict[Source, list[Edit]] = {}
+    files: dict[Source, File] = {}
+    for each in compiled:
+        files |= {file.source: file for file in each.map.files}
+        for source, edit in _edits(each, maps_name):
+            by_source.setdefault(source, []).append(edit)
+    return {files[source]: apart(found) for source, found in by_source.items()}
+
+
+def _edits(compiled: PlannedMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
+    guard = compiled.native.guard
+    if guard is not None:
+        first = compiled.map.movable[0]
+        is_first_of_its_line = not first.source.data[: first.span.start].rpartition(b"\n")[2].strip()
+        note = [_GUARD_NOTE] if is_first_of_its_line else []  # a comment would end with the line
+        change = layout.before(first, [*note, guard.decode("utf-8", "surrogateescape")])
+        yield change.source, change.edit
+        return
+    yield from _default(compiled, maps_name)
+    for run in _runs(compiled.map.movable):
+        change = layout.delete_all(run)
+        yield change.source, change.edit
+
+
+def _runs(rows: Iterable[Directive]) -> Iterator[list[Directive]]:
+    """Divide rows into runs on consecutive lines without comments or other statements."""
+    run: list[Directive] = []
+    for row in rows:
+        if run and not layout.is_next_line(run[-1], row):
+            yield run
+            run = []
+        run.append(row)
+    if run:
+        yield run
+
+
+def _default(compiled: PlannedMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
+    """Yield the edit that changes the default, and the one that adds a comment at the beginning of the block."""
+    regex_map, default = compiled.map, compiled.map.default
+    rows = count(len(regex_map.movable), "pattern")
+    lines = [f"# {rows} of this map {be(len(regex_map.movable))} looked up in the maps of {maps_name}."]
+    if default is None:
+        lines.append(f"default {compiled.native.default.decode('utf-8', 'surrogateescape')};")
+    else:
+        yield default.source, Edit(default.args[0].span, compiled.native.default)
+    yield regex_map.directive.source, _at_beginning(regex_map, lines)
+
+
+def _at_beginning(regex_map: RegexMap, lines: list[str]) -> Edit:
+    """Return the edit that inserts lines at the start of a map. A map on one line gets no comments."""
+    directive = regex_map.directive
+    assert directive.block is not None
+    data, at = directive.source.data, directive.block.span.start + 1
+    end = data.find(b"\n", at)
+    if b"\n" not in data[at : directive.block.span.end] or data[at:end].strip(b" \t\r"):
+        return Edit(Span(at, at), b"".join(b" " + encode(line) for line in lines if not line.startswith("#")))
+    newline = b"\r\n" if data[end - 1 : end] == b"\r" else b"\n"
+    indent = encode(_indent(directive))
+    return Edit(Span(at, at), b"".join(newline + indent + encode(line) for line in lines))
+
+
+def _indent(directive: Directive) -> str:
+    """Return the indentation of the rows of a block."""
+    assert directive.block is not None
+    inner = next(directive.block.directives(), None)
+    own = layout.indent(directive)
+    found = own if inner is None else layout.indent(inner)
+    return found if len(found) > len(own) else own + "    "

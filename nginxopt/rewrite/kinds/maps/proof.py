@@ -16,12 +16,12 @@ from nginxopt.records import record
 from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.maps.reading import MapBlock, http_maps, inlined
-from nginxopt.rewrite.sizes import DEFAULTS
+from nginxopt.rewrite.mapfile import DEFAULT_SIZES
 from nginxopt.text import encode
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.emission import Emission
     from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
+    from nginxopt.rewrite.output import Emission
 
 _CHANGED = ("default",)
 
@@ -164,8 +164,8 @@ def _difference(before: Scope, after: Scope, changed: Collection[Directive], inc
     ours = [node for node in before.nodes if not is_changed or _stays(node)]
     theirs = [node for node in after.nodes if not is_changed or _stays(node)]
     if include is not None:
-        ours = [node for node in ours if node.name not in DEFAULTS]
-        theirs = [node for node in theirs if node.name not in DEFAULTS and not _includes(node, include)]
+        ours = [node for node in ours if node.name not in DEFAULT_SIZES]
+        theirs = [node for node in theirs if node.name not in DEFAULT_SIZES and not _includes(node, include)]
     for node, changed_node in zip(ours, theirs, strict=False):
         if _words(node) != _words(changed_node):
             return f"line {node.line} of {node.source.path} is not as it was"

@@ -14,8 +14,8 @@ from nginxopt import lazy
 from nginxopt.config import Block, Comment, Config, Directive, Scope
 from nginxopt.facts import group, script
 from nginxopt.records import record
-from nginxopt.rewrite.captures import harmless
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, variables
+from nginxopt.rewrite.surroundings import reading_no_captures
 from nginxopt.semantics.directives import ROWS
 
 _CAPTURE = lazy.pattern(r"\$\{?[1-9]")
@@ -199,7 +199,7 @@ class CaptureReadings:
 
 def is_program(directive: Directive) -> bool:
     """Return whether a directive may run code that looks up variables by name."""
-    return directive.name not in harmless() and (directive.name != "ssi" or directive.args != ("off",))
+    return directive.name not in reading_no_captures() and (directive.name != "ssi" or directive.args != ("off",))
 
 
 def _when(directive: Directive, scope: Scope) -> str:

@@ -1,14 +1,21 @@
-"""Finds the maps of http with regular expressions, with their rows in all files, and parses texts of `map` blocks."""
+"""Finds the maps of http with regular expressions, with their rows in all files, and parses texts of `map` blocks.
+
+A file that contains only rows is read with an assumed map around it, so that it can be compiled.
+"""
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from nginxopt import _native, lazy
-from nginxopt.config import Block, Config, Directive, File, Scope, may_read_more
+from nginxopt.config import Block, Config, Directive, File, Scope, load_text, may_read_more, statements
+from nginxopt.config.tree import parse
+from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record
 from nginxopt.text import Source, encode
 
@@ -220,3 +227,56 @@ def reachable(text: bytes, blocks: Iterable[MapBlock]) -> Iterator[MapBlock]:
         reached |= names
         names = {name for each in names for name in by_name[each].names}
     return (block for block in blocks if block.variable.lower() in reached)
+
+
+# Files of rows
+
+ROWS_CONTEXT = "map"
+"""The name of the context of a file of rows."""
+
+
+def is_rows_context(context: str | None) -> bool:
+    """Return whether the value of `--context` states that a file is included in a map."""
+    return context is not None and context.split()[:1] == [ROWS_CONTEXT]
+
+
+def map_head(context: str | None) -> str | None:
+    """Return the head of the map in the value of `--context`, such as `map $uri $new`; None if the value is `map`.
+
+    Raises `UsageError` for an invalid head.
+    """
+    if context is None or not is_rows_context(context) or context.strip() == ROWS_CONTEXT:
+        return None
+    try:
+        heads = list(statements(Source("--context", encode(f"{context};"))))
+    except InputError:
+        heads = []
+    if len(heads) != 1 or len(heads[0].words) != 3 or not heads[0].words[2].startswith("$"):
+        raise UsageError(f"not the head of a map: {context!r}", hint="--context takes map, or map SOURCE $VARIABLE")
+    return " ".join(context.split())
+
+
+def unknown_map(path: str, because: str | None = None) -> UsageError:
+    """Return the error for a file of rows whose map is not known."""
+    return UsageError(
+        f"the map that includes {path} is unknown{f' ({because})' if because else ''}",
+        hint="name it with --context 'map $uri $new', or the nginx.conf that includes it with -c",
+    )
+
+
+def in_map(rows: Source, around: str, *, prefix: str | None) -> Config:
+    """Return a configuration with one map around the rows of a file. The rows keep their line numbers.
+
+    Raises `InputError` if the rows cannot be parsed.
+    """
+    data = rows.data
+    text = encode(f"{around} {{ ") + data + (b"" if data.endswith(b"\n") else b"\n") + b"}\n"
+    base = prefix if prefix is not None else str(Path(rows.path).parent)
+    try:
+        config = load_text(text, rows.path, prefix=base, context="http", missing_ok=True)
+    except InputError:
+        parse(rows)  # raises the error with its place in the file
+        raise
+    if len(config.main.block.nodes) > 1 or data.startswith(codecs.BOM_UTF8):
+        parse(rows)
+    return config

@@ -13,7 +13,7 @@ from nginxopt.config import Config, Directive, Scope
 from nginxopt.facts import group
 from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.kinds.maps.reading import groups, http_maps, variables
-from nginxopt.rewrite.unread import is_known
+from nginxopt.rewrite.surroundings import is_known
 
 _NAMES = """\
     ancient_browser args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests content_length

@@ -1,7 +1,7 @@
 """Compares compiled rules with the original ones on a real nginx.
 
-The configurations of two nginx instances differ only in the rules (see `nginxopt.rewrite.scene`). Their responses to
-the requests of `nginxopt.rewrite.requests` are compared byte for byte, after replacing dates and ports.
+The configurations of two nginx instances differ only in the rules (see `nginxopt.rewrite.comparison`). Their
+responses to the requests of `nginxopt.rewrite.requests` are compared byte for byte, after replacing dates and ports.
 """
 
 from __future__ import annotations
@@ -14,19 +14,27 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.records import record
-from nginxopt.rewrite import sizes
-from nginxopt.rewrite.comparison import Differential, Limits, Mismatch, compare
-from nginxopt.rewrite.kinds.rules.planning import PlannedRun, RulesPlan
-from nginxopt.rewrite.kinds.rules.sections import Phase
-from nginxopt.rewrite.kinds.rules.text import EmittedRun, emitted
+from nginxopt.rewrite.comparison import (
+    Differential,
+    Limits,
+    Mismatch,
+    Scene,
+    SceneSide,
+    compare,
+    has_auth_request,
+    reasons,
+    unknown_variables,
+)
+from nginxopt.rewrite.kinds.rules.planning import EmittedRun, PlannedRun, RulesPlan, emitted
+from nginxopt.rewrite.kinds.rules.reading import Phase
+from nginxopt.rewrite.mapfile import sizes_text
 from nginxopt.rewrite.requests import sample
-from nginxopt.rewrite.scene import Scene, SceneSide, has_auth_request, reasons, unknown_variables
 from nginxopt.rewrite.surroundings import Entering
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.emission import Emission
+    from nginxopt.rewrite.output import Emission
 
 _INTERNAL_TARGETS = 6
 _WITNESSES = 500
@@ -149,7 +157,7 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         # In a location with `try_files`, groups have no rules with `break`, and filters match only if a rule does.
         is_in_if = run.native.grouped or run.native.filtered
         tries_files = not (is_in_if and run.phase == "location" and run.place.entering == Entering.ALL)
-        maps = sizes.text(emission.sizes) + compiled.maps
+        maps = sizes_text(emission.sizes) + compiled.maps
         yield _Question(before, after, maps, run.phase, captures, (run,), tries_files)
 
 

@@ -7,19 +7,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
-from nginxopt.rewrite import remedies
-from nginxopt.rewrite.kinds.kind import TOO_MUCH, Asked, HttpPart, Kind, Offsets, Proved, Refutation
-from nginxopt.rewrite.kinds.rules import planning, text
+from nginxopt.rewrite.kinds.kind import (
+    RULE_REMEDIES,
+    TOO_MUCH,
+    Asked,
+    HttpPart,
+    Kind,
+    Offsets,
+    Proved,
+    Refutation,
+    remedy,
+)
+from nginxopt.rewrite.kinds.rules import planning
 from nginxopt.rewrite.kinds.rules.planning import Dead, PlannedRun, RulesPlan, reasons
 from nginxopt.rewrite.options import Readings
-from nginxopt.rewrite.uris import percent_encode
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.text import Edit, Span
 from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
-    from nginxopt.rewrite.emission import Emission
     from nginxopt.rewrite.kinds.kind import Question
+    from nginxopt.rewrite.output import Emission
 
 _FEW = 3
 """The number of examples per line."""
@@ -39,15 +48,15 @@ class Rules(Kind[RulesPlan]):
 
     def edits(self, plan: RulesPlan, maps_name: str) -> Mapping[File, Sequence[Edit]]:
         """Return the edits that replace rules."""
-        return text.edits(plan, maps_name)
+        return planning.edits(plan, maps_name)
 
     def http(self, plan: RulesPlan) -> HttpPart:
         """Return the trees of groups."""
-        return text.http(plan)
+        return planning.http(plan)
 
     def begun(self, plan: RulesPlan, head: bytes) -> bytes:
         """Return a text with the maps of keys, of which there may be a million."""
-        return text.maps(plan, head)
+        return planning.maps(plan, head)
 
     def moved_in_words(self, plan: RulesPlan) -> str:
         """Return the number of rules that move."""
@@ -55,7 +64,7 @@ class Rules(Kind[RulesPlan]):
 
     def note(self, plan: RulesPlan) -> str:
         """Return what the keys of the maps are."""
-        return text.KEYS_NOTE if plan.moved else ""
+        return planning.KEYS_NOTE if plan.moved else ""
 
     def prove(self, emission: Emission) -> Proved | Refutation:
         """Prove that rules and the rest of the files answer as before, unless the proof of maps alone shows that."""
@@ -188,7 +197,7 @@ def _kept(plan: RulesPlan, verbose: bool) -> Iterator[str]:
     for place, (reason, rules) in enumerate(counts.most_common()):
         yield f"    {rules:>13,}  {reason}: {why[reason]}"
         if verbose or not place:
-            yield from remedies.lines(remedies.RULES, reason)
+            yield from remedy(RULE_REMEDIES, reason)
     if plan.filtered:
         yield f"    {plan.filtered:>13,}  of them behind a pattern for several, and tried only where it matches"
     if verbose:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from nginxopt import _native
 from nginxopt.config import Config, File, may_read_more
 from nginxopt.records import record
-from nginxopt.rewrite import captures, surroundings, unread
+from nginxopt.rewrite import surroundings
 from nginxopt.rewrite.kinds.kind import TOO_MUCH, Proved, Refutation
-from nginxopt.rewrite.kinds.rules import sections
+from nginxopt.rewrite.kinds.rules import reading
 from nginxopt.text import encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
-    from nginxopt.rewrite.emission import Emission, FileChange
+    from nginxopt.rewrite.output import Emission, FileChange
 
 _TOO_MUCH = "the proof takes more work than for lists of this size it may"
 
@@ -44,7 +44,7 @@ def _prove(emission: Emission) -> tuple[int, int, int, int]:
     pairs = [change for change in emission.changes if change.before != change.after]
     changed = {change.file for change in pairs}
     others = [
-        (texts.get(file, file.source.data), captures.holds_rows(plan.config, file))
+        (texts.get(file, file.source.data), surroundings.holds_rows(plan.config, file))
         for file in plan.config.files
         if file not in changed and _may_be_http(plan, file)
     ]
@@ -54,11 +54,11 @@ def _prove(emission: Emission) -> tuple[int, int, int, int]:
         emission.maps_of_rewrites,
         emission.groups,
         readings=plan.options.readings,
-        transparent=sorted(sections.transparent()),
-        harmless=sorted(captures.harmless()),
+        transparent=sorted(reading.transparent()),
+        harmless=sorted(surroundings.reading_no_captures()),
         inherited=sorted(surroundings.inherited()),
         quiet=sorted(surroundings.Surroundings.of(plan.config).quiet),
-        is_complete=unread.is_known(plan.config),
+        is_complete=surroundings.is_known(plan.config),
         include=_include(emission),
         may_set_sizes=_may_set_sizes(plan.config),
         compiled=[run.native for run in plan.rules.compiled],
@@ -90,7 +90,7 @@ def _pair(plan: Plan, change: FileChange) -> _Pair:
         change.after,
         in_location=("location",) in kinds,
         in_http=("http",) in kinds,
-        holds_rows=captures.holds_rows(plan.config, change.file),
+        holds_rows=surroundings.holds_rows(plan.config, change.file),
         takes_rules=_takes_rules(plan, change, kinds),
     )
 
@@ -120,7 +120,7 @@ def _may_set_sizes(config: Config) -> set[bytes] | None:
 
     None if all were read, or if there is no http block.
     """
-    if config.http is None or unread.is_http_known(config):
+    if config.http is None or surroundings.is_http_known(config):
         return None
     http = [directive for scope in config.scope.scopes if scope.context == ("http",) for directive in scope.directives]
     includes = [directive for directive in http if directive.name == "include"]

@@ -8,8 +8,7 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.report import report
-from nginxopt.rewrite.summary import lines
+from nginxopt.rewrite.report import report, summary
 from tests.schemas import validate
 
 GROUPED = Options(name="m", groups=True)
@@ -48,7 +47,7 @@ def test_what_is_said() -> None:
     text = chain(9) + chain(5, 9, body="return 301 /$1;")
     emission, proof = proved(plan(load_text(whole(text)), GROUPED))
     assert (proof.holds, proof.of["chains"].lists, proof.rules.lists) == (True, 9, 0)
-    said = list(lines(emission.plan, proof, verbose=True))
+    said = list(summary(emission.plan, proof, verbose=True))
     assert said[:3] == [
         "-: 14 conditions in chains of `if`",
         "  tried              14  patterns for a request that none of them matches; now 6",

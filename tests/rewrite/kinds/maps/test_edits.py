@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config import Config, Directive, load, load_text
-from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
+from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap, edits
 from nginxopt.rewrite.kinds.maps.proof import difference, read_again
 from nginxopt.rewrite.kinds.maps.reading import inlined, read
-from nginxopt.rewrite.kinds.maps.text import edits
 from nginxopt.text import apply
 
 

@@ -17,8 +17,7 @@ from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
 from nginxopt.facts import script
 from nginxopt.records import record
-from nginxopt.rewrite import captures
-from nginxopt.rewrite.surroundings import Entering, Surroundings
+from nginxopt.rewrite.surroundings import Entering, Surroundings, captures_may_be_read
 from nginxopt.semantics.directives import NGINX, ROWS
 from nginxopt.text import Span
 
@@ -79,7 +78,7 @@ class Rewrites:
 
 def read(config: Config) -> tuple[Rewrites, ...]:
     """Return the rewrites of all files that contain any, in nginx's order of reading."""
-    captures_matter = captures.may_be_read(config)
+    captures_matter = captures_may_be_read(config)
     around = Surroundings.of(config)
     of_files = (_rewrites(config, file, captures_matter, around) for file in config.files)
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)

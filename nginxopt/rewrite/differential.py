@@ -1,7 +1,8 @@
-"""Compares the whole result with the whole original on a real nginx: what is right part by part may differ together.
+"""Compares an emission with its configuration on a real nginx: list by list, and as a whole.
 
-Both are transplanted (`nginxopt.request.transplant`): same servers and locations, on ports of 127.0.0.1, with an
-upstream that answers with the request that it gets. All requests go to each server.
+What is right part by part may differ together. For the whole, both configurations are transplanted
+(`nginxopt.request.transplant`): same servers and locations, on ports of 127.0.0.1, with an upstream that answers with
+the request that it gets. All requests go to each server.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
 
@@ -20,9 +21,9 @@ from nginxopt.facts import group
 from nginxopt.request.private import PrivateNginx, http_servers
 from nginxopt.request.world import World
 from nginxopt.rewrite.comparison import AskedServer, Differential, Limits, Mismatch, Tally, compare
-from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.kinds.maps.differential import Sender, sender
 from nginxopt.rewrite.kinds.registry import KINDS
+from nginxopt.rewrite.output import Emission
 from nginxopt.rewrite.requests import HOST, sample
 from nginxopt.rewrite.verification import NotVerifiedError, sides
 from nginxopt.semantics import Address, Level, read_listens
@@ -42,7 +43,7 @@ _MOST = 4_000
 _PID = lazy.pattern(rb"\$\{?pid\b")
 
 
-def differential(emission: Emission, *, binary: Binary, limits: Limits) -> Differential:
+def differential_of_whole(emission: Emission, *, binary: Binary, limits: Limits) -> Differential:
     """Return the differences between the responses of the whole original and of the whole result.
 
     `Differential.omitted` is the reason if nothing can be compared, as the original does not run in a private nginx.
@@ -136,3 +137,30 @@ def _requests(emission: Emission, limit: int) -> Iterator[RequestBytes]:
 def _sent(source: str, values: Iterator[bytes]) -> Iterator[RequestBytes]:
     send: Sender = sender(source)[0]
     return (request for request in map(send, islice(values, _MOST)) if request is not None)
+
+
+REQUESTS = 20_000
+"""The most requests to each side."""
+SECONDS = 60.0
+"""The time limit for all, in seconds."""
+
+
+def ask(
+    emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
+) -> list[Differential]:
+    """Return the results of the comparisons list by list, with at most `REQUESTS` and `SECONDS` in total.
+
+    Lists that are right alone may differ together: see `ask_whole`.
+    """
+    questions = [question for kind in KINDS for question in kind.questions(emission)]
+    share = max(1, len(questions))
+    limits = Limits(max(500, REQUESTS // share), SECONDS / share, progress)
+    return [question(binary, limits) for question in questions]
+
+
+def ask_whole(
+    emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
+) -> list[Differential]:
+    """Return the result of the comparison of the whole configuration, if it changes, with a quarter of the limits."""
+    limits = Limits(REQUESTS // 4, SECONDS / 4, progress)
+    return [differential_of_whole(emission, binary=binary, limits=limits)] if emission.changes else []
