@@ -30,9 +30,8 @@ from time import monotonic
 from benchmarks.edits import EQUAL, VERSION, VISIBLE, Edit, Text
 from nginxopt.config import Config, load_text
 from nginxopt.errors import NginxoptError, UsageError
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.private import PrivateNginx
-from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system.nginx import Binary, find
 from nginxopt.verify import Verification, confirm, verify

@@ -90,9 +90,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
+from nginxopt.facts import lexicon
 from nginxopt.lint import Finding, Model, Related, Severity, pattern, rule
 from nginxopt.lint.queries import purpose, whole
-from nginxopt.semantics import Level, Pass, directives
+from nginxopt.semantics import Level, Pass
 
 _OFF = pattern(r"#\s*\w+_pass\b")
 """A pass that is commented out, for the time being."""
@@ -137,7 +138,7 @@ def _has_unread(level: Level) -> bool:
 
 def _passes_on(level: Level) -> bool:
     """Return whether something in a location may pass requests on, as modules that are not nginx's may."""
-    return any(name.endswith("_pass") or name not in directives.NAMES for name in _names(level))
+    return any(name.endswith("_pass") or name not in lexicon.NAMES for name in _names(level))
 
 
 def _is_extended(level: Level) -> bool:
@@ -146,7 +147,7 @@ def _is_extended(level: Level) -> bool:
     `*_cache_purge` of ngx_cache_purge is a handler. That of NGINX Plus needs a pass, but has the same name.
     """
     extended = (name for name in _names(level) if name.partition("_")[0] in MODULES)
-    return any(name.endswith("_cache_purge") or name not in directives.NAMES for name in extended)
+    return any(name.endswith("_cache_purge") or name not in lexicon.NAMES for name in extended)
 
 
 def _names(level: Level) -> Iterator[str]:
@@ -156,7 +157,7 @@ def _names(level: Level) -> Iterator[str]:
 def _module(directive: Directive) -> str | None:
     """Return the module that passes requests on and has a directive; None for all other directives."""
     module, _, rest = directive.name.partition("_")
-    return module if module in MODULES and rest and directive.name in directives.NAMES else None
+    return module if module in MODULES and rest and directive.name in lexicon.NAMES else None
 
 
 def _goes_elsewhere(level: Level) -> bool:
@@ -184,7 +185,7 @@ def _finding(pass_: Pass, foreign: list[Directive]) -> Finding:
         first.source,
         first.name.span,
         f"{first.name} has no effect here: {pass_.directive.name} passes on the requests of this location",
-        help=f"write `{own}`, or delete it" if own in directives.NAMES else "delete it",
+        help=f"write `{own}`, or delete it" if own in lexicon.NAMES else "delete it",
         related=tuple(Related(other.source, other.name.span, "without effect as well") for other in others),
         severity=Severity.WARNING,
     )

@@ -62,8 +62,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from nginxopt.config import Directive
+from nginxopt.facts import lexicon
 from nginxopt.lint import Finding, Model, Severity, pattern, rule
-from nginxopt.semantics import Level, Pass, directives
+from nginxopt.semantics import Level, Pass
 
 _ADDRESS = pattern(r"\d+(?:\.\d+){3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
 _USERS = pattern(r"ssl_stapling|ssl_ocsp|auth_jwt.*|.*_by_lua.*|js_.*|perl.*|resolver_.*|acme.*|otel.*|.*oidc.*|mirror")
@@ -114,4 +115,4 @@ def _around(level: Level) -> Iterator[Level]:
 def _asks(directive: Directive) -> bool:
     name = str(directive.name)
     is_on = directive.args[:1] != ("off",)
-    return is_on and (name not in directives.NAMES or (bool(_USERS.fullmatch(name)) and name != "resolver_timeout"))
+    return is_on and (name not in lexicon.NAMES or (bool(_USERS.fullmatch(name)) and name != "resolver_timeout"))

@@ -61,8 +61,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import Change, Directive, Edit, Scope, Span, Token
+from nginxopt.facts import lexicon
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import commands, directives, refusals
+from nginxopt.semantics import commands, refusals
 
 
 @rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)
@@ -79,7 +80,7 @@ def _candidates(model: Model) -> Iterator[tuple[Directive, int]]:
     for directive, scope in model.config.walk():
         if len(directive.args) < 2 or directive.block is not None or not _spans_lines(directive):
             continue
-        if directive.name not in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
+        if directive.name not in lexicon.NAMES or not lexicon.BLOCKS.issuperset(scope.context):
             continue
         at = _swallowed(model, directive, scope)
         if at:
@@ -94,7 +95,7 @@ def _swallowed(model: Model, directive: Directive, scope: Scope) -> int:
     """Return the number of the first argument that looks like a directive on a line of its own; 0 if none does."""
     args = directive.args
     for at, word in enumerate(args):
-        if at and word in directives.NAMES and not word.quoted and _begins_line(directive, word):
+        if at and word in lexicon.NAMES and not word.quoted and _begins_line(directive, word):
             rest = args[at + 1 :]
             if _may_stand(model, str(word), len(rest), scope) and not _begins_any(directive, rest):
                 return at

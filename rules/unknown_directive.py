@@ -75,9 +75,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.facts import vendors
+from nginxopt.facts import lexicon, vendors
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import commands, directives, plain
+from nginxopt.semantics import commands
 
 _OF_ANGIE = "state the target version as that of Angie, such as angie-1.12, or delete it"
 _OF_MODULE = "load the module that has it, or delete it"
@@ -88,26 +88,26 @@ def check(model: Model) -> Iterator[Finding]:
     """Find names that differ from a directive of nginx by a letter or two, and those of others."""
     rows = commands.is_of_rows(model.config)
     is_plain = model.is_whole and not model.root.own("load_module")
-    is_bare = model.is_whole and plain.is_plain(model.root, model.target)
+    is_bare = model.is_whole and commands.is_plain(model.root, model.target)
     of_angie = vendors.names(vendors.ANGIE) if is_plain else frozenset[str]()
     for directive, scope in model.config.walk():
-        if directive.name in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
+        if directive.name in lexicon.NAMES or not lexicon.BLOCKS.issuperset(scope.context):
             continue
         if rows and directive.source is model.config.main.source and not scope.context:
             continue
         name = str(directive.name)
         if vendors.declared(model.target, name) or name in vendors.names(vendors.FURTHER):
             continue
-        similar = directives.nearest(name)
+        similar = lexicon.nearest(name)
         if name in of_angie:
             message = f'unknown directive "{name}": Angie has it, nginx does not'
             yield Finding(directive.source, directive.name.span, message, help=_OF_ANGIE)
         elif similar:
             yield _finding(directive, similar)
-        elif is_bare and name not in directives.FOREIGN and commands.place_of(scope.context):
+        elif is_bare and name not in lexicon.FOREIGN and commands.place_of(scope.context):
             message = f'unknown directive "{name}": no release of nginx has it, and no module is loaded'
             yield Finding(directive.source, directive.name.span, message, help=_OF_MODULE)
-        elif directive.name in directives.FOREIGN:
+        elif directive.name in lexicon.FOREIGN:
             message = f'unknown directive "{directive.name}": nginx has no such keyword'
             yield Finding(directive.source, directive.name.span, message, help="write a second if, or a map")
 

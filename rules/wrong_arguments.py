@@ -46,8 +46,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, has_placeholder
+from nginxopt.facts import lexicon
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import commands, directives
+from nginxopt.semantics import commands
 
 _KINDS = (commands.FaultKind.BLOCK, commands.FaultKind.ARGUMENTS, commands.FaultKind.FLAG)
 
@@ -91,7 +92,7 @@ def _count(arguments: str) -> str:
 
 def _help(directive: Directive, fault: commands.Fault) -> str:
     """Return the likely cause."""
-    swallowed = [str(word) for word in directive.args[1:] if word in directives.NGINX and word not in ("on", "off")]
+    swallowed = [str(word) for word in directive.args[1:] if word in lexicon.NGINX and word not in ("on", "off")]
     if fault.kind is not commands.FaultKind.FLAG and swallowed:
         return f'if "{swallowed[0]}" is a directive of its own, a semicolon is missing before it'
     if fault.kind is commands.FaultKind.FLAG:

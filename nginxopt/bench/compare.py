@@ -16,7 +16,7 @@ from nginxopt.bench.scenario import Attack, Experiment, Measured, OpenLoop, Targ
 from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.request.urls import UrlError, read_url
+from nginxopt.request.client import UrlError, read_url
 from nginxopt.semantics import Address
 from nginxopt.settings.target import ASSUMED
 from nginxopt.text import Source, Span, decode

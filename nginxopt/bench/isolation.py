@@ -18,7 +18,7 @@ from nginxopt.config.layout import quoted
 from nginxopt.facts import group
 from nginxopt.records import record
 from nginxopt.semantics import Address, read_addresses
-from nginxopt.semantics.addresses import PORT
+from nginxopt.semantics.values import PORT
 from nginxopt.system.nginx.writes import SERVED
 from nginxopt.text import Edit, Span, apply, encode
 

@@ -14,19 +14,15 @@ from nginxopt.bench.scenario import Scheme, Target
 from nginxopt.config import Config
 from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record
-from nginxopt.request.connection import RequestForm, is_named
+from nginxopt.request.client import PORTS, RequestForm, Url, UrlError, is_named, read_url
 from nginxopt.request.locations import absolute
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm, location_of
+from nginxopt.request.model import OutcomeForm, SiteModel, World, location_of
 from nginxopt.request.redirects import REDIRECTS
-from nginxopt.request.urls import PORTS, Url, UrlError, read_url
-from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level
 from nginxopt.semantics.site import Build, Nodes
-from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import SocketForm
-from nginxopt.semantics.site.script import latin
-from nginxopt.semantics.site.sockets import read_names, read_sockets
+from nginxopt.semantics.site.levels import latin, read_names
+from nginxopt.semantics.site.lowering import http_level, placed, read_sockets
 from nginxopt.version import Version
 
 _NO_HOSTS = frozenset(["", "_"])

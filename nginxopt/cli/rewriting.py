@@ -117,7 +117,7 @@ def _verify(call: Call, emission: Emission) -> list[str]:
     """Ask `verify` about the result; return the notes for the user. Raises `DefectError` if a response changes."""
     if not (call.verify and emission.changes):
         return []
-    from nginxopt.request.outcomes import shown
+    from nginxopt.request.model import shown
     from nginxopt.rewrite.verification import NotVerifiedError, verification
     from nginxopt.settings.target import choose
     from nginxopt.text.display import count

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.config.filesystem import Files
     from nginxopt.config.standins import StandIns, UnreadFiles
     from nginxopt.request import ClientGate, Url
-    from nginxopt.request.model import SiteModel
-    from nginxopt.request.world import World
+    from nginxopt.request.model import SiteModel, World
     from nginxopt.semantics.site import Build
     from nginxopt.settings.target import TargetVersion
     from nginxopt.system.nginx import Binary
@@ -110,8 +109,7 @@ def load(
     """
     from nginxopt.budget import limited
     from nginxopt.config import standins
-    from nginxopt.request.model import SiteModel
-    from nginxopt.request.world import World
+    from nginxopt.request.model import SiteModel, World
     from nginxopt.settings.target import choose
 
     to, site = _address(connect), base_url(base)

@@ -76,8 +76,8 @@ def command(
     the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
     """
     from nginxopt.budget import limited
-    from nginxopt.request import trace_json, trace_sentences, trace_text
-    from nginxopt.request.trace import Circumstances, trace
+    from nginxopt.request import trace_json, trace_sentences
+    from nginxopt.request.trace import Circumstances, render, trace
 
     if explain and (requests is not None or format_ == "json"):
         raise UsageError("--explain is for one request, as text")
@@ -102,7 +102,7 @@ def command(
     elif explain:
         stdout.write_lines(trace_sentences.render(result))
     else:
-        lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
+        lines = render(result, color=stdout.colored(), verbose=verbose)
         stdout.write_lines(lines)
     return int(result.comparison is not None and bool(result.comparison.differences))
 

@@ -32,7 +32,12 @@ stands for `proxy_bind`, `fastcgi_bind` and so on, unless a directive has a line
 - `description`: a sentence. If it is empty, that of `@_` counts.
 """
 
+from typing import TYPE_CHECKING
+
 from nginxopt.facts import declarations, vendors
 from nginxopt.facts.table import GROUPS, Fact, fact, group, having, known, script
 
-__all__ = ["GROUPS", "Fact", "declarations", "fact", "group", "having", "known", "script", "vendors"]
+if TYPE_CHECKING:
+    from nginxopt.facts import lexicon
+
+__all__ = ["GROUPS", "Fact", "declarations", "fact", "group", "having", "known", "lexicon", "script", "vendors"]

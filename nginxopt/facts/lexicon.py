@@ -23,6 +23,9 @@ NGINX = names() | vendors.names(vendors.OLDER) | vendors.names(vendors.PLUS)
 NAMES = NGINX | vendors.names(vendors.MODULES)
 """The directives of nginx, NGINX Plus, and the most common modules."""
 
+FOREIGN = frozenset(["elif", "else", "elseif", "endif"])
+"""Words of other languages that no module of nginx uses."""
+
 _SHORTEST = 4
 _LONG = 8
 
@@ -73,3 +76,9 @@ def distance(name: str, other: str) -> int:
             line.append(cost)
         before, last = last, line
     return last[-1]
+
+
+def is_misspelt(name: str) -> bool:
+    """Return whether most likely no module has a directive with this name: it is misspelt, or a word of another
+    language."""
+    return name in FOREIGN or (name not in NAMES and bool(nearest(name)))

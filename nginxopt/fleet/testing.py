@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from nginxopt.fleet.plan import FleetOptions
 from nginxopt.request.batch import Batch
+from nginxopt.request.client import read_url
 from nginxopt.request.expectations import Results, run
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.table import read_table
-from nginxopt.request.urls import read_url
-from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 
 if TYPE_CHECKING:

@@ -22,10 +22,9 @@ from nginxopt.lint.witness import Sign, Witness
 from nginxopt.records import record
 from nginxopt.request import Request, UrlError, from_curl, read_url
 from nginxopt.request.build import probe
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.real import Expected, compare_all
 from nginxopt.request.trace import Circumstances, RealComparison, Trace, trace
-from nginxopt.request.world import World
 from nginxopt.text.display import be, count
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from enum import Enum
 from nginxopt import lazy
 from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, Token
 from nginxopt.facts import group
+from nginxopt.facts.lexicon import BLOCKS
 from nginxopt.records import record
-from nginxopt.semantics.directives import BLOCKS
 from nginxopt.text import decode
 
 

@@ -16,14 +16,12 @@ from nginxopt.profile.pieces import Range, opened, ranges, require
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Tries, Use
 from nginxopt.profile.work import LevelFacts
 from nginxopt.request.access_logs import HOSTS, AccessLog
-from nginxopt.request.connection import ClientGate, NobodyListensError, is_named
+from nginxopt.request.client import ClientGate, NobodyListensError, Url, is_named
 from nginxopt.request.log_formats import LogFormat
 from nginxopt.request.log_places import LogPlaces
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.requests_file import RequestsFile
-from nginxopt.request.urls import Url
 from nginxopt.request.usage import usage
-from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node, SocketForm
 
 Progress = Callable[[str, int, int], None]

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.request.client import Request, from_curl, read_request
-    from nginxopt.request.connection import ClientGate, NobodyListensError, RequestForm
-    from nginxopt.request.urls import Url, UrlError, read_url
+    from nginxopt.request.client import (
+        ClientGate,
+        NobodyListensError,
+        Request,
+        RequestForm,
+        Url,
+        UrlError,
+        from_curl,
+        read_request,
+        read_url,
+    )
 
 __all__ = [
     "ClientGate",
@@ -26,11 +34,4 @@ __all__ = [
     "read_url",
 ]
 
-__getattr__ = attributes(
-    __name__,
-    {
-        "client": ("Request", "from_curl", "read_request"),
-        "connection": ("ClientGate", "NobodyListensError", "RequestForm"),
-        "urls": ("Url", "UrlError", "read_url"),
-    },
-)
+__getattr__ = attributes(__name__, {"client": __all__})

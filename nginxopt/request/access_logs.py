@@ -19,11 +19,9 @@ from urllib.parse import quote_from_bytes
 from nginxopt import lazy
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
-from nginxopt.request.client import Header, Request
-from nginxopt.request.connection import ClientGate
+from nginxopt.request.client import PORTS, ClientGate, Header, Request, Url
 from nginxopt.request.log_formats import LogFormat
 from nginxopt.request.traffic import TargetGroup, Traffic, chunks
-from nginxopt.request.urls import PORTS, Url
 
 HOSTS = ("http_host", "host", "server_name")
 """The variables that tell the host, the most exact first."""

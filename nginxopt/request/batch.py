@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from nginxopt import lazy
 from nginxopt.budget import limited
 from nginxopt.faults import apart
-from nginxopt.request.client import Request
-from nginxopt.request.connection import ClientGate, NobodyListensError
+from nginxopt.request.client import ClientGate, NobodyListensError, Request
 from nginxopt.request.judgement import Answer, answer_of
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import BranchForm, OutcomeForm, conditions, depends, told
+from nginxopt.request.model import BranchForm, OutcomeForm, SiteModel, World, conditions, depends, told
 from nginxopt.request.traffic import TargetGroup, grouped
-from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
 
 if TYPE_CHECKING:

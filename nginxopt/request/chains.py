@@ -16,7 +16,7 @@ from nginxopt import lazy
 from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.request.connection import RequestForm
+from nginxopt.request.client import RequestForm
 from nginxopt.request.doors import WORLD, Door, Doors
 from nginxopt.request.model import SiteModel
 from nginxopt.request.redirects import REDIRECTS, Redirect, RedirectChain

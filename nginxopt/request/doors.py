@@ -13,10 +13,8 @@ from itertools import islice
 
 from nginxopt import lazy
 from nginxopt.records import record
-from nginxopt.request.connection import ClientGate, RequestForm
-from nginxopt.request.model import SiteModel
-from nginxopt.request.urls import Url, UrlError, read_url
-from nginxopt.request.world import World
+from nginxopt.request.client import ClientGate, RequestForm, Url, UrlError, read_url
+from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site.form import SocketForm
 from nginxopt.semantics.subjects import shortest
 

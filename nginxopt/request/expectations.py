@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from nginxopt.records import record
 from nginxopt.request.batch import Batch
+from nginxopt.request.client import Url
 from nginxopt.request.follow import MOST, Ask, RedirectSteps, follow
 from nginxopt.request.judgement import Answer, Verdict, differing, expected, judge
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
-from nginxopt.request.urls import Url
 from nginxopt.request.usage import Usage, usage
 
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from nginxopt.request.client import Request
+from nginxopt.request.client import Request, Url, UrlError, read_url
 from nginxopt.request.judgement import Answer
 from nginxopt.request.locations import absolute
 from nginxopt.request.redirects import REDIRECTS
-from nginxopt.request.urls import Url, UrlError, read_url
 
 MOST = 10
 """The number of redirects after which clients are taken to give up."""

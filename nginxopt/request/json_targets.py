@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nginxopt.errors import InputError
-from nginxopt.request.client import Request, from_curl
+from nginxopt.request.client import Request, Url, UrlError, from_curl, read_url
 from nginxopt.request.traffic import Traffic, grouped
-from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.text import Source, Span
 from nginxopt.text.json import loads
 

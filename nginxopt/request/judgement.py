@@ -6,7 +6,7 @@ from typing import Literal
 
 from nginxopt.records import record
 from nginxopt.request.locations import leads_to, normal
-from nginxopt.request.outcomes import OutcomeForm, asks_file, location_of, text_of
+from nginxopt.request.model import OutcomeForm, asks_file, location_of, text_of
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.errors import UsageError
 from nginxopt.records import record
-from nginxopt.request.client import Request
+from nginxopt.request.client import Request, Url, UrlError, read_url
 from nginxopt.request.follow import Ask
 from nginxopt.request.judgement import Answer, Verdict, judge
 from nginxopt.request.locations import absolute
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
-from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.system.http import any_certificate, known_certificate
 from nginxopt.text import decode
 

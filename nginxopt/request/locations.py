@@ -6,7 +6,7 @@ import re
 from urllib.parse import urljoin
 
 from nginxopt import lazy
-from nginxopt.request.urls import PORTS, Url
+from nginxopt.request.client import PORTS, Url
 
 _SITE = lazy.pattern(r"(https?)://([^/?#]*)", re.IGNORECASE)
 _ESCAPED = lazy.pattern(r"%([0-9A-Fa-f]{2})")

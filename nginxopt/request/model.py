@@ -1,23 +1,314 @@
-"""The model of a site, which says what becomes of requests."""
+"""The model of a site: what is known of the world around nginx, and what becomes of a request in it.
+
+The model itself is native. What it reads and says has the fields of `rust/src/request/world.rs` and `outcome.rs`. Text
+is bytes as Latin-1: each byte is the character of its number; `text_of` decodes it, `shown` is for people.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from dataclasses import field, replace
+from typing import Any, Literal, Self, TypedDict
 
+from nginxopt import lazy
 from nginxopt._native import RequestModel, SiteRefusedError
+from nginxopt.budget import limit
 from nginxopt.config import Config
 from nginxopt.config.recorded import RecordedConfig
-from nginxopt.errors import InputError
-from nginxopt.request.connection import ClientGate, RequestForm
-from nginxopt.request.outcomes import BranchForm, OutcomeForm, TraceForm
-from nginxopt.request.world import World
+from nginxopt.errors import InputError, UsageError
+from nginxopt.records import record
+from nginxopt.request.client import ClientGate, RequestForm
+from nginxopt.request.listing import Listing
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build, LoweredSite, lower
-from nginxopt.semantics.site.form import LevelForm, ReturnForm, SiteForm, StatedForm
+from nginxopt.semantics.site.form import LevelForm, Node, ReturnForm, SiteForm, StatedForm
 from nginxopt.semantics.upstreams import PROTOCOLS
+from nginxopt.text import decode, encode
+from nginxopt.text.display import unicode
+
+_REQUESTS = 10
+"""How many requests take as long as one comparison."""
+
+_VARIABLE = lazy.pattern(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
+
+
+class FilesForm(TypedDict):
+    """What `Files` of `rust/src/request/world.rs` reads."""
+
+    existing: list[str]
+    missing: list[str]
+    listed: list[str]
+    disk: bool
+    root: str | None
+
+
+class LimitsForm(TypedDict):
+    """What `Limits` of `rust/src/request/world.rs` reads."""
+
+    steps: int
+    bytes: int
+
+
+class WorldForm(TypedDict):
+    """What `World` of `rust/src/request/world.rs` reads. Text is bytes as Latin-1."""
+
+    files: FilesForm
+    variables: Mapping[str, str]
+    may_send_more: bool
+    limits: LimitsForm
+
+
+@record(eq=True)
+class World:
+    """What is known of the world.
+
+    Attributes:
+        existing: The paths of files, and of folders with a slash at their end, that are taken to exist.
+        missing: The paths that are taken to be missing.
+        variables: The values of variables, by name in lower case.
+        listed: The folders, without a slash at their end, in which nothing exists but what `existing` has.
+        root: The folder in which all other files are looked for by their paths; None if it is unknown which exist.
+        may_send_more: Whether arguments, headers and cookies that a request does not have are unknown, not absent.
+    """
+
+    existing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
+    root: str | None = None
+    may_send_more: bool = False
+
+    @classmethod
+    def assume(cls, assumptions: Iterable[str], root: str | None = None) -> Self:
+        """Return a world in which these hold: `exists=PATH`, `missing=PATH`, `NAME=VALUE`.
+
+        Raises `UsageError` for another text, and for a path that both exists and is missing.
+        """
+        existing: list[str] = []
+        missing: list[str] = []
+        variables: dict[str, str] = {}
+        for assumption in assumptions:
+            name, equals, value = assumption.partition("=")
+            if not equals:
+                raise _wrong(assumption, "use exists=PATH, missing=PATH or VARIABLE=VALUE")
+            if name in ("exists", "missing"):
+                (existing if name == "exists" else missing).append(_path(assumption, value))
+            else:
+                variables[_variable(assumption, name)] = value
+        both = {path.rstrip("/") for path in existing} & {path.rstrip("/") for path in missing}
+        if both:
+            raise UsageError(f"--assume has {min(both)} both as existing and as missing")
+        return cls(tuple(existing), tuple(missing), variables, root=root)
+
+    def with_files(self, existing: Iterable[str], missing: Iterable[str]) -> Self:
+        """Return the world in which these files exist, too, and those are missing."""
+        return replace(self, existing=(*self.existing, *existing), missing=(*self.missing, *missing))
+
+    def with_listing(self, listing: Listing) -> Self:
+        """Return a world in which what a listing says is so, too; what was assumed before goes before it.
+
+        Raises `UsageError` beside a `root`.
+        """
+        if self.root is not None:
+            raise UsageError("files are known either from --root or from --exists")
+        missing = set(self.missing)
+        existing = (path for path in listing.existing if path.rstrip("/") not in missing and path not in missing)
+        return replace(self, existing=(*self.existing, *existing), listed=listing.folders)
+
+    def form(self) -> WorldForm:
+        """Return it as the model reads it."""
+        files: FilesForm = {
+            "existing": [*map(_latin, self.existing)],
+            "missing": [*map(_latin, self.missing)],
+            "listed": [*map(_latin, self.listed)],
+            "disk": self.root is not None,
+            "root": self.root or None,
+        }
+        variables = {name: _latin(value) for name, value in self.variables.items()}
+        limits: LimitsForm = {"steps": max(1, limit("steps") // _REQUESTS), "bytes": limit("value-bytes")}
+        return {"files": files, "variables": variables, "may_send_more": self.may_send_more, "limits": limits}
+
+
+def _path(assumption: str, path: str) -> str:
+    if not path.startswith("/"):
+        raise _wrong(assumption, "the path of a file begins with /")
+    return path
+
+
+def _variable(assumption: str, name: str) -> str:
+    match = _VARIABLE.fullmatch(name)
+    if match is None:
+        raise _wrong(assumption, f'"{name}" is not the name of a variable')
+    return (match[1] or match[2]).lower()
+
+
+def _wrong(assumption: str, hint: str) -> UsageError:
+    return UsageError(f"invalid assumption {assumption!r}", hint=hint)
+
+
+def _latin(text: str) -> str:
+    return encode(text).decode("latin-1")
+
+
+OutcomeKind = Literal[
+    "return", "redirect", "static", "error", "closed", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached",
+    "handler", "unknown", "refused",
+]  # fmt: skip
+"""Those of the model, and `refused` of `verify`: nothing listens where the request goes."""
+
+StepKind = Literal[
+    "socket", "server", "set", "if", "rewrite", "return", "break", "location", "internal", "access", "try_files",
+    "index", "error_page", "handler", "map",
+]  # fmt: skip
+
+
+class PassedForm(TypedDict):
+    """A request as an upstream gets it."""
+
+    server: str
+    scheme: str
+    method: str
+    target: str | None
+
+
+class HeaderForm(TypedDict):
+    """A header that is added to a response."""
+
+    node: Node
+    name: str
+    value: str
+
+
+class QuestionForm(TypedDict, total=False):
+    """A question about the world: `kind` is `file`, `variable`, `upstream` or `event`."""
+
+    kind: str
+    path: str
+    name: str
+    server: str
+    text: str
+
+
+class UnknownForm(TypedDict):
+    """Why an outcome, or a part of it, is unknown."""
+
+    reason: str
+    node: Node | None
+    question: QuestionForm | None
+
+
+class OutcomeForm(TypedDict):
+    """What becomes of a request."""
+
+    kind: OutcomeKind
+    status: int | None
+    location: str | None
+    body: str | None
+    uri: str
+    args: str
+    server: int | None
+    level: int | None
+    node: Node | None
+    file: str | None
+    upstream: PassedForm | None
+    headers: list[HeaderForm]
+    unknown: UnknownForm | None
+
+
+class PassedOverForm(TypedDict):
+    """Something that was considered and not taken."""
+
+    node: Node
+    reason: str
+
+
+class StepForm(TypedDict):
+    """A decision on the way."""
+
+    kind: StepKind
+    node: Node | None
+    detail: str
+    captures: list[str | None]
+    passed_over: list[PassedOverForm]
+
+
+class TraceForm(TypedDict):
+    """An outcome, and the steps that led there."""
+
+    outcome: OutcomeForm
+    steps: list[StepForm]
+
+
+class BranchForm(TypedDict):
+    """What becomes of a request if some files exist and others do not, and some events happen and others do not.
+
+    Folders have a slash at their end. Events are clauses, such as `the subrequest to /auth ends with 401`.
+    """
+
+    exists: list[str]
+    missing: list[str]
+    happens: list[str]
+    fails: list[str]
+    outcome: OutcomeForm
+
+
+def asks_file(outcome: OutcomeForm) -> bool:
+    """Return whether an outcome is not known because nobody knows if a file exists."""
+    return _question(outcome) == "file"
+
+
+def depends(outcome: OutcomeForm) -> bool:
+    """Return whether an outcome is not known, and depends on files or events, by which it may have branches."""
+    return outcome["kind"] == "unknown" and _question(outcome) in ("file", "event")
+
+
+def _question(outcome: OutcomeForm) -> str | None:
+    question = outcome["unknown"]["question"] if outcome["unknown"] else None
+    return None if question is None else question["kind"]
+
+
+def told(branches: Sequence[BranchForm]) -> tuple[BranchForm, ...]:
+    """Return the branches for people, without those at the end that say the same as the last one."""
+    kept = [*branches]
+    while len(kept) > 1 and kept[-2]["outcome"] == kept[-1]["outcome"]:
+        del kept[-2]
+    return tuple(kept)
+
+
+def conditions(branches: Sequence[BranchForm]) -> list[str]:
+    """Return for each branch when it is taken unless one before it is, a clause; the last is `otherwise`.
+
+    What is missing follows: it exists in a branch before.
+    """
+    clauses = [f"if {_condition(branch)}" for branch in branches[:-1]]
+    return [*clauses[:1], *(f"else {clause}" for clause in clauses[1:]), *(["otherwise"] if branches else [])]
+
+
+def _condition(branch: BranchForm) -> str:
+    paths = [shown(path) for path in branch["exists"]]
+    files = [f"{' and '.join(paths)} exist{'' if paths[1:] else 's'}"] if paths else []
+    return " and ".join([*files, *branch["happens"]])
+
+
+def location_of(outcome: OutcomeForm) -> str | None:
+    """Return the first `Location` of a response: that of the redirect, or one that `add_header` sets."""
+    if outcome["location"] is not None:
+        return outcome["location"]
+    return next((header["value"] for header in outcome["headers"] if header["name"].lower() == "location"), None)
+
+
+def text_of(latin: str) -> str:
+    """Return text of the model as text."""
+    return decode(latin.encode("latin-1"))
+
+
+def shown(latin: str) -> str:
+    r"""Return text of the model for people: bytes that are not UTF-8 are `\xff`."""
+    return latin if latin.isascii() else unicode(text_of(latin))
+
 
 _PASSES = tuple(f"{protocol}_pass" for protocol in PROTOCOLS)
 

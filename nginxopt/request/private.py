@@ -19,15 +19,13 @@ from typing import NamedTuple, Self
 from nginxopt.config import Config, load_text
 from nginxopt.errors import UsageError
 from nginxopt.request.build import probe
-from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.client import RequestForm
+from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.request.transplant import ECHO, PrivateStage, transplanted
-from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level, endpoints, read_listens
-from nginxopt.semantics.addresses import PORT
 from nginxopt.semantics.site import Build
-from nginxopt.semantics.site.blocks import http_level, placed
+from nginxopt.semantics.site.lowering import http_level, placed
+from nginxopt.semantics.values import PORT
 from nginxopt.system.echo import Echo, EchoedRequest
 from nginxopt.system.exchange import Response, certificate, exchange
 from nginxopt.system.network import MACHINE, Network, own_network

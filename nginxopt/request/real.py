@@ -11,12 +11,10 @@ from dataclasses import replace
 
 from nginxopt.config import Config
 from nginxopt.records import record
-from nginxopt.request.client import Request
-from nginxopt.request.connection import ClientGate, NobodyListensError, RequestForm
-from nginxopt.request.outcomes import OutcomeForm, conditions, location_of, shown, text_of
+from nginxopt.request.client import ClientGate, NobodyListensError, Request, RequestForm
+from nginxopt.request.model import OutcomeForm, World, conditions, location_of, shown, text_of
 from nginxopt.request.private import LOCAL, Exchange, PrivateNginx
 from nginxopt.request.trace import RealComparison, Trace
-from nginxopt.request.world import World
 from nginxopt.semantics.upstreams import PROTOCOLS
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.exchange import Response

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 
 from nginxopt import lazy
 from nginxopt.request.batch import Batch
-from nginxopt.request.client import Request
-from nginxopt.request.connection import NobodyListensError
+from nginxopt.request.client import PORTS, NobodyListensError, Request
 from nginxopt.request.judgement import Answer
 from nginxopt.request.locations import normal
 from nginxopt.request.private import Exchange, PrivateNginx
 from nginxopt.request.redirects import REDIRECTS
-from nginxopt.request.urls import PORTS
 from nginxopt.text import decode
 
 _PORT = lazy.pattern(r"(https?)://([^/?#]*?):(\d+)(?=[/?#]|\Z)", re.IGNORECASE)

@@ -22,10 +22,9 @@ from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import json_targets, target_lists
 from nginxopt.request.access_logs import AccessLog
-from nginxopt.request.connection import ClientGate
+from nginxopt.request.client import ClientGate, Url
 from nginxopt.request.log_formats import LogFormat, log_formats
 from nginxopt.request.traffic import Traffic
-from nginxopt.request.urls import Url
 from nginxopt.text import Source, Span, suggestion
 
 Progress = Callable[[int, int], None]

@@ -15,12 +15,11 @@ from dataclasses import replace
 from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.request.client import Request, read_request
+from nginxopt.request.client import Request, Url, UrlError, read_request
 from nginxopt.request.columns import DELIMITERS, Columns, cells_of, columns_of, gone, is_header, is_too_wide, status_of
 from nginxopt.request.json_targets import is_target as is_target_of_vegeta
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.sheets import as_text, is_spreadsheet
-from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
 from nginxopt.text.delimited import BOM, Record, records
 from nginxopt.text.display import count

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from nginxopt import lazy
 from nginxopt.errors import InputError
-from nginxopt.request.client import Request, from_curl, read_request
+from nginxopt.request.client import Request, Url, UrlError, from_curl, read_request, read_url
 from nginxopt.request.traffic import TargetGroup, Traffic, grouped
-from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.text import Source, Span, decode
 
 _METHOD = rb"(?:([A-Z_-]+)[ \t]+)?"

@@ -1,21 +1,88 @@
-"""The trace of one request: the outcome, the decisions that led to it, and the settings in force there."""
+"""The trace of one request: the outcome, the decisions that led to it, and the settings in force there.
+
+For the terminal the answer comes first, then the way there in nginx's order, then the settings, which an operator looks
+up next.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nginxopt.config import Directive
 from nginxopt.records import record
-from nginxopt.request.client import Request
-from nginxopt.request.connection import ClientGate, RequestForm
-from nginxopt.request.in_force import InForce, in_force
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import BranchForm, OutcomeForm, StepForm, TraceForm, depends, told
-from nginxopt.request.world import World
+from nginxopt.request.client import ClientGate, Request, RequestForm
+from nginxopt.request.model import (
+    BranchForm,
+    OutcomeForm,
+    OutcomeKind,
+    PassedForm,
+    QuestionForm,
+    SiteModel,
+    StepForm,
+    StepKind,
+    TraceForm,
+    UnknownForm,
+    World,
+    conditions,
+    depends,
+    shown,
+    told,
+)
 from nginxopt.semantics import Level
+from nginxopt.semantics.inherit import INHERITANCE
 from nginxopt.semantics.site import DirectivePlace, LoweredSite
 from nginxopt.semantics.site.form import Node
-from nginxopt.text.display import printable, shorten
+from nginxopt.semantics.upstreams import PROTOCOLS
+from nginxopt.text.display import Style, count, printable, shorten
 from nginxopt.version import Version
+
+_ALWAYS = ("add_header", "add_trailer", "expires", "error_page", "access_log", "error_log")
+_OF_LATER_PHASES = (
+    *("allow", "deny", "satisfy", "auth_basic", "auth_request", "limit_req", "limit_conn", "limit_rate"),
+    *("client_max_body_size", "mirror"),
+)
+"""Those of the phases behind the script: a `return` or `rewrite` comes before them."""
+_FILES = ("root", "alias", "index", "autoindex", "default_type", "etag", "gzip", "gzip_static", "open_file_cache")
+_BEFORE_LIMITS: frozenset[OutcomeKind] = frozenset(["return", "redirect", "closed"])
+_BY_KIND: dict[OutcomeKind, tuple[str, ...]] = {"static": _FILES, "unknown": _FILES}
+
+
+@record(eq=True)
+class InForce:
+    """A setting in force: its directives, all those of a list; None if it is not known."""
+
+    name: str
+    directives: tuple[Directive, ...] | None
+
+
+def in_force(level: Level, outcome: OutcomeForm) -> Iterator[InForce]:
+    """Yield the settings at a level that matter to an outcome, as far as any are stated."""
+    for name in _names(level, outcome["kind"]):
+        setting = level.headers(name) if name in INHERITANCE else level.setting(name)
+        if not setting.known:
+            yield InForce(name, None)
+        elif setting.directives:
+            yield InForce(name, setting.directives)
+
+
+def _names(level: Level, kind: OutcomeKind) -> Iterator[str]:
+    yield from _ALWAYS
+    if kind in _BEFORE_LIMITS:
+        return
+    yield from _OF_LATER_PHASES
+    yield from _BY_KIND.get(kind, ())
+    if kind in PROTOCOLS:
+        yield from sorted(_of_protocol(level, f"{kind}_"))
+
+
+def _of_protocol(level: Level | None, prefix: str) -> set[str]:
+    """Return the settings of a protocol that a level or one around it states."""
+    names: set[str] = set()
+    while level is not None:
+        names |= {name for name in level.names if name.startswith(prefix) and not name.endswith("_cache_path")}
+        level = level.parent
+    return names
+
 
 _LIMITS = ("limit_req", "limit_conn")
 _TOO_MANY = "503"
@@ -160,3 +227,298 @@ def line_of(place: DirectivePlace) -> str:
 def directive_text(place: DirectivePlace) -> str:
     """Return a directive for people, on one line and shortened."""
     return printable(shorten(place.text, WIDTH))
+
+
+PASSED_OVER = 3
+"""The number of candidates passed over that are listed of each step."""
+
+LONGEST = 2000
+"""The most characters of a value that are printed."""
+
+STEPS = 500
+"""The most steps that are printed of the beginning of a way, and of its end."""
+
+BESIDE = 60
+"""The longest condition that an answer stands beside, in characters."""
+
+_COLORS = {1: "cyan", 2: "green", 3: "cyan", 4: "yellow", 5: "red"}
+_ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
+"""The steps whose detail is where the request goes from there."""
+_VALUE: frozenset[StepKind] = frozenset(["set", "map"])
+"""The steps whose detail is a value."""
+_OF_CLIENT = ("binary_remote_addr", "realip_remote_addr", "remote_addr")
+"""The variables that follow the address of the client, which `allow`, `geo` and `set_real_ip_from` read, too."""
+_SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break", "handler"])
+"""The steps whose detail the line itself, or the outcome, says."""
+_CONNECTING: frozenset[StepKind] = frozenset(["socket", "server"])
+"""The steps before a server answers."""
+
+
+def render(trace: Trace, *, color: bool = False, verbose: bool = False) -> Iterator[str]:
+    """Yield the lines of a trace; `verbose` lists all candidates that were passed over."""
+    return (f"{line}\n" for line in _Text(trace, Style(color), verbose).lines())
+
+
+def way(trace: Trace) -> Iterator[str]:
+    """Yield the outcome and the steps that led there, without the request and the settings."""
+    return _Text(trace, Style(color=False), verbose=False).way()
+
+
+class _Text:
+    def __init__(self, trace: Trace, style: Style, verbose: bool) -> None:
+        self._trace = trace
+        self._style = style
+        self._shown = None if verbose else PASSED_OVER
+        places = [trace.place(step["node"]) for step in trace.steps if step["node"] is not None]
+        self._width = max((len(printable(line_of(place))) for place in places), default=0)
+
+    def lines(self) -> Iterator[str]:
+        yield from self._answer()
+        yield ""
+        yield from self._request()
+        steps = [step for step in self._trace.steps if not self._is_said(step)]
+        rest = max(0, len(steps) - 2 * STEPS)
+        for step in steps[:STEPS]:
+            yield from self._step(step)
+        if rest:
+            yield self._style(f"  and {count(rest, 'other step')} (--format json lists them)", dim=True)
+        for step in steps[STEPS:][rest:]:
+            yield from self._step(step)
+        yield from self._response()
+        yield from self._settings()
+        yield from self._premises()
+        yield ""
+        yield f"for nginx {self._trace.version} ({self._trace.origin})"
+
+    def way(self) -> Iterator[str]:
+        yield from self._answer()
+        for step in self._trace.steps[:STEPS]:
+            if step["kind"] not in _CONNECTING and not self._is_said(step):
+                yield from self._step(step)
+
+    def _answer(self) -> Iterator[str]:
+        if self._trace.branches:
+            yield from self._branches()
+        else:
+            yield from self._outcome()
+        yield from self._comparison()
+
+    def _branches(self) -> Iterator[str]:
+        """Yield the answers by what exists: the condition, the answer beside it, and below what decides."""
+        branches = told(self._trace.branches)
+        on = "files" if any(branch["exists"] for branch in branches) else "what no configuration shows"
+        yield self._style(f"depends on {on}", fg="magenta", bold=True)
+        clauses = [printable(clause) for clause in conditions(branches)]
+        width = min(max(map(len, clauses)), BESIDE)
+        for clause, branch in zip(clauses, branches, strict=True):
+            outcome = branch["outcome"]
+            if len(clause) > width:
+                yield f"  {clause}"
+                clause = ""
+            yield f"  {clause:<{width}}  {self._style(headline(outcome), fg=_hue(outcome), bold=True)}"
+            for line in self._by(_decisive(outcome)):
+                yield f"{'':<{width + 2}}{line}"
+
+    def _outcome(self) -> Iterator[str]:
+        outcome = self._trace.outcome
+        yield self._style(headline(outcome), fg=_hue(outcome), bold=True)
+        unknown, node = outcome["unknown"], outcome["node"]
+        if outcome["kind"] != "unknown":
+            yield from self._by(node)
+        if unknown is not None:
+            if outcome["kind"] != "unknown":
+                yield f"  {self._style('not known:', fg='magenta')} {printable(unknown['reason'])}"
+            yield from self._by(unknown["node"])
+            advised = advice_of(self._trace, unknown)
+            if advised is not None:
+                yield f"  {self._style('help:', fg='cyan')} {printable(advised)}"
+
+    def _comparison(self) -> Iterator[str]:
+        comparison = self._trace.comparison
+        if comparison is None:
+            return
+        if comparison.reason is not None:
+            yield f"  nginx was not asked: {printable(comparison.reason)}"
+        elif not comparison.differences:
+            yield f"  {self._style('nginx answers the same', fg='green')}"
+        for difference in comparison.differences:
+            yield f"  {self._style('differs:', fg='red', bold=True)} {printable(difference)}"
+
+    def _by(self, node: Node | None) -> Iterator[str]:
+        if node is not None:
+            yield f"  by {self._at(self._trace.place(node))}"
+
+    def _is_said(self, step: StepForm) -> bool:
+        """Return whether a step says nothing besides the outcome: the handler that a statement is."""
+        is_statement = self._trace.outcome["kind"] in ("return", "redirect", "error")
+        return step["kind"] == "handler" and (step["node"] is None or is_statement)
+
+    def _request(self) -> Iterator[str]:
+        sent = self._trace.sent
+        connection = sent["connection"]
+        tls = "" if not connection["tls"] else " with TLS"
+        sni = f" for {shown(connection['sni'])}" if connection["sni"] else ""
+        host = connection["host"] if ":" not in connection["host"] else f"[{connection['host']}]"
+        yield self._sent(f"{sent['method']} {sent['target']} HTTP/{'.'.join(map(str, sent['version']))}")
+        for name, value in sent["headers"]:
+            if name.lower() not in ("user-agent", "accept"):
+                yield self._sent(f"{name}: {value}")
+        yield f"* connected to {printable(shown(host))}:{connection['port']}{tls}{printable(sni)}"
+
+    def _sent(self, line: str) -> str:
+        return f"> {printable(shown(line))}"
+
+    def _step(self, step: StepForm) -> Iterator[str]:
+        kind = self._style(f"{step['kind'].replace('_', ' '):<10}", fg="cyan")
+        node = step["node"]
+        place = None if node is None else self._trace.place(node)
+        where = f"{'' if place is None else printable(line_of(place)):<{self._width}}"
+        yield f"* {kind} {where}  {self._says(step, place)}".rstrip()
+        for number, capture in enumerate(step["captures"]):
+            if number and capture is not None:
+                yield f"      ${number} = {_quoted(capture)}"
+        detail = step["detail"]
+        if step["kind"] in _VALUE:
+            yield f"      = {_quoted(detail)}"
+        elif step["kind"] not in _SILENT and detail:
+            yield f"      {'-> ' if step['kind'] in _ARROW else ''}{_short(detail)}"
+        yield from self._passed_over(step)
+
+    def _says(self, step: StepForm, place: DirectivePlace | None) -> str:
+        """Return what a step is about: its directive, or the names of its server."""
+        if step["kind"] == "server" and self._trace.outcome["server"] is not None:
+            names = self._trace.site.site["servers"][self._trace.outcome["server"]]["names"]
+            listed = " ".join(shown(name["text"]) for name in names if name["text"])
+            return printable(shorten(f"server_name {listed}", WIDTH) if listed else "server without server_name")
+        if place is None:
+            return printable(shown(step["detail"]))
+        return directive_text(place)
+
+    def _passed_over(self, step: StepForm) -> Iterator[str]:
+        others = step["passed_over"]
+        for other in others[: self._shown]:
+            place = self._trace.place(other["node"])
+            yield self._style(f"      not {self._at(place)} ({printable(other['reason'])})", dim=True)
+        rest = len(others) - len(others[: self._shown])
+        if rest:
+            yield self._style(f"      and {count(rest, 'other')} (-v lists them)", dim=True)
+
+    def _response(self) -> Iterator[str]:
+        outcome = self._trace.outcome
+        if outcome["status"] is not None:
+            yield f"< HTTP {outcome['status']}"
+        if outcome["location"] is not None:
+            yield f"< Location: {_short(outcome['location'])}"
+        for header in outcome["headers"]:
+            place = self._trace.place(header["node"])
+            yield f"< {printable(shown(header['name']))}: {_short(header['value'])}    ({line_of(place)})"
+        if outcome["body"]:
+            yield f"< {_quoted(outcome['body'])}"
+
+    def _settings(self) -> Iterator[str]:
+        settings = self._trace.settings
+        if not settings:
+            return
+        yield ""
+        yield self._style("Settings in force", bold=True)
+        for setting in settings:
+            for directive in setting.directives or ():
+                yield f"  {self._at(self._trace.place(self._trace.site.nodes.number(directive)))}"
+        unread = [setting.name for setting in settings if setting.directives is None]
+        if unread:
+            yield f"  not known: {', '.join(unread)}"
+
+    def _premises(self) -> Iterator[str]:
+        premises = self._trace.premises
+        if premises:
+            yield ""
+            yield self._style("Taken as given", bold=True)
+        for place, text in premises:
+            yield f"  {'' if place is None else printable(line_of(place)) + ': '}{printable(text)}"
+
+    def _at(self, place: DirectivePlace) -> str:
+        """Return `file:line: directive`."""
+        return f"{self._style(printable(line_of(place)), bold=True)}: {directive_text(place)}"
+
+
+def _hue(outcome: OutcomeForm) -> str | None:
+    status = outcome["status"]
+    return "magenta" if status is None else _COLORS.get(status // 100)
+
+
+def _decisive(outcome: OutcomeForm) -> Node | None:
+    """Return the directive that decides an outcome, or that makes it unknown."""
+    return outcome["unknown"]["node"] if outcome["kind"] == "unknown" and outcome["unknown"] else outcome["node"]
+
+
+def headline(outcome: OutcomeForm) -> str:
+    """Return an outcome in one line."""
+    status = outcome["status"]
+    code = "" if status is None else f"{status} "
+    unknown = outcome["unknown"]
+    match outcome["kind"]:
+        case "unknown":
+            return printable(f"unknown: {unknown['reason'] if unknown else ''}")
+        case "redirect":
+            location = outcome["location"]
+            return f"{code}-> {'a Location that is not known' if location is None else _short(location)}"
+        case "closed":
+            return "closed without a response"
+        case "refused":
+            return "no connection, as nothing listens there"
+        case "return":
+            if outcome["body"]:
+                return f"{code}{_quoted(outcome['body'])}"
+            return f"{code}{'by return' if unknown is None else 'with a body that is not known'}"
+        case "static":
+            return f"{code or 'the file '}{_short(outcome['file'] or '')}"
+        case "error":
+            missing = f": {_short(outcome['file'])} is missing" if outcome["file"] and status == 404 else ""
+            return f"{code}by nginx itself{missing}"
+        case "handler":
+            return f"{code}by a handler of nginx"
+        case kind:
+            return f"{code}passed on to {printable(_upstream(kind, outcome['upstream']))}"
+
+
+def _upstream(kind: str, passed: PassedForm | None) -> str:
+    if passed is None:
+        return kind
+    scheme = passed["scheme"] or kind
+    server, target = shorten(shown(passed["server"]), LONGEST), passed["target"]
+    asked = "" if target is None else f": {shown(passed['method'])} {shorten(shown(target), LONGEST)}"
+    return f"{shown(scheme)}://{server}{asked}"
+
+
+def advice_of(trace: Trace, unknown: UnknownForm) -> str | None:
+    """Return how the command line settles what makes an outcome unknown; None if nothing does."""
+    include = trace.missing_include(unknown["node"])
+    if include is not None and trace.outcome["kind"] == "unknown":
+        return (
+            f"answer with --assume include:{include}=neutral if that file changes no more than headers and bodies,"
+            f" or include:{include}=FILE"
+        )
+    return None if unknown["question"] is None else advice(unknown["question"])
+
+
+def advice(question: QuestionForm) -> str:
+    """Return how a question is answered on the command line."""
+    if question["kind"] == "file":
+        path = shown(question["path"])
+        return f"answer with --assume exists={path} or missing={path}, or with --root DIR"
+    if question["kind"] == "variable" and question["name"] in _OF_CLIENT:
+        return "answer with --client ADDRESS"
+    if question["kind"] == "variable":
+        return f"answer with --assume {shown(question['name'])}=VALUE"
+    if question["kind"] == "event":
+        return "no option answers that"
+    return f"the response of {shown(question['server'])} decides"
+
+
+def _quoted(text: str) -> str:
+    return f'"{_short(text)}"'
+
+
+def _short(text: str) -> str:
+    """Return a value as it is printed: JSON has all of one that is long."""
+    return printable(shorten(shown(text), LONGEST))

@@ -8,7 +8,7 @@ from typing import Any
 
 from nginxopt import __version__
 from nginxopt.config import Directive
-from nginxopt.request.outcomes import BranchForm, HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
+from nginxopt.request.model import BranchForm, HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
 from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from nginxopt.request.outcomes import OutcomeForm, StepForm, StepKind, conditions, shown, told
-from nginxopt.request.trace import Trace, directive_text, line_of
-from nginxopt.request.trace_text import advice_of, headline
+from nginxopt.request.model import OutcomeForm, StepForm, StepKind, conditions, shown, told
+from nginxopt.request.trace import Trace, advice_of, directive_text, headline, line_of
 from nginxopt.text.display import count, printable, shorten
 
 _LONGEST = 200

@@ -14,7 +14,7 @@ from nginxopt.config import Bulk, Directive
 from nginxopt.config.layout import quoted
 from nginxopt.records import record
 from nginxopt.semantics import PROTOCOLS, Address, Level, Upstream, read_addresses, read_pass
-from nginxopt.semantics.addresses import PORT, RANGES
+from nginxopt.semantics.values import PORT, RANGES
 from nginxopt.system.nginx import Binary, permission
 from nginxopt.text import encode
 

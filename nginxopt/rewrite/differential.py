@@ -18,8 +18,8 @@ from nginxopt import lazy
 from nginxopt.config import Config
 from nginxopt.errors import NginxoptError
 from nginxopt.facts import group
+from nginxopt.request.model import World
 from nginxopt.request.private import PrivateNginx, http_servers
-from nginxopt.request.world import World
 from nginxopt.rewrite.comparison import AskedServer, Differential, Limits, Mismatch, Tally, compare
 from nginxopt.rewrite.kinds.maps.differential import Sender, sender
 from nginxopt.rewrite.kinds.registry import KINDS
@@ -27,7 +27,7 @@ from nginxopt.rewrite.output import Emission
 from nginxopt.rewrite.requests import HOST, sample
 from nginxopt.rewrite.verification import NotVerifiedError, sides
 from nginxopt.semantics import Address, Level, read_listens
-from nginxopt.semantics.site.blocks import http_level, placed
+from nginxopt.semantics.site.lowering import http_level, placed
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary
 from nginxopt.text import encode

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.config import Bulk, Config, Directive, File
+from nginxopt.facts.lexicon import ROWS
 from nginxopt.records import record
 from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.kinds.maps.readers import is_program
 from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
 from nginxopt.rewrite.surroundings import is_known, is_main_known
-from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.values import flag, number, size
 
 if TYPE_CHECKING:

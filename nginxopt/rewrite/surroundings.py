@@ -20,9 +20,9 @@ from functools import cache
 from nginxopt import _native, lazy
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File, Scope
 from nginxopt.facts import group, known, script
+from nginxopt.facts.lexicon import NGINX, ROWS
 from nginxopt.records import record
-from nginxopt.semantics.directives import NGINX, ROWS
-from nginxopt.semantics.headers import INHERITANCE
+from nginxopt.semantics.inherit import INHERITANCE
 
 # Unread text
 

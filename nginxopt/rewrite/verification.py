@@ -13,10 +13,8 @@ from nginxopt.config import Config, File, load_text, reread
 from nginxopt.config.configuration import Context
 from nginxopt.errors import InputError, NginxoptError, UsageError
 from nginxopt.request import UrlError, read_request, read_url
-from nginxopt.request.model import SiteModel
-from nginxopt.request.trace import Circumstances, trace
-from nginxopt.request.trace_text import way
-from nginxopt.request.world import World
+from nginxopt.request.model import SiteModel, World
+from nginxopt.request.trace import Circumstances, trace, way
 from nginxopt.rewrite.kinds.rules.planning import emitted
 from nginxopt.rewrite.output import Emission
 from nginxopt.semantics.site import Build

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.semantics import commands, directives, locations, maphash, plain, refusals, subjects, values
-    from nginxopt.semantics.addresses import Address, read_addresses
-    from nginxopt.semantics.defaults import PIVOT, default
-    from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
-    from nginxopt.semantics.listens import BACKLOG, Endpoint, Listen, endpoints, read_listens, sockets
+    from nginxopt.semantics import commands, locations, maphash, refusals, subjects, values
+    from nginxopt.semantics.inherit import FRAGMENT, PIVOT, Level, Setting, default, levels
     from nginxopt.semantics.maps import MANY_REGEXES, BulkRegexMap, regex_maps
     from nginxopt.semantics.tables import MIXED_VALUES, VOLATILE, is_mixed
     from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
+    from nginxopt.semantics.values import (
+        BACKLOG,
+        Address,
+        Endpoint,
+        Listen,
+        endpoints,
+        read_addresses,
+        read_listens,
+        sockets,
+    )
 
 __all__ = [
     "BACKLOG",
@@ -36,13 +43,11 @@ __all__ = [
     "Upstream",
     "commands",
     "default",
-    "directives",
     "endpoints",
     "is_mixed",
     "levels",
     "locations",
     "maphash",
-    "plain",
     "read_addresses",
     "read_listens",
     "read_pass",
@@ -56,12 +61,13 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "addresses": ("Address", "read_addresses"),
-        "defaults": ("PIVOT", "default"),
-        "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
-        "listens": ("BACKLOG", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
+        "inherit": ("FRAGMENT", "PIVOT", "Level", "Setting", "default", "levels"),
         "maps": ("MANY_REGEXES", "BulkRegexMap", "regex_maps"),
         "tables": ("MIXED_VALUES", "VOLATILE", "is_mixed"),
         "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),
+        "values": (
+            *("BACKLOG", "Address", "Endpoint", "Listen"),
+            *("endpoints", "read_addresses", "read_listens", "sockets"),
+        ),
     },
 )

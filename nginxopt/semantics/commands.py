@@ -6,15 +6,16 @@ blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from nginxopt.config import Config, Directive, Scope
-from nginxopt.facts import vendors
-from nginxopt.facts.declarations import PLACES, Declaration, declarations
+from nginxopt.facts import lexicon, vendors
+from nginxopt.facts.declarations import PLACES, Declaration, declarations, names
 from nginxopt.records import record
-from nginxopt.semantics import directives
+from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version
 
 _PLACES = {
@@ -226,7 +227,7 @@ def _places(config: Config, scope: Scope, target: Version) -> list[Declared]:
 def is_of_rows(config: Config) -> bool:
     """Return whether most top-level names are unknown: rows of a `map`, or the file of another program."""
     names = [directive.name for directive in config.main.block.unfolded()]
-    return sum(name in directives.NAMES for name in names) * 2 < len(names)
+    return sum(name in lexicon.NAMES for name in names) * 2 < len(names)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -242,3 +243,40 @@ def _without_end(directive: Directive) -> str:
     if directive.block is None:
         return f'directive "{directive.name}" has no opening "{{"'
     return f'directive "{directive.name}" is not terminated by ";"'
+
+
+@cache
+def _of_others() -> frozenset[str]:
+    """Return the directives that tables have and nginx never had."""
+    tables = (vendors.MODULES, vendors.FURTHER, vendors.PLUS, vendors.ANGIE, vendors.TENGINE, vendors.FREENGINX)
+    return frozenset[str]().union(*map(vendors.names, tables)) - _names_of_nginx()
+
+
+def is_plain(root: Level, target: Version) -> bool:
+    """Return whether a main configuration shows no more than nginx: then a name that no table has is unknown to it.
+
+    It shows more if it loads a module, has a directive of a common module or a vendor or several of one that is not
+    known, or is for the release of a vendor.
+    """
+    if root.kind != "main" or root.own("load_module") or vendors.vendor_of(target):
+        return False
+    levels = (level for level in root.walk() if place(level.kind, level.parent.kind if level.parent else ""))
+    used = frozenset[str]().union(*(level.names for level in levels))
+    return used.isdisjoint(_of_others()) and not _is_module(used)
+
+
+def _is_module(used: Iterable[str]) -> bool:
+    """Return whether unknown names begin alike, and as none of nginx does: they are those of a module that no table
+    has."""
+    prefixes = Counter(name.partition("_")[0] for name in used if name not in _names_of_nginx())
+    return any(count > 1 and prefix not in _prefixes_of_nginx() for prefix, count in prefixes.items())
+
+
+@cache
+def _names_of_nginx() -> frozenset[str]:
+    return names() | vendors.names(vendors.OLDER) | {"include"}
+
+
+@cache
+def _prefixes_of_nginx() -> frozenset[str]:
+    return frozenset(name.partition("_")[0] for name in _names_of_nginx())

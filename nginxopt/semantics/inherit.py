@@ -22,13 +22,36 @@ from functools import partial
 from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Config, Directive, Scope, may_read_more
 from nginxopt.config.unread import unread_names
-from nginxopt.facts import group, having
+from nginxopt.facts import fact, group, having
+from nginxopt.facts.declarations import declarations
+from nginxopt.facts.lexicon import ROWS
 from nginxopt.records import record
-from nginxopt.semantics.defaults import default
-from nginxopt.semantics.directives import ROWS
-from nginxopt.semantics.headers import INHERITANCE
 from nginxopt.text import Source, Span
 from nginxopt.version import Version
+
+PIVOT = Version(1, 29, 7)
+"""The first version with a connection pool by default (CHANGES 1.29.7): `keepalive 32 local`, `proxy_http_version 1.1`,
+and no `Connection` header."""
+
+
+def default(name: str, target: Version) -> str | None:
+    """Return the default of the directive `name` in a version; None if it has none, or if it is not listed here.
+
+    For a version that does not have the directive, this is the default of the first version that has it.
+    """
+    known = fact(name)
+    if known is None or known.default != "declared":
+        return (known and known.default) or None
+    rows = declarations(name)
+    return next((row.default for row in rows if row.is_in(target)), rows[0].default)
+
+
+INHERITANCE = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
+"""The directives that add headers and trailers, each with the directive that controls its inheritance."""
+
+MERGED_SINCE = Version(1, 29, 3)
+"""The first release with these directives."""
+
 
 FRAGMENT = "fragment"
 """The kind of the outermost level of a file that may be included in several contexts."""

@@ -21,8 +21,8 @@ from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.facts import vendors
 from nginxopt.facts.declarations import declarations
+from nginxopt.facts.lexicon import BLOCKS
 from nginxopt.records import record
-from nginxopt.semantics.directives import BLOCKS
 from nginxopt.settings.target import ASSUMED, TargetVersion
 from nginxopt.version import Version
 

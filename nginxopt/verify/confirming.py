@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.private import Exchange, PrivateNginx
 from nginxopt.request.real import differences
-from nginxopt.request.world import World
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
 from nginxopt.verify.observation import ObservedOutcome

@@ -18,7 +18,7 @@ from urllib.parse import unquote_to_bytes
 from nginxopt import lazy
 from nginxopt._native import common_subject
 from nginxopt.records import record
-from nginxopt.request.urls import Url
+from nginxopt.request.client import Url
 from nginxopt.semantics import Level
 from nginxopt.semantics.site.form import Node, SocketForm
 from nginxopt.verify.path_condition import Candidate, Matches, PathCondition

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.facts import group, having
-from nginxopt.semantics.directives import NAMES
-from nginxopt.semantics.site.effects import effect, is_off, listed
-from nginxopt.semantics.site.unread import STRUCTURE
+from nginxopt.facts.lexicon import NAMES
+from nginxopt.semantics.site.levels import STRUCTURE, effect, is_off, listed
 
 if TYPE_CHECKING:
     from nginxopt.semantics.site import LoweredSite

@@ -15,15 +15,13 @@ from posixpath import normpath
 from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.records import record
-from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import Answering, SiteModel
-from nginxopt.request.outcomes import OutcomeForm, PassedForm
-from nginxopt.request.world import World
+from nginxopt.request.client import RequestForm
+from nginxopt.request.model import Answering, OutcomeForm, PassedForm, SiteModel, World
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import origin, packaged_names
 from nginxopt.semantics.site import LoweredSite
 from nginxopt.semantics.site.form import SiteForm
-from nginxopt.semantics.site.script import latin
+from nginxopt.semantics.site.levels import latin
 from nginxopt.version import Version
 
 _RESPONSES = ("return", "redirect", "error")

@@ -19,8 +19,7 @@ from nginxopt.semantics.site.form import (
     SiteForm,
     StatementForm,
 )
-from nginxopt.semantics.site.script import latin
-from nginxopt.semantics.site.settings import ROWS
+from nginxopt.semantics.site.levels import ROWS, latin
 from nginxopt.text import Source
 from nginxopt.verify.canonical import (
     canonical_words,

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm, shown
-from nginxopt.request.trace import directive_text, line_of
-from nginxopt.request.trace_text import LONGEST, headline
+from nginxopt.request.model import OutcomeForm, SiteModel, shown
+from nginxopt.request.trace import LONGEST, directive_text, headline, line_of
 from nginxopt.semantics.site.form import Node
 from nginxopt.text.display import Style, count, printable, shorten, unicode
 from nginxopt.verify import verdict

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 from nginxopt import lazy
 from nginxopt.facts import group, having
 from nginxopt.facts.declarations import declarations
-from nginxopt.semantics.headers import MERGED_SINCE
-from nginxopt.semantics.site.effects import effect
+from nginxopt.semantics.inherit import MERGED_SINCE
 from nginxopt.semantics.site.form import (
     OpaqueStatementForm,
     SiteForm,
 )
-from nginxopt.semantics.site.settings import ROWS
+from nginxopt.semantics.site.levels import ROWS, effect
 from nginxopt.semantics.values import is_url
 from nginxopt.verify.canonical import (
     access,

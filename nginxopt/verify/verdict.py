@@ -12,8 +12,8 @@ from typing import Literal
 
 from nginxopt.facts import fact
 from nginxopt.records import record
-from nginxopt.request.connection import RequestForm
-from nginxopt.request.outcomes import TraceForm
+from nginxopt.request.client import RequestForm
+from nginxopt.request.model import TraceForm
 from nginxopt.semantics.site.form import Node
 from nginxopt.verify.observation import Effect
 from nginxopt.verify.program import Compiler

@@ -13,10 +13,8 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
-from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm, TraceForm
-from nginxopt.request.world import World
+from nginxopt.request.client import RequestForm
+from nginxopt.request.model import OutcomeForm, SiteModel, TraceForm, World
 from nginxopt.verify.hosts import ListenAddress
 from nginxopt.verify.observation import Effect, Effects, ObservedOutcome
 from nginxopt.verify.path_condition import Candidate, example, with_value

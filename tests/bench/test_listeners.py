@@ -16,8 +16,7 @@ from nginxopt.bench.scenario import Experiment
 from nginxopt.errors import UsageError
 from nginxopt.request import read_url
 from nginxopt.request.client import from_curl
-from nginxopt.request.model import SiteModel
-from nginxopt.request.world import World
+from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.text import Source
 from nginxopt.version import Version

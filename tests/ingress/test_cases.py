@@ -12,10 +12,9 @@ from nginxopt.config import Config, load_text
 from nginxopt.ingress import Settings, convert, ingresses
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.real import compare
 from nginxopt.request.trace import Circumstances, Trace, trace
-from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version

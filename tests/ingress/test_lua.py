@@ -10,7 +10,7 @@ import pytest
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError, UsageError
 from nginxopt.ingress import Settings, convert, ingresses, is_printed, without_lua
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.model import OutcomeForm
 from nginxopt.semantics.site import Build
 from nginxopt.text import Source
 from nginxopt.version import Version

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
+from nginxopt.facts import lexicon
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Selected, lint
-from nginxopt.semantics import directives
 from tests.lintcheck import TARGET
 
 _SITE = """events {{ }}
@@ -27,7 +27,7 @@ http {{ {http}
 @pytest.mark.parametrize("names", ["all", "allow", "deny", "listen", "return", "set_real_ip_from", "limit_req_zone"])
 def test_no_rule_fails(place: str, form: str, names: str) -> None:
     """All rules read a site with a directive that has no argument or an empty one, and one with all of them."""
-    added = "\n".join(form.format(name) for name in (sorted(directives.NAMES) if names == "all" else [names]))
+    added = "\n".join(form.format(name) for name in (sorted(lexicon.NAMES) if names == "all" else [names]))
     added = "\n".join(line for line in added.split("\n") if not line.startswith(("include", "load_module")))
     parts = {"http": "", "server": "", "location": ""} | {place: added}
     config = load_text(_SITE.format(**parts).encode(), "nginx.conf", missing_ok=True)

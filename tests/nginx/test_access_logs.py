@@ -12,9 +12,8 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.request import ClientGate
 from nginxopt.request.build import probe
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.requests_file import RequestsFile
-from nginxopt.request.world import World
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.fuzz.sites.stage import Stage

@@ -14,11 +14,9 @@ import pytest
 from nginxopt.config import load, load_text, standins
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import BranchForm
+from nginxopt.request.model import BranchForm, SiteModel, World
 from nginxopt.request.real import compare_branches
 from nginxopt.request.trace import Circumstances, Trace, trace
-from nginxopt.request.world import World
 from nginxopt.system import nginx
 
 pytestmark = pytest.mark.nginx

@@ -319,8 +319,8 @@ def test_memory_ends(site: Path) -> None:
 
 def test_a_confined_server_reaches_nothing_by_its_variables(site: Path) -> None:
     """A configuration cannot set the variable that leads to the echo."""
+    from nginxopt.request.model import World
     from nginxopt.request.private import PrivateNginx
-    from nginxopt.request.world import World
 
     text = "events { } http { server { listen 1; set $nginxopt_echo 192.0.2.1; proxy_pass http://$host; } }"
     with (

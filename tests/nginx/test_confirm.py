@@ -14,7 +14,7 @@ from nginxopt.lint import Diagnostic, Rule, Sign, Witness
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.confirm import Confirmed, FileChoice, confirm
 from nginxopt.lint.examples import Example, examples, wrapped
-from nginxopt.request.world import World
+from nginxopt.request.model import World
 from nginxopt.system import nginx
 from tests.lintcheck import TARGET, judge, read
 from tests.nginx.test_rule_examples import nginx_for

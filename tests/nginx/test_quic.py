@@ -10,8 +10,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.request import ClientGate, read_url
-from nginxopt.request.model import SiteModel
-from nginxopt.request.world import World
+from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange

@@ -9,10 +9,8 @@ import pytest
 
 from nginxopt.request import from_curl, read_url
 from nginxopt.request.chains import chains
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.request.redirects import RedirectChain
-from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version

@@ -13,12 +13,10 @@ from nginxopt.config import Config, load, load_text
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.request.private import Exchange, PrivateNginx
 from nginxopt.request.real import compare, differences
 from nginxopt.request.trace import Circumstances, Trace, trace
-from nginxopt.request.world import World
 from nginxopt.system import nginx
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.exchange import Response

@@ -12,9 +12,8 @@ import pytest
 
 from nginxopt import cli
 from nginxopt.config import load_text
-from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import SiteModel
-from nginxopt.request.world import World
+from nginxopt.request.client import RequestForm
+from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.verify import RequestWitness, Verification, confirming, verify

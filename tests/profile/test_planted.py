@@ -12,8 +12,7 @@ from nginxopt.config import load_text
 from nginxopt.profile.figures import Figures
 from nginxopt.profile.reading import SiteLogs
 from nginxopt.profile.sums import Profile, load, save
-from nginxopt.request.model import SiteModel
-from nginxopt.request.world import World
+from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
 from tests.profile.days import CONF, Day, day

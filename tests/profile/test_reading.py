@@ -12,8 +12,8 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.figures import PRINTED_FORMAT, Figures
 from nginxopt.profile.sums import Durations, Profile, load
+from nginxopt.request.client import Url
 from nginxopt.request.log_places import LogPlaces, log_name
-from nginxopt.request.urls import Url
 from nginxopt.semantics.site import Build, lower
 from nginxopt.version import Version
 from tests.profile.test_planted import profile_of

@@ -16,8 +16,7 @@ from nginxopt.profile import pieces, spread
 from nginxopt.profile.pieces import Range, opened, ranges
 from nginxopt.profile.reading import SiteLogs
 from nginxopt.profile.sums import save
-from nginxopt.request.model import SiteModel
-from nginxopt.request.world import World
+from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.system.cluster import connected
 from nginxopt.version import Version

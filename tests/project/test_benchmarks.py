@@ -33,9 +33,8 @@ from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, who
 from nginxopt.errors import RunError
 from nginxopt.format import formatted
 from nginxopt.request.batch import Batch
-from nginxopt.request.model import SiteModel
+from nginxopt.request.model import SiteModel, World
 from nginxopt.request.requests_file import RequestsFile
-from nginxopt.request.world import World
 from nginxopt.rewrite import plan
 from nginxopt.rewrite.kinds.kind import Cost
 from nginxopt.semantics import levels

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from benchmarks.mixes import example, wild
 from nginxopt.bench.rewrite_rules import fragment
 from nginxopt.config import load_text
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.world import World
+from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.verify.hosts import ListenAddress
 from nginxopt.verify.path_condition import Candidate

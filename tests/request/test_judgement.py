@@ -9,7 +9,7 @@ import pytest
 from nginxopt.request import ClientGate, Request, from_curl, read_request, read_url
 from nginxopt.request.follow import RedirectSteps, follow
 from nginxopt.request.judgement import Answer, Verdict, answer_of, judge
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.model import OutcomeForm
 from nginxopt.request.table import ExpectedRow
 from tests.request.test_connection import site, socket
 

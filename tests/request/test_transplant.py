@@ -9,7 +9,7 @@ from nginxopt.config.filesystem import Overlay
 from nginxopt.errors import InputError
 from nginxopt.request.transplant import PrivateStage, transplanted
 from nginxopt.semantics import Address, Level
-from nginxopt.semantics.site.blocks import http_level, placed
+from nginxopt.semantics.site.lowering import http_level, placed
 from nginxopt.version import Version
 
 PORTS = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.semantics.directives import NAMES, nearest
+from nginxopt.facts.lexicon import NAMES, nearest
 
 LONG = sorted(name for name in NAMES if len(name) >= 8)
 

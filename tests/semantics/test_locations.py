@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.request import from_curl, read_url
-from nginxopt.request.model import SiteModel
-from nginxopt.request.world import World
+from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics import Level
 from nginxopt.semantics.locations import modifier, path
 from nginxopt.semantics.site import Build

@@ -14,10 +14,8 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.lint.queries.model import Model as LintModel
 from nginxopt.lint.queries.names import conflicts, shown
 from nginxopt.request import ClientGate, NobodyListensError, read_url
-from nginxopt.request.model import SiteModel
-from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.request.private import PrivateNginx
-from nginxopt.request.world import World
 from nginxopt.semantics import Address
 from nginxopt.semantics.site import Build
 from nginxopt.verify import confirm, verify

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from nginxopt.errors import InputError
-from nginxopt.semantics.directives import NAMES
-from nginxopt.semantics.site.effects import listed
+from nginxopt.facts.lexicon import NAMES
+from nginxopt.semantics.site.levels import listed
 from nginxopt.verify import Verification, verify
 from nginxopt.verify.influences import CODE, INVISIBLE, NOT_SHOWN, Reads, counting, reads
 from tests.verify.test_verify import model

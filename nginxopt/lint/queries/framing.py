@@ -28,13 +28,13 @@ from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.config.layout import written
 from nginxopt.facts import group
+from nginxopt.facts.lexicon import BLOCKS, NAMES
 from nginxopt.lint.queries.landing import Landing
 from nginxopt.lint.queries.lengths import CODING, LENGTH, Body, body
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.queries.pools import header_directives
 from nginxopt.records import record
 from nginxopt.semantics import Level, Pass, values
-from nginxopt.semantics.directives import BLOCKS, NAMES
 
 _BODILESS = (
     "requests to it may have a {} without a body ({}), and the server would read the next request as that body: pass "

@@ -13,7 +13,7 @@ from nginxopt.config import Directive, layout
 from nginxopt.lint.diagnostic import Finding, Fix, Related, Safety
 from nginxopt.lint.witness import Witness
 from nginxopt.semantics import Level
-from nginxopt.semantics.headers import INHERITANCE
+from nginxopt.semantics.inherit import INHERITANCE
 
 MOST_NAMED = 3
 """How many headers a message names."""

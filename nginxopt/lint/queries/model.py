@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.errors import InputError
+from nginxopt.facts.lexicon import ROWS
 from nginxopt.lint.queries.redirecting import may_chain
 from nginxopt.lint.queries.settled import settled
 from nginxopt.semantics import (
@@ -24,7 +25,6 @@ from nginxopt.semantics import (
     read_listens,
     read_pass,
 )
-from nginxopt.semantics.directives import ROWS
 from nginxopt.version import Version
 
 if TYPE_CHECKING:

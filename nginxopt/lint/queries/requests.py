@@ -22,10 +22,9 @@ from nginxopt.text import decode, encode
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
-    from nginxopt.request.connection import RequestForm
+    from nginxopt.request.client import RequestForm
     from nginxopt.request.doors import Door, Doors
-    from nginxopt.request.model import SiteModel
-    from nginxopt.request.outcomes import OutcomeForm, StepForm
+    from nginxopt.request.model import OutcomeForm, SiteModel, StepForm
 
 FOREIGN = "203.0.113.7"
 """An address of a client that nobody allows by name (RFC 5737, TEST-NET-3)."""
@@ -157,7 +156,7 @@ class Requests:
         server = self._servers.get(_server(level))
         if server is None:
             return
-        from nginxopt.request.world import World
+        from nginxopt.request.model import World
 
         world = json.dumps(World(asked.existing, asked.missing).form())
         for door in self._doors_of(server):

@@ -22,9 +22,9 @@ from dataclasses import replace
 
 from nginxopt import lazy
 from nginxopt.config import Directive, File, Scope
+from nginxopt.facts.lexicon import BLOCKS, NAMES
 from nginxopt.lint.diagnostic import Fix, Reach, Safety
 from nginxopt.lint.queries.model import Model, once
-from nginxopt.semantics.directives import BLOCKS, NAMES
 from nginxopt.settings.premises import WHOLE_CONFIGURATION
 from nginxopt.text import Change, Source, Span
 

@@ -13,8 +13,7 @@ read. Neither leads to a refusal.
 Files, host names, certificates and the options of the build are not checked.
 """
 
-from nginxopt.semantics.refusals.patterns import refused_patterns
-from nginxopt.semantics.refusals.unfinished import before
-from nginxopt.semantics.refusals.walk import Refusal, RefusalStage, first, refusals
+from nginxopt.semantics.refusals.reading import refused_patterns
+from nginxopt.semantics.refusals.walk import Refusal, RefusalStage, before, first, refusals
 
 __all__ = ["Refusal", "RefusalStage", "before", "first", "refusals", "refused_patterns"]

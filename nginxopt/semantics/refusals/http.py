@@ -1,18 +1,18 @@
-"""Setters of the other modules of http."""
+"""Setters of the other modules of http: names, locations, tables such as map and geo, and the rest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
 
 from nginxopt import lazy
 from nginxopt.config import Directive
-from nginxopt.semantics.addresses import packed_inet6, quad
-from nginxopt.semantics.refusals.logs import cache_of_files
-from nginxopt.semantics.refusals.reading import Setter, Stated, before, register
-from nginxopt.semantics.values import is_url, milliseconds, number, seconds, size
-
-SETTERS: dict[str, Setter] = {}
+from nginxopt.semantics import locations
+from nginxopt.semantics.refusals.cycle import cache_of_files
+from nginxopt.semantics.refusals.reading import Stated, before, setter
+from nginxopt.semantics.tables import VOLATILE
+from nginxopt.semantics.values import is_url, milliseconds, number, packed_inet6, quad, seconds, size
 
 _METHODS = frozenset({
     "get", "head", "post", "put", "delete", "mkcol", "copy", "move", "options", "propfind", "proppatch", "lock",
@@ -28,12 +28,12 @@ _NO_ROOTS = ("document_root", "realpath_root")
 _NAMED = "@"
 
 
-@register(SETTERS, "ngx_http_core_open_file_cache")
+@setter("ngx_http_core_open_file_cache")
 def _open_file_cache(stated: Stated) -> Iterator[str]:
     yield from cache_of_files(stated, ("max", "inactive"), article="the ", least=1)
 
 
-@register(SETTERS, "ngx_http_disable_symlinks")
+@setter("ngx_http_disable_symlinks")
 def _disable_symlinks(stated: Stated) -> Iterator[str]:
     modes = [word for word in stated.args if word in ("off", "on", "if_not_owner")]
     wrong = next((word for word in stated.args if word not in modes and not word.startswith("from=")), None)
@@ -48,7 +48,7 @@ def _disable_symlinks(stated: Stated) -> Iterator[str]:
         yield '"from=" cannot be used with "off" parameter'
 
 
-@register(SETTERS, "ngx_http_core_error_page")
+@setter("ngx_http_core_error_page")
 def _error_page(stated: Stated) -> Iterator[str]:
     *codes, _ = stated.args
     if codes and codes[-1].startswith("="):
@@ -66,20 +66,20 @@ def _error_page(stated: Stated) -> Iterator[str]:
             return
 
 
-@register(SETTERS, "ngx_http_core_keepalive")
+@setter("ngx_http_core_keepalive")
 def _keepalive_timeout(stated: Stated) -> Iterator[str]:
     first, *rest = stated.args
     if milliseconds(first) is None or any(seconds(word) is None for word in rest):
         yield stated.says("invalid value")
 
 
-@register(SETTERS, "ngx_http_core_directio")
+@setter("ngx_http_core_directio")
 def _directio(stated: Stated) -> Iterator[str]:
     if stated.args[0] != "off" and size(stated.args[0], giga=True) is None:
         yield stated.says("invalid value")
 
 
-@register(SETTERS, "ngx_http_core_set_aio")
+@setter("ngx_http_core_set_aio")
 def _aio(stated: Stated) -> Iterator[str]:
     word = str(stated.args[0])
     kind, equals, pool = word.partition("=")
@@ -90,7 +90,7 @@ def _aio(stated: Stated) -> Iterator[str]:
         yield stated.says("invalid value")
 
 
-@register(SETTERS, "ngx_http_core_root")
+@setter("ngx_http_core_root")
 def _root(stated: Stated) -> Iterator[str]:
     named = stated.level.kind == "location" and stated.level.args[:1] and stated.level.args[0].startswith(_NAMED)
     if named and stated.name == "alias":
@@ -102,14 +102,14 @@ def _root(stated: Stated) -> Iterator[str]:
             return
 
 
-@register(SETTERS, "ngx_http_core_limit_except")
+@setter("ngx_http_core_limit_except")
 def _limit_except(stated: Stated) -> Iterator[str]:
     wrong = next((word for word in stated.args if word.lower() not in _METHODS), None)
     if wrong is not None:
         yield f'invalid method "{wrong}"'
 
 
-@register(SETTERS, "ngx_http_access_rule", "ngx_stream_access_rule")
+@setter("ngx_http_access_rule", "ngx_stream_access_rule")
 def _access(stated: Stated) -> Iterator[str]:
     if stated.args[0] not in ("all", "unix:") and not is_network(stated.args[0]):
         yield f'invalid parameter "{stated.args[0]}"'
@@ -129,20 +129,20 @@ def is_network(text: str) -> bool:
     return length is not None and length <= 128
 
 
-@register(SETTERS, "ngx_http_realip_from", "ngx_stream_realip_from", "ngx_mail_realip_from")
+@setter("ngx_http_realip_from", "ngx_stream_realip_from", "ngx_mail_realip_from")
 def _set_real_ip_from(stated: Stated) -> Iterator[str]:
     word = stated.args[0]
     if word != "unix:" and not is_network(word) and "/" in word:
         yield f'host not found in set_real_ip_from "{word}"'  # no name has a slash
 
 
-@register(SETTERS, "ngx_http_auth_request_set", "ngx_http_rewrite_set", "ngx_stream_set")
+@setter("ngx_http_auth_request_set", "ngx_http_rewrite_set", "ngx_stream_set")
 def _set(stated: Stated) -> Iterator[str]:
     if not stated.args[0].startswith("$"):
         yield f'invalid variable name "{stated.args[0]}"'
 
 
-@register(SETTERS, "ngx_http_rewrite_return")
+@setter("ngx_http_rewrite_return")
 def _return(stated: Stated) -> Iterator[str]:
     code, *text = stated.args
     status = number(code)
@@ -153,7 +153,7 @@ def _return(stated: Stated) -> Iterator[str]:
         yield f'invalid return code "{code}"'
 
 
-@register(SETTERS, "ngx_http_rewrite")
+@setter("ngx_http_rewrite")
 def _rewrite(stated: Stated) -> Iterator[str]:
     if not stated.args[1]:
         yield "empty replacement"
@@ -161,7 +161,7 @@ def _rewrite(stated: Stated) -> Iterator[str]:
         yield f'invalid parameter "{stated.args[2]}"'
 
 
-@register(SETTERS, "ngx_http_rewrite_if")
+@setter("ngx_http_rewrite_if")
 def _if(stated: Stated) -> Iterator[str]:
     """`ngx_http_rewrite_if_condition`"""
     words = list(map(str, stated.args))  # without the parentheses
@@ -194,7 +194,7 @@ def _is_bare(condition: Directive) -> bool:
     return condition.source.data[start : condition.span.end].lstrip()[:1] in (b"$", b"!", b"-")
 
 
-@register(SETTERS, "ngx_http_try_files")
+@setter("ngx_http_try_files")
 def _try_files(stated: Stated) -> Iterator[str]:
     last = stated.args[-1]
     if last.startswith("="):
@@ -203,19 +203,19 @@ def _try_files(stated: Stated) -> Iterator[str]:
             yield f'invalid code "{last}"'
 
 
-@register(SETTERS, "ngx_http_index_set_index")
+@setter("ngx_http_index_set_index")
 def _index(stated: Stated) -> Iterator[str]:
     if "" in stated.args:
         yield 'index "" in "index" directive is invalid'
 
 
-@register(SETTERS, "ngx_http_headers_add")
+@setter("ngx_http_headers_add")
 def _add_header(stated: Stated) -> Iterator[str]:
     if len(stated.args) == 3 and stated.args[2] != "always":
         yield f'invalid parameter "{stated.args[2]}"'
 
 
-@register(SETTERS, "ngx_http_headers_expires")
+@setter("ngx_http_headers_expires")
 def _expires(stated: Stated) -> Iterator[str]:
     *modified, time = stated.args
     if modified and modified[0] != "modified":
@@ -240,7 +240,7 @@ def _expires(stated: Stated) -> Iterator[str]:
         yield stated.says("invalid value")
 
 
-@register(SETTERS, "ngx_http_valid_referers")
+@setter("ngx_http_valid_referers")
 def _valid_referers(stated: Stated) -> Iterator[str]:
     seen = {word.partition("/")[0].lower() for other in before(stated) for word in other.args}
     for word in stated.args:
@@ -274,7 +274,7 @@ def is_name_or_wildcard(name: str) -> bool:
     return (name.startswith("*.") and len(name) > 2) or (name.endswith(".*") and len(name) > 2)
 
 
-@register(SETTERS, "ngx_http_modern_browser")
+@setter("ngx_http_modern_browser")
 def _modern_browser(stated: Stated) -> Iterator[str]:
     name, *version = stated.args
     if not version:
@@ -286,14 +286,14 @@ def _modern_browser(stated: Stated) -> Iterator[str]:
         yield f'invalid browser version "{version[0]}"'
 
 
-@register(SETTERS, "ngx_http_mirror")
+@setter("ngx_http_mirror")
 def _mirror(stated: Stated) -> Iterator[str]:
     earlier = list(before(stated))
     if earlier and ("off" in stated.args or any("off" in other.args for other in earlier)):
         yield stated.says("is duplicate")
 
 
-@register(SETTERS, "ngx_http_sub_filter")
+@setter("ngx_http_sub_filter")
 def _sub_filter(stated: Stated) -> Iterator[str]:
     if not stated.args[0]:
         yield "empty search pattern"
@@ -303,19 +303,19 @@ def _sub_filter(stated: Stated) -> Iterator[str]:
         yield f"number of search patterns exceeds {_MOST_SUBSTITUTIONS}"
 
 
-@register(SETTERS, "ngx_http_userid_mark")
+@setter("ngx_http_userid_mark")
 def _userid_mark(stated: Stated) -> Iterator[str]:
     if stated.args[0] != "off" and not _MARK.fullmatch(stated.args[0]):
         yield stated.says('value must be "off" or a single letter, digit or "="')
 
 
-@register(SETTERS, "ngx_http_userid_expires")
+@setter("ngx_http_userid_expires")
 def _userid_expires(stated: Stated) -> Iterator[str]:
     if stated.args[0] not in ("off", "max") and seconds(stated.args[0]) is None:
         yield stated.says("invalid value")
 
 
-@register(SETTERS, "ngx_http_image_filter")
+@setter("ngx_http_image_filter")
 def _image_filter(stated: Stated) -> Iterator[str]:
     kind, *values = stated.args
     wrong = None
@@ -334,20 +334,20 @@ def _image_filter(stated: Stated) -> Iterator[str]:
         yield f'invalid parameter "{wrong}"'
 
 
-@register(SETTERS, "ngx_http_image_filter_jpeg_quality", "ngx_http_image_filter_webp_quality",
+@setter("ngx_http_image_filter_jpeg_quality", "ngx_http_image_filter_webp_quality",
           "ngx_http_image_filter_sharpen")  # fmt: skip
 def _image_quality(stated: Stated) -> Iterator[str]:
     if "$" not in stated.args[0] and not number(stated.args[0]):
         yield f'invalid value "{stated.args[0]}"'
 
 
-@register(SETTERS, "ngx_http_geoip_proxy")
+@setter("ngx_http_geoip_proxy")
 def _geoip_proxy(stated: Stated) -> Iterator[str]:
     if stated.args[0] != "255.255.255.255" and not is_network(stated.args[0]):
         yield f'invalid network "{stated.args[0]}"'
 
 
-@register(SETTERS, "ngx_http_charset_map_block")
+@setter("ngx_http_charset_map_block")
 def _charset_map(stated: Stated) -> Iterator[str]:
     first, second = (word.lower() for word in stated.args)
     charsets = stated.reading.charsets  # nginx compares with the first only
@@ -358,3 +358,258 @@ def _charset_map(stated: Stated) -> Iterator[str]:
     elif charsets in ((first, second), (second, first)):
         yield f'duplicate "charset_map" between "{stated.args[0]}" and "{stated.args[1]}"'
     stated.reading.charsets = charsets or (first, second)
+
+
+# Tables: map, geo, split_clients, charset_map.
+
+_PERCENT = lazy.pattern(r"([0-9]+)(?:\.([0-9]{0,2})0*)?%")
+_ALL = 10_000
+
+
+@setter("ngx_http_map_block", "ngx_stream_map_block", "ngx_conf_split_clients_block",
+          "ngx_stream_split_clients_block", "ngx_http_split_clients_block")  # fmt: skip
+def _table(stated: Stated) -> Iterator[str]:
+    yield from _of_variable(stated.args[-1])
+
+
+@setter("ngx_http_geo_block", "ngx_stream_geo_block")
+def _geo(stated: Stated) -> Iterator[str]:
+    for word in stated.args:
+        message = next(_of_variable(word), None)
+        if message is not None:
+            yield message
+            return
+
+
+def _of_variable(word: str) -> Iterator[str]:
+    if not word.startswith("$"):
+        yield f'invalid variable name "{word}"'
+    elif word == "$":
+        yield 'invalid variable name "$"'
+
+
+_Rows = Callable[[Stated], Iterator[tuple[Directive, str]]]
+
+
+def with_blocks(stated: Stated, rows: _Rows) -> Iterator[tuple[Directive, str]]:
+    """Yield what nginx refuses of the rows of a block: those that open a block themselves, and what `rows` does."""
+    assert stated.block is not None
+    opening = {row for row in stated.block.directives if row.block is not None}
+    yield from ((row, 'unexpected "{"') for row in opening)
+    yield from ((row, message) for row, message in rows(stated) if row not in opening)
+
+
+def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
+    """`ngx_http_map`"""
+    assert stated.block is not None
+    hostnames, has_default = False, False
+    seen: set[str] = set()
+    for row in stated.block.directives:
+        key, args = str(row.name), row.args
+        if not args and key == "hostnames":
+            hostnames = True
+            continue
+        if not args and key == "volatile" and stated.reading.target >= VOLATILE["map"]:
+            continue
+        if len(args) != 1:
+            yield row, "invalid number of the map parameters"
+            continue
+        if key == "include":
+            continue
+        if key == "default":
+            if has_default:
+                yield row, "duplicate default map parameter"
+            has_default = True
+            continue
+        if key.startswith("~"):
+            continue
+        name = key.removeprefix("\\").lower()
+        if hostnames and not is_name_or_wildcard(name):
+            yield row, f'invalid hostname or wildcard "{name}"'
+        elif name in seen:
+            yield row, f'conflicting parameter "{name}"'
+        seen.add(name)
+
+
+def rows_of_split(stated: Stated) -> Iterator[tuple[Directive, str]]:
+    """`ngx_http_split_clients`, `ngx_conf_split_clients_block`"""
+    assert stated.block is not None
+    total = 0
+    for row in stated.block.directives:
+        if row.name == "*":
+            total = max(total, _ALL)
+            continue
+        match = _PERCENT.fullmatch(row.name)
+        share = int(match[1]) * 100 + int((match[2] or "").ljust(2, "0")) if match else 0
+        if not share:
+            yield row, f'invalid percent value "{row.name}"'
+            return
+        total += share
+    if total > _ALL:
+        yield stated.directive, "percent total is greater than 100%"
+
+
+def rows_of_geo(stated: Stated) -> Iterator[tuple[Directive, str]]:
+    """`ngx_http_geo`"""
+    assert stated.block is not None
+    is_ranges, has_tree = False, False
+    ranges: list[tuple[int, int]] = []
+    for row in stated.block.directives:
+        key, args = str(row.name), row.args
+        if not args and key == "ranges":
+            if has_tree:
+                yield row, 'the "ranges" directive must be the first directive inside "geo" block'
+            is_ranges = True
+            continue
+        if not args and (key == "proxy_recursive" or (key == "volatile" and stated.reading.target >= VOLATILE["geo"])):
+            continue
+        if len(args) != 1:
+            yield row, "invalid number of the geo parameters"
+            continue
+        if key == "include":
+            continue
+        if key == "proxy":
+            if not _is_geo_network(args[0]):
+                yield row, f'invalid network "{args[0]}"'
+            continue
+        has_tree = has_tree or not is_ranges
+        if key == "default":
+            continue
+        net = str(args[0]) if key == "delete" else key
+        if not is_ranges:
+            if not _is_geo_network(net):
+                yield row, f'invalid network "{net}"'
+            continue
+        found = _range(net)
+        if found is None:
+            yield row, f'invalid range "{net}"'
+        elif key != "delete":
+            message = _overlap(net, *found, ranges)
+            if message is not None:
+                yield row, message
+
+
+def _is_geo_network(text: str) -> bool:
+    return text == "255.255.255.255" or is_network(text)
+
+
+def _range(text: str) -> tuple[int, int] | None:
+    first, dash, last = text.partition("-")
+    low, high = quad(first), quad(last)
+    if not dash or low is None or high is None:
+        return None
+    ends = int.from_bytes(bytes(low), "big"), int.from_bytes(bytes(high), "big")
+    return ends if ends[0] <= ends[1] else None
+
+
+def _overlap(net: str, low: int, high: int, ranges: list[tuple[int, int]]) -> str | None:
+    """Enter a range; return why nginx refuses it for an earlier one that it crosses (`ngx_http_geo_add_range`)."""
+    at = bisect_left(ranges, (low, -1))
+    beside = ranges[max(at - 1, 0) : at + 1]
+    for start, end in beside:
+        if low <= end and high >= start:
+            inside = start <= low and high <= end
+            if not inside:
+                return f'range "{net}" overlaps "{_dotted(start)}-{_dotted(end)}"'
+            return None  # nginx splits the earlier one
+    insort(ranges, (low, high))
+    return None
+
+
+def _dotted(value: int) -> str:
+    return ".".join(map(str, value.to_bytes(4, "big")))
+
+
+_MOST_UTF_DIGITS = 7
+
+
+def rows_of_charset(stated: Stated) -> Iterator[tuple[Directive, str]]:
+    """`ngx_http_charset_map`"""
+    assert stated.block is not None
+    is_utf8 = stated.args[-1].lower() == "utf-8"
+    for row in stated.block.directives:
+        if len(row.args) != 1:
+            yield row, "invalid parameters number"
+        elif not _is_byte(row.name):
+            yield row, f'invalid value "{row.name}"'
+        elif not (_is_utf8(row.args[0]) if is_utf8 else _is_byte(row.args[0])):
+            yield row, f'invalid value "{row.args[0]}"'
+
+
+def _is_byte(text: str) -> bool:
+    return re.fullmatch(r"0*[0-9A-Fa-f]{1,2}", text) is not None
+
+
+def _is_utf8(text: str) -> bool:
+    if len(text) > _MOST_UTF_DIGITS or len(text) % 2 or not re.fullmatch(r"[0-9A-Fa-f]*", text):
+        return False
+    try:
+        decoded = bytes.fromhex(text).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return len(decoded) >= 1
+
+
+def rows_of_types(stated: Stated) -> Iterator[tuple[Directive, str]]:
+    """`ngx_http_core_type`: any words are types."""
+    assert stated.block is not None
+    for row in stated.block.directives:
+        if row.name == "include" and len(row.args) != 1:
+            yield row, 'invalid number of arguments in "include" directive'
+
+
+BLOCKS = {
+    "ngx_http_core_types": rows_of_types,
+    "ngx_http_map_block": rows_of_map,
+    "ngx_stream_map_block": rows_of_map,
+    "ngx_conf_split_clients_block": rows_of_split,
+    "ngx_stream_split_clients_block": rows_of_split,
+    "ngx_http_split_clients_block": rows_of_split,
+    "ngx_http_geo_block": rows_of_geo,
+    "ngx_stream_geo_block": rows_of_geo,
+    "ngx_http_charset_map_block": rows_of_charset,
+}
+
+
+# Names of servers and locations.
+
+
+@setter("ngx_http_core_server_name", "ngx_stream_core_server_name")
+def _server_name(stated: Stated) -> Iterator[str]:
+    for word in stated.args:
+        starts_wrong = word.startswith("*") and (len(word) < 3 or word[1] != ".")
+        if starts_wrong or word == ".":
+            yield f'server name "{word}" is invalid'
+            return
+        if word == "~":
+            yield 'empty regex in server name "~"'
+            return
+
+
+@setter("ngx_http_core_location")
+def _location(stated: Stated) -> Iterator[str]:
+    if len(stated.args) == 2 and stated.args[0] not in locations.MODIFIERS:
+        yield f'invalid location modifier "{stated.args[0]}"'
+        return
+    inner, outer = stated.block, stated.level
+    if inner is None or outer.kind != "location" or not outer.args:
+        return
+    name, around = _name(stated.args), _name(outer.args)
+    if locations.modifier(outer) == "=":
+        yield f'location "{name}" cannot be inside the exact location "{around}"'
+    elif around.startswith("@") and not locations.modifier(outer):
+        yield f'location "{name}" cannot be inside the named location "{around}"'
+    elif name.startswith("@") and not locations.modifier(inner):
+        yield f'named location "{name}" can be on the server level only'
+    elif locations.modifier(inner) not in ("~", "~*") and not name.startswith(around):
+        is_regex = locations.modifier(outer) in ("~", "~*")
+        if not is_regex or not name.startswith(around):
+            yield f'location "{name}" is outside location "{around}"'
+
+
+def _name(args: tuple[str, ...]) -> str:
+    """Return the name of a location without its modifier."""
+    if len(args) == 2:
+        return str(args[1])
+    word = str(args[0])
+    return next((word[len(mark) :] for mark in ("=", "^~", "~*", "~") if word.startswith(mark)), word)

@@ -10,16 +10,23 @@ from collections.abc import Iterable, Iterator
 
 from nginxopt.config import Directive
 from nginxopt.facts import group
+from nginxopt.facts.lexicon import ROWS
 from nginxopt.semantics import locations
-from nginxopt.semantics.addresses import PORT, Address
-from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level, Setting
-from nginxopt.semantics.listens import addresses, endpoints, read_listens, sockets
-from nginxopt.semantics.refusals.gateways import groups
+from nginxopt.semantics.refusals.connections import groups
 from nginxopt.semantics.refusals.http import is_name_or_wildcard
 from nginxopt.semantics.refusals.reading import PAGE, ReadState
-from nginxopt.semantics.refusals.urls import parse_url
-from nginxopt.semantics.values import number, size
+from nginxopt.semantics.values import (
+    PORT,
+    Address,
+    addresses,
+    endpoints,
+    number,
+    parse_url,
+    read_listens,
+    size,
+    sockets,
+)
 from nginxopt.version import Version
 
 Found = Iterator[tuple[Directive, str]]

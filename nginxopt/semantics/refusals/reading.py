@@ -1,15 +1,24 @@
-"""What nginx knows while it reads a configuration from top to bottom, and what the setter of a directive gets."""
+"""What nginx knows while it reads a configuration from top to bottom, and the setters of its core.
+
+`SETTERS` has all setters: those of `ngx_conf_file.c` are here, as every module of nginx uses them, and so are the
+patterns that PCRE cannot compile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from nginxopt import _native, lazy
 from nginxopt.config import Directive, Token
 from nginxopt.facts.declarations import Declaration
+from nginxopt.facts.lexicon import ROWS
 from nginxopt.records import record
-from nginxopt.semantics.addresses import Address
+from nginxopt.semantics import locations
 from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.values import Address, milliseconds, number, seconds, size
+from nginxopt.text import encode
 from nginxopt.version import Version
 
 PAGE = 4096
@@ -122,11 +131,15 @@ Setter = Callable[[Stated], Iterator[str]]
 """Yields what nginx says of a directive that it refuses; mostly at most one message, as nginx stops at the first."""
 
 
-def register(setters: dict[str, Setter], *names: str) -> Callable[[Setter], Setter]:
+SETTERS: dict[str, Setter] = {}
+"""The setters by nginx's names for them."""
+
+
+def setter(*names: str) -> Callable[[Setter], Setter]:
     """Return a decorator that enters a function for setters of nginx."""
 
     def enter(function: Setter) -> Setter:
-        setters.update(dict.fromkeys(names, function))
+        SETTERS.update(dict.fromkeys(names, function))
         return function
 
     return enter
@@ -144,3 +157,270 @@ def parameter(word: str, names: Mapping[str, object] | tuple[str, ...]) -> tuple
     """Split `name=value` if the name is known; None otherwise."""
     name, equals, value = word.partition("=")
     return (name, value) if equals and name in names else None
+
+
+# Setters of ngx_conf_file.c (`ngx_conf_set_*_slot`), and the checks behind them.
+
+_ACCESS = {"user", "group", "all"}
+_MOST_LEVELS = 3  # NGX_MAX_PATH_LEVEL
+_MOST_LETTERS = 10  # of the levels of a path
+
+
+@setter("ngx_conf_set_num_slot")
+def _number(stated: Stated) -> Iterator[str]:
+    if number(stated.args[0]) is None:
+        yield stated.says("invalid number")
+    else:
+        yield from _checked(stated)
+
+
+@setter("ngx_conf_set_size_slot")
+def _size(stated: Stated) -> Iterator[str]:
+    if size(stated.args[0]) is None:
+        yield stated.says("invalid value")
+    else:
+        yield from _checked(stated)
+
+
+@setter("ngx_conf_set_off_slot")
+def _offset(stated: Stated) -> Iterator[str]:
+    if size(stated.args[0], giga=True) is None:
+        yield stated.says("invalid value")
+
+
+@setter("ngx_conf_set_msec_slot")
+def _milliseconds(stated: Stated) -> Iterator[str]:
+    if milliseconds(stated.args[0]) is None:
+        yield stated.says("invalid value")
+
+
+@setter("ngx_conf_set_sec_slot")
+def _seconds(stated: Stated) -> Iterator[str]:
+    if seconds(stated.args[0]) is None:
+        yield stated.says("invalid value")
+
+
+@setter("ngx_conf_set_bufs_slot")
+def _buffers(stated: Stated) -> Iterator[str]:
+    count, each = number(stated.args[0]), size(stated.args[1])
+    if not count or not each:
+        yield stated.says("invalid value")
+
+
+@setter("ngx_http_ssl_enable", "ngx_mail_ssl_enable")
+def _flag(stated: Stated) -> Iterator[str]:
+    if stated.args[0].lower() not in ("on", "off"):
+        yield f'invalid value "{stated.args[0]}" in "{stated.name}" directive, it must be "on" or "off"'
+
+
+@setter("ngx_conf_set_enum_slot")
+def _enum(stated: Stated) -> Iterator[str]:
+    if stated.args[0].lower() not in stated.declaration.values.lower().split("|"):
+        yield f'invalid value "{stated.args[0]}"'
+
+
+@setter("ngx_conf_set_bitmask_slot")
+def _bits(stated: Stated) -> Iterator[str]:
+    known = stated.declaration.values.lower().split("|")
+    wrong = next((word for word in stated.args if word.lower() not in known), None)
+    if wrong is not None:
+        yield f'invalid value "{wrong}"'
+
+
+@setter("ngx_conf_set_path_slot")
+def _path(stated: Stated) -> Iterator[str]:
+    levels = [number(word) for word in stated.args[1:]]
+    if any(not level for level in levels) or sum(level or 0 for level in levels) > _MOST_LETTERS:
+        yield stated.says("invalid value")
+    else:
+        yield from add_path(stated, str(stated.args[0]), tuple(map(str, levels)))
+
+
+def add_path(stated: Stated, path: str, levels: tuple[str, ...], data: str = "") -> Iterator[str]:
+    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c); `data` names what manages it."""
+    here = stated.directive.located("")[len(" in ") :]
+    path = path.removesuffix("/")
+    earlier, place, manager = stated.reading.paths.setdefault(path, (":".join(levels), here, data))
+    if manager != data:
+        yield f'the same path name "{path}" used in {place} and'
+    elif earlier != ":".join(levels):
+        yield f'the same path name "{path}" in {place} has the different levels than'
+
+
+@setter("ngx_conf_set_access_slot")
+def _access(stated: Stated) -> Iterator[str]:
+    for word in stated.args:
+        who, _, how = word.partition(":")
+        if who not in _ACCESS or how not in ("r", "rw"):
+            yield f'invalid value "{word}"'
+            return
+
+
+def _checked(stated: Stated) -> Iterator[str]:
+    """Yield what the check behind a setter says of the value (`post`)."""
+    _, _, check = stated.declaration.setter.partition(" ")
+    if ".." in check:
+        low, high = map(int, check.split(".."))
+        if not low <= (number(stated.args[0]) or 0) <= high:
+            yield f"value must be between {low} and {high}"
+    elif check in _CHECKS:
+        yield from _CHECKS[check](size(stated.args[0]) or 0, stated.reading.target)
+
+
+_Check = Callable[[int, Version], Iterator[str]]
+_LEAST_POOL = 112  # NGX_MIN_POOL_SIZE
+_POOL_ALIGNMENT = 16
+_MOST_PREREAD = 2**31 - 1
+
+
+def _of_pool(value: int, _: Version) -> Iterator[str]:
+    if value < _LEAST_POOL:
+        yield f"the pool size must be no less than {_LEAST_POOL}"
+    elif value % _POOL_ALIGNMENT:
+        yield f"the pool size must be a multiple of {_POOL_ALIGNMENT}"
+
+
+def _of_gzip(name: str, *sizes: str) -> _Check:
+    known = {size(text) for text in sizes}
+    *first, last = sizes
+
+    def check(value: int, _: Version) -> Iterator[str]:
+        if value not in known:
+            yield f'"{name}" directive must be {", ".join(first)}, or {last}'
+
+    return check
+
+
+def _of_preread(value: int, _: Version) -> Iterator[str]:
+    if value > _MOST_PREREAD:
+        yield f"the maximum body preread buffer size is {_MOST_PREREAD}"
+
+
+def _of_chunk(value: int, _: Version) -> Iterator[str]:
+    if value == 0:
+        yield "the http2 chunk size cannot be zero"
+
+
+_CHECKS: Mapping[str, _Check] = {
+    "ngx_http_core_pool_size": _of_pool,
+    "ngx_http_v2_pool_size": _of_pool,
+    "ngx_http_v2_preread_size": _of_preread,
+    "ngx_http_v2_chunk_size": _of_chunk,
+    "ngx_http_gzip_window": _of_gzip("gzip_window", "512", "1k", "2k", "4k", "8k", "16k", "32k"),
+    "ngx_http_gzip_hash": _of_gzip("gzip_hash", "512", "1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k"),
+}
+
+
+Found = Iterator[tuple[Directive, str]]
+
+# Patterns that PCRE cannot compile.
+
+_MATCHES = ("~", "~*", "!~", "!~*")
+
+
+@record(eq=True)
+class RefusedPattern:
+    """A pattern that no PCRE compiles: its directive, its word, its text in that word, and the error of PCRE."""
+
+    directive: Directive
+    word: Token
+    text: str
+    error: str
+
+
+def of_patterns(outer: Level) -> Found:
+    """Yield the directives of a block of http or stream whose pattern every PCRE refuses."""
+    return ((each.directive, _said(each.error, each.text)) for each in refused_patterns(outer))
+
+
+def refused_patterns(outer: Level) -> Iterator[RefusedPattern]:
+    """Yield the patterns of a level, and of those inside of it, that every PCRE refuses."""
+    for level in outer.walk():
+        for directive, word, text in _patterns(level):
+            error = pattern_error(encode(text))
+            if error is not None:
+                yield RefusedPattern(directive, word, text, error)
+
+
+def pattern_error(pattern: bytes) -> str | None:
+    """Return the error for a pattern that no version of PCRE compiles, with a byte offset; None if one may."""
+    return _native.pattern_error(pattern) or _unfinished(pattern)
+
+
+_ESCAPED = lazy.pattern(rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)", re.DOTALL)
+"""What has no groups: escapes, classes, comments."""
+_WRONG_GROUP = lazy.pattern(
+    rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$)|\(\?(?:P?<[^=!\w]|[^a-zA-Z0-9:=!<>'|&#()*^+-])"
+)
+_NAME = lazy.pattern(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
+
+
+def _unfinished(pattern: bytes) -> str | None:
+    """Return the error for a group that does not end or begin as any may, or whose name another one has."""
+    if b"(?" not in pattern:
+        return None
+    bare = _ESCAPED.sub(lambda match: b"." * len(match[0]), pattern)
+    wrong = _WRONG_GROUP.search(bare)
+    if wrong is not None:
+        what = "missing closing parenthesis" if wrong["at"] is not None else "unrecognized character after (? or (?-"
+        return f"{what} at byte {min(wrong.end(), len(pattern))}"
+    seen: set[bytes] = set()
+    for match in _NAME.finditer(bare):
+        if match["name"] in seen and b"(?J" not in bare and b"(?|" not in bare:
+            return f"two named subpatterns have the same name at byte {match.end()}"
+        seen.add(match["name"])
+    return None
+
+
+def _said(error: str, pattern: str) -> str:
+    """Return an error as `ngx_regex_compile` says it."""
+    reason, _, place = error.partition(" at byte ")
+    rest = encode(pattern)[int(place) :].decode("utf-8", "surrogateescape") if place else ""
+    message = f'pcre2_compile() failed: {reason} in "{pattern}"'
+    return f'{message} at "{rest}"' if rest else message
+
+
+def _patterns(level: Level) -> Iterator[tuple[Directive, Token, str]]:
+    """Yield the directives with a pattern, its word, and its text."""
+    if level.kind == "map":
+        rows = (row for row in level.directives if row.name.startswith("~"))
+        yield from ((row, row.name, _of_row(row.name)) for row in rows)
+    if level.kind in ROWS:
+        return
+    if level.kind == "location" and level.opener is not None and locations.modifier(level) in ("~", "~*"):
+        yield level.opener, level.opener.args[-1], locations.path(level)
+    for name in level.names & _TAKING.keys():
+        for directive in level.own(name):
+            yield from ((directive, word, text) for word, text in _TAKING[name](directive.args))
+
+
+_Taken = Iterable[tuple[Token, str]]
+
+
+def _of_row(key: str) -> str:
+    """Return the pattern of a row (`ngx_http_map`): `~*` ignores case."""
+    return key.removeprefix("~").removeprefix("*")
+
+
+def _of_if(args: Sequence[Token]) -> _Taken:
+    return [(args[2], str(args[2]))] if len(args) == 3 and args[1] in _MATCHES else []
+
+
+def _of_names(args: Sequence[Token]) -> _Taken:
+    return ((word, word[1:]) for word in args if word.startswith("~") and len(word) > 1)
+
+
+def _of_first(args: Sequence[Token]) -> _Taken:
+    return ((word, str(word)) for word in args[:1])
+
+
+def _of_rewriting(args: Sequence[Token]) -> _Taken:
+    return ((word, _of_row(word)) for word in args[:1] if word.startswith("~"))
+
+
+_TAKING: Mapping[str, Callable[[Sequence[Token]], _Taken]] = {
+    **dict.fromkeys(("rewrite", "fastcgi_split_path_info"), _of_first),
+    **dict.fromkeys(("server_name", "valid_referers"), _of_names),
+    **dict.fromkeys(("proxy_redirect", *map("proxy_cookie_{}".format, ("path", "domain", "flags"))), _of_rewriting),
+    "if": _of_if,
+}

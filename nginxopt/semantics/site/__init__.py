@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.semantics.site.levels import SiteAssumption
+    from nginxopt.semantics.site.levels import DirectivePlace, Nodes, SiteAssumption
     from nginxopt.semantics.site.lowering import FIXES, PREFIX, Build, LoweredSite, lower
-    from nginxopt.semantics.site.nodes import DirectivePlace, Nodes
 
 __all__ = ["FIXES", "PREFIX", "Build", "DirectivePlace", "LoweredSite", "Nodes", "SiteAssumption", "lower"]
 
 __getattr__ = attributes(
     __name__,
     {
-        "levels": ("SiteAssumption",),
+        "levels": ("DirectivePlace", "Nodes", "SiteAssumption"),
         "lowering": ("FIXES", "PREFIX", "Build", "LoweredSite", "lower"),
-        "nodes": ("Nodes", "DirectivePlace"),
     },
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 Node = int
-"""The number of a directive (see `nodes.Nodes`)."""
+"""The number of a directive (see `levels.Nodes`)."""
 
 
 class OpaqueForm(TypedDict):

@@ -1,22 +1,401 @@
-"""Converts the levels of a configuration, from http to the innermost `if`, to forms of the request model."""
+"""Converts the levels of a configuration, from http to the innermost `if`, to forms of the request model.
+
+Directives are numbered in the order in which nginx reads them. A level has its script, its settings, and what it states
+that the model does not simulate. Some of that has no effect; for the rest, the model reports that it does not know the
+outcome from a certain point on. Directives that no table lists may do anything and do it first, as an unknown module
+may answer in any phase.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import cast
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from typing import Literal, cast
 
-from nginxopt.config import Bulk, Config, Directive
-from nginxopt.facts import script
+from nginxopt._native import request_settings, statement_spans
+from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, directive_at
+from nginxopt.facts import fact, having, known, script
+from nginxopt.facts.lexicon import NAMES
 from nginxopt.records import record
-from nginxopt.semantics.inherit import Level, origin
-from nginxopt.semantics.site.effects import effect
-from nginxopt.semantics.site.form import LevelForm, LevelKind, Node, OpaqueForm, ServerForm, StatedForm
-from nginxopt.semantics.site.nodes import Nodes
-from nginxopt.semantics.site.script import Texts, latin, statement
-from nginxopt.semantics.site.settings import ROWS, differing
-from nginxopt.semantics.site.sockets import read_names
-from nginxopt.semantics.site.unread import Opaque, in_force, missing, neutral, state
-from nginxopt.semantics.site.variables import row_form
+from nginxopt.semantics.inherit import DISPLACED, Level, origin
+from nginxopt.semantics.site.form import (
+    Changes,
+    LevelForm,
+    LevelKind,
+    NameForm,
+    Node,
+    OpaqueForm,
+    OpaqueStatementForm,
+    RewritesForm,
+    ServerForm,
+    StatedForm,
+    StatementForm,
+)
+from nginxopt.text import encode
+from nginxopt.text.display import unicode
+
+
+@record(eq=True)
+class DirectivePlace:
+    """The place of a directive: its file, its line from 1, and its span without its `;` or block."""
+
+    source: Source
+    line: int
+    span: Span
+
+    @property
+    def path(self) -> str:
+        """The name of the file."""
+        return self.source.path
+
+    @property
+    def text(self) -> str:
+        """The directive on one line, without its `;` or block."""
+        return " ".join(self.source.text(self.span).split())
+
+
+class Nodes:
+    """The directives of a configuration by number. Rules of folded runs have numbers, too, and are created on demand.
+
+    Number 0 is the main file itself. It stands for the implied blocks around a fragment.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._starts = array("Q", [0])
+        self._items: list[Directive | Bulk | None] = [None]
+        self._numbers: dict[Directive | Bulk, Node] = {}
+        self._runs: dict[Bulk, _Run] = {}
+        self._next = 1
+        for item in _reading(config.readings):
+            self._numbers[item] = self._next
+            self._starts.append(self._next)
+            self._items.append(item)
+            self._next += item.count if isinstance(item, Bulk) else 1
+
+    def __len__(self) -> int:
+        return self._next
+
+    def number(self, item: Directive | Bulk) -> Node:
+        """Return the number of a directive, or that of the first rule of a folded run."""
+        return self._numbers[item]
+
+    def is_missing(self, include: Directive) -> bool:
+        """Return whether an include names a file that could not be read."""
+        return self._config.is_missing(include)
+
+    def place(self, node: Node) -> DirectivePlace:
+        """Return the place of a node. The first request for a rule of a folded run reads the whole run."""
+        item, rule = self._item(node)
+        if isinstance(item, Bulk):
+            span = self._run(item).span(rule)
+            head = Span(span.start, span.end - 1)
+            return DirectivePlace(item.source, item.source.position(span.start).line, head)
+        if item is None:
+            return DirectivePlace(self._config.main.source, 1, Span(0, 0))
+        return DirectivePlace(item.source, item.line, _head(item))
+
+    def statement(self, node: Node) -> tuple[Source, Span]:
+        """Return the file and the span of a directive with its `;`, or of the part of a directive before its block."""
+        item, rule = self._item(node)
+        if item is None:
+            return self._config.main.source, Span(0, 0)
+        if isinstance(item, Bulk):
+            return item.source, self._run(item).span(rule)
+        return item.source, _head(item) if item.block else item.span
+
+    def directive(self, node: Node) -> Directive | None:
+        """Return the directive of a node; None for the main file."""
+        item, rule = self._item(node)
+        return directive_at(item.source, self._run(item).span(rule)) if isinstance(item, Bulk) else item
+
+    def _item(self, node: Node) -> tuple[Directive | Bulk | None, int]:
+        """Return the directive or folded run with a number, and the index of the number in the run."""
+        if not 0 <= node < self._next:
+            raise IndexError(node)
+        index = bisect_right(self._starts, node) - 1
+        return self._items[index], node - self._starts[index]
+
+    def _run(self, bulk: Bulk) -> _Run:
+        return self._runs.setdefault(bulk, _Run(bulk))
+
+
+class _Run:
+    """The spans of the rules of a folded run."""
+
+    def __init__(self, bulk: Bulk) -> None:
+        self._bulk = bulk
+
+    def span(self, rule: int) -> Span:
+        """Return the span of a rule, with its `;`."""
+        return Span(*self._spans[2 * rule : 2 * rule + 2])
+
+    @cached_property
+    def _spans(self) -> array[int]:
+        """The start and end of each rule."""
+        span = self._bulk.span
+        return array("Q", statement_spans(self._bulk.source.data, span.start, span.end))
+
+
+def _reading(scope: Scope) -> Iterator[Directive | Bulk]:
+    """Yield all directives and folded runs, in the order in which nginx reads them."""
+    open_scopes = [(iter(scope.nodes), iter(scope.scopes))]
+    while open_scopes:
+        nodes, scopes = open_scopes[-1]
+        for node in nodes:
+            yield node
+            if isinstance(node, Directive) and node.block is not None:
+                inner = next(scopes)
+                open_scopes.append((iter(inner.nodes), iter(inner.scopes)))
+                break
+        else:
+            open_scopes.pop()
+
+
+def _head(directive: Directive) -> Span:
+    """Return the span of a directive without its `;` or block."""
+    end = directive.block.span.start if directive.block else directive.span.end - 1
+    return Span(directive.span.start, end)
+
+
+def latin(text: str) -> str:
+    """Return the bytes of a word decoded as Latin-1, as in all forms."""
+    return text if text.isascii() else encode(text).decode("latin-1")
+
+
+def statement(directive: Directive, node: Node) -> StatementForm:
+    """Return the form of a `rewrite`, `set`, `return` or `break`."""
+    args = [*map(latin, directive.args)]
+    match directive.name:
+        case "rewrite":
+            flag = args[2] if len(args) > 2 else None
+            return {"kind": "rewrite", "node": node, "pattern": args[0], "replacement": args[1], "flag": flag}
+        case "set":
+            return {"kind": "set", "node": node, "variable": args[0], "value": args[1]}
+        case "return":
+            return {"kind": "return", "node": node, "args": args}
+        case _:
+            return {"kind": "break", "node": node}
+
+
+class Texts:
+    """The texts of the files with folded runs, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Source, int] = {}
+
+    def run(self, bulk: Bulk, node: Node) -> RewritesForm:
+        """Return the form of a folded run, and keep the text of its file."""
+        source = bulk.source.original or bulk.source
+        text = self._numbers.setdefault(source, len(self._numbers))
+        start, end = bulk.span.start, bulk.span.end
+        return {"kind": "rewrites", "node": node, "count": bulk.count, "text": text, "start": start, "end": end}
+
+    def data(self) -> tuple[bytes, ...]:
+        """Return the texts, by number."""
+        return tuple(source.data for source in self._numbers)
+
+
+# Settings that differ from those of the level around it.
+
+ROWS = "types"
+"""The setting whose value is the rows of blocks."""
+
+
+@cache
+def names() -> frozenset[str]:
+    """Return the directives that the model reads as settings."""
+    return frozenset(request_settings())
+
+
+def differing(level: Level, in_force: frozenset[str]) -> Iterator[tuple[str, tuple[Directive, ...] | None]]:
+    """Yield the settings that differ from those of the level around it, with their directives, or None if unknown.
+
+    `in_force` are the settings that the level around it has, or may have.
+    """
+    for name in sorted(_candidates(level, in_force)):
+        setting = level.setting(name)
+        if setting.level not in (level, None):
+            continue
+        directives = _directives(level, name, setting.directives) if setting.known else None
+        if directives != () or name in in_force:
+            yield name, directives
+
+
+def _candidates(level: Level, in_force: frozenset[str]) -> frozenset[str]:
+    """Return the settings that may differ from those of the level around it, so that not all need to be compared."""
+    if level.is_open or level.parent is None:
+        return names()
+    own = names().intersection((*level.names, *level.unread))
+    dropped = {name for name in in_force if not level.inherits(name) or not own.isdisjoint(DISPLACED.get(name, ()))}
+    return own | dropped
+
+
+def _directives(level: Level, name: str, directives: tuple[Directive, ...]) -> tuple[Directive, ...] | None:
+    """Return the directives of a setting, or the rows of its blocks; None for rows of a file that was not read."""
+    if name != ROWS:
+        return directives
+    blocks = [inner for inner in level.levels if inner.opener in directives]
+    if any(block.is_open or block.unread for block in blocks):
+        return None
+    return tuple(row for block in blocks for row in block.directives if row.name != "include")
+
+
+# Directives that are not simulated.
+
+When = Literal["first", "in order", "after", "body", "headers", "response"]
+"""When a directive that is not simulated takes effect.
+
+- `first`: before the rewrite script of a level.
+- `in order`: at its place in the script.
+- `after`: after the script, before or as the handler.
+- `body`, `headers`, `response`: on the outgoing response: its body, its headers except `Location`, or all of it.
+"""
+
+
+@record(eq=True)
+class Effect:
+    """The effect of a directive that is not simulated.
+
+    `reason` is a phrase that names the cause in messages. `is_inherited`: whether inner locations inherit it.
+    """
+
+    when: When
+    reason: str
+    is_inherited: bool = True
+
+
+_WHEN: Mapping[str, When] = {
+    "first": "first",
+    "in order": "in order",
+    "after": "after",
+    "content": "after",
+    "body": "body",
+    "headers": "headers",
+    "response": "response",
+}
+"""When directives take effect, by the column `model` of their facts."""
+
+_SIMULATED = ("read", "structure", "opaque")
+
+_MODULES = {"_by_lua": "Lua", "js_": "JavaScript", "perl": "Perl"}
+
+
+def effect(name: str, args: tuple[str, ...] = ()) -> Effect | None:
+    """Return the effect of a directive; None if it changes no outcome.
+
+    Must not be called for directives that the model reads.
+    """
+    model = _model(name)
+    if is_off(name, args) or not (model in _WHEN or model in ("", *_SIMULATED)):
+        return None
+    when = _WHEN.get(model, "first")
+    if when == "headers" and any("location" in arg.lower() for arg in args):
+        when = "response"
+    return Effect(when, _reason(name), is_inherited=model != "content")
+
+
+def is_off(name: str, args: tuple[str, ...]) -> bool:
+    """Return whether the arguments of a directive are those with which it has no effect.
+
+    For `ssl_verify_client optional`, this assumes a client without a certificate.
+    """
+    row = fact(name)
+    return bool(args) and row is not None and args[0] in row.off.split()
+
+
+@cache
+def listed() -> frozenset[str]:
+    """Return the directives that are not simulated and whose effect is known, be it one or none."""
+    return frozenset(name for name in known() if _model(name) not in ("", *_SIMULATED))
+
+
+def _model(name: str) -> str:
+    row = fact(name)
+    return row.model if row else ""
+
+
+def _reason(name: str) -> str:
+    for part, language in _MODULES.items():
+        if part in name:
+            return f"{language} ({name})"
+    return f"{name} is not modelled" if name in NAMES or _model(name) else f'unknown directive "{unicode(name)}"'
+
+
+STRUCTURE = having("model", "structure", "opaque")
+"""The directives that other modules of this package convert."""
+
+_FILTERS: dict[When, Changes] = {"body": "body", "headers": "headers", "response": "response", "first": "response"}
+
+
+@record(eq=True)
+class Opaque:
+    """A directive that is not simulated, and its effect."""
+
+    name: str
+    node: Node
+    effect: Effect
+
+    @property
+    def opaque(self) -> OpaqueForm:
+        """Its form outside the script."""
+        return {"node": self.node, "reason": self.effect.reason}
+
+    @property
+    def statement(self) -> OpaqueStatementForm:
+        """Its form as a statement of the script."""
+        return {"kind": "opaque", "node": self.node, "reason": self.effect.reason}
+
+
+def missing(include: Directive, nodes: Nodes) -> Opaque:
+    """Return the include of a missing file, which may contain any directives."""
+    return Opaque("include", nodes.number(include), Effect("in order", f"{unicode(include.args[0])} is missing"))
+
+
+def neutral(include: Directive, nodes: Nodes) -> tuple[Opaque, ...]:
+    """Return what a missing file may do that changes headers and bodies at most."""
+    reason = f"what {unicode(include.args[0])} adds"
+    return tuple(Opaque("", nodes.number(include), Effect(when, reason)) for when in ("headers", "body"))
+
+
+def in_force(level: Level, outer: Iterable[Opaque], nodes: Nodes) -> tuple[Opaque, ...]:
+    """Return the directives in force at a level, except statements of the script. `outer` are those around it."""
+    return (*_inherited(level, outer), *_own(level, nodes))
+
+
+def _inherited(level: Level, outer: Iterable[Opaque]) -> Iterator[Opaque]:
+    for unread in outer:
+        is_replaced = unread.name in NAMES and unread.name in level.names and unread.name != "include"
+        if not is_replaced and (unread.effect.is_inherited or level.kind == "if"):
+            yield unread
+
+
+def _own(level: Level, nodes: Nodes) -> Iterator[Opaque]:
+    for directive in level.directives:
+        name = str(directive.name)
+        if name in STRUCTURE or name in names():
+            continue
+        what = effect(name, directive.args)
+        if what is not None and what.when != "in order":
+            yield Opaque(name, nodes.number(directive), what)
+
+
+def state(form: LevelForm, unread: Iterable[Opaque]) -> None:
+    """Add the directives in force at a level to its form."""
+    for item in unread:
+        when = item.effect.when
+        if when == "first" and form["kind"] != "http":
+            form["script"].append(item.statement)
+        elif when == "after" or item.name == "include":
+            form["opaque"].append(item.opaque)
+        changes = "response" if item.name == "include" else _FILTERS.get(when)
+        if changes is not None:
+            form["filters"].append({"node": item.node, "reason": item.effect.reason, "changes": changes})
+
+
+# The levels.
 
 _STATEMENTS = script() - {"if"}
 
@@ -196,3 +575,22 @@ def _form(level: Level, node: Node, parent: int | None) -> LevelForm:
 
 def _stated(directive: Directive, nodes: Nodes) -> StatedForm:
     return {"node": nodes.number(directive), "args": [*map(latin, directive.args)]}
+
+
+def read_names(server: Level, node: Node, nodes: Nodes) -> list[NameForm]:
+    """Return the names of a server; without `server_name`, this is the empty name (`ngx_http_core_merge_srv_conf`)."""
+    named = _names(server.own("server_name"), nodes)
+    return named or [{"node": node, "text": ""}]
+
+
+def _names(directives: Iterable[Directive], nodes: Nodes) -> list[NameForm]:
+    return [
+        {"node": nodes.number(directive), "text": latin(name)} for directive in directives for name in directive.args
+    ]
+
+
+def row_form(row: Directive, nodes: Nodes) -> StatedForm:
+    """Return the row of a table: its name is the first of its arguments. Raises `InputError` for a block."""
+    if row.block is not None:
+        raise row.error('unexpected "{"', nginx=row.located('unexpected "{"'))
+    return {"node": nodes.number(row), "args": [latin(row.name), *map(latin, row.args)]}

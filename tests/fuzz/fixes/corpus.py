@@ -13,7 +13,7 @@ from typing import Protocol
 from nginxopt.config import Block, Directive, load_text
 from nginxopt.errors import InputError
 from nginxopt.semantics import Address, read_addresses
-from nginxopt.semantics.addresses import PORT
+from nginxopt.semantics.values import PORT
 from nginxopt.system import nginx
 from nginxopt.text import Draft, Edit, Span
 from tests.fuzz.fixes.case import MAIN, Case, Start

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
-from nginxopt.request.connection import RequestForm
+from nginxopt.request.client import RequestForm
 from nginxopt.request.model import SiteModel
 from nginxopt.system.nginx import Message
 from nginxopt.verify import Verification, verify

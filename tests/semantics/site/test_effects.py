@@ -6,11 +6,9 @@ import pytest
 from crossplane import analyzer
 
 from nginxopt.facts import having, vendors
-from nginxopt.semantics.directives import NAMES, NGINX
-from nginxopt.semantics.site.effects import effect, listed
-from nginxopt.semantics.site.settings import names
-from nginxopt.semantics.site.unread import STRUCTURE
-from nginxopt.semantics.site.variables import _GEOIP, _VALUES
+from nginxopt.facts.lexicon import NAMES, NGINX
+from nginxopt.semantics.site.levels import STRUCTURE, effect, listed, names
+from nginxopt.semantics.site.lowering import _GEOIP, _MODULE_VALUES
 
 HTTP = (
     analyzer.NGX_HTTP_MAIN_CONF
@@ -34,7 +32,7 @@ def test_each_directive_of_http_is_one_of_these() -> None:
 def test_the_model_reads_what_the_table_says() -> None:
     """The settings that the model reads, and the definitions that it does not, are those of the table."""
     assert having("model", "read") == names()
-    assert having("model", "opaque") == {*_VALUES, _GEOIP}
+    assert having("model", "opaque") == {*_MODULE_VALUES, _GEOIP}
     assert names() <= NGINX
     without = {name for name in listed() - NAMES if effect(name) is None}
     assert all(name.startswith(OTHERS) for name in without)

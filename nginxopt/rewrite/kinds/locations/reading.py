@@ -14,10 +14,10 @@ from itertools import groupby
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File, may_read_more
 from nginxopt.config.tree import Token
 from nginxopt.facts import script
+from nginxopt.facts.lexicon import ROWS
 from nginxopt.records import record
 from nginxopt.rewrite.surroundings import inherited, quiet_includes
-from nginxopt.semantics.directives import ROWS
-from nginxopt.semantics.headers import INHERITANCE
+from nginxopt.semantics.inherit import INHERITANCE
 from nginxopt.text import encode
 
 FEWEST = 3

@@ -13,10 +13,10 @@ from functools import cached_property
 from nginxopt import lazy
 from nginxopt.config import Block, Comment, Config, Directive, Scope
 from nginxopt.facts import group, script
+from nginxopt.facts.lexicon import ROWS
 from nginxopt.records import record
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, variables
 from nginxopt.rewrite.surroundings import reading_no_captures
-from nginxopt.semantics.directives import ROWS
 
 _CAPTURE = lazy.pattern(r"\$\{?[1-9]")
 _VALUES = frozenset(["map", "split_clients"])

@@ -16,9 +16,9 @@ from typing import Literal
 from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
 from nginxopt.facts import script
+from nginxopt.facts.lexicon import NGINX, ROWS
 from nginxopt.records import record
 from nginxopt.rewrite.surroundings import Entering, Surroundings, captures_may_be_read
-from nginxopt.semantics.directives import NGINX, ROWS
 from nginxopt.text import Span
 
 Phase = Literal["server", "location"]
