@@ -16,7 +16,7 @@ from functools import partial
 from itertools import pairwise
 
 from nginxopt.config import Config, Directive, Scope
-from nginxopt.facts.declarations import Declaration, declarations
+from nginxopt.facts.table import Declaration, declarations
 from nginxopt.version import Version
 
 VERSION = Version(1, 28, 0)

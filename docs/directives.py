@@ -24,7 +24,7 @@ from dataclasses import astuple, dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from nginxopt.facts.declarations import declarations
+from nginxopt.facts.table import declarations
 from nginxopt.version import Version
 
 OLDEST = Version(1, 10, 0)

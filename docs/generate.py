@@ -24,8 +24,8 @@ from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.declare import Rule, loaded, names
 from nginxopt.lint.diagnostic import Safety
 from nginxopt.lint.report import pages
-from nginxopt.settings import premises
-from nginxopt.settings.premises import PREMISES, Premise
+from nginxopt.settings import vocabulary
+from nginxopt.settings.vocabulary import PREMISES, Premise
 from nginxopt.version import Version
 
 ROOT = Path(__file__).parents[1]
@@ -191,7 +191,7 @@ def _written(value: object) -> str:
 
 
 def _constant(premise: Premise) -> str:
-    return next(name for name, value in vars(premises).items() if value is premise)
+    return next(name for name, value in vars(vocabulary).items() if value is premise)
 
 
 def generated() -> dict[Path, str]:

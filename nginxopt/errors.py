@@ -51,8 +51,7 @@ class NginxoptError(Exception):
 
     def render(self) -> str:
         """Return the error for display: the message, then advice. No text in it moves the cursor or ends a line."""
-        from nginxopt.text.display import line
-        from nginxopt.text.withheld import hide
+        from nginxopt.text.display import hide, line
 
         return "\n".join(line(hide(text)) for text in self._lines())
 

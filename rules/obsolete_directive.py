@@ -32,15 +32,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.facts import declarations, fact
+from nginxopt.facts import declarations, fact, obsolete_names
 from nginxopt.lint import Finding, Model, Severity, rule
 
 
 @rule(severity=Severity.INFO, category="correctness", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find directives that do nothing in the target version."""
-    for directive, _ in model.each(*declarations.obsolete_names()):
-        current = [row for row in declarations.declarations(str(directive.name)) if row.is_in(model.target)]
+    for directive, _ in model.each(*obsolete_names()):
+        current = [row for row in declarations(str(directive.name)) if row.is_in(model.target)]
         obsolete = next((row for row in current if row.values == "obsolete"), None)
         if obsolete is None:
             continue

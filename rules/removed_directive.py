@@ -56,7 +56,7 @@ _INSTEAD = {"ssl": 'add the parameter "ssl" to listen'}
 def check(model: Model) -> Iterator[Finding]:
     """Find directives that the target version no longer has."""
     for directive, _, fault in model.faults:
-        ends = [row.until for row in declarations.declarations(directive.name) if row.until]
+        ends = [row.until for row in declarations(directive.name) if row.until]
         gone = max((end for end in ends if end <= model.target), default=None)
         if fault.kind is commands.FaultKind.UNKNOWN and gone:
             message = f'nginx {gone} removed "{directive.name}"; nginx {model.target} does not start with it'

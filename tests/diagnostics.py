@@ -21,8 +21,8 @@ from nginxopt.lint import (
 )
 from nginxopt.lint.declare import PAGES
 from nginxopt.lint.report.model import LintReport, Note
-from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.settings.target import TargetVersion
+from nginxopt.settings.vocabulary import CATEGORIES
 from nginxopt.text import Change, Edit, Source, Span, decode, encode
 from nginxopt.version import Version
 

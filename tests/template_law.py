@@ -20,7 +20,7 @@ from nginxopt.config import Config, Directive, load_text, reread
 from nginxopt.config.filesystem import DISK
 from nginxopt.config.templates import Reread, Templates
 from nginxopt.errors import InputError
-from nginxopt.facts.declarations import PLACES, declarations
+from nginxopt.facts.table import PLACES, declarations
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge

@@ -26,7 +26,7 @@ class _Rules(click.ParamType[Any]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
         from nginxopt.lint.catalogue import catalogue
-        from nginxopt.settings.premises import PREMISES
+        from nginxopt.settings.vocabulary import PREMISES
 
         titles = {
             **{rule.id: rule.title for rule in catalogue().values()},

@@ -31,7 +31,7 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
     """
     from nginxopt.lint.catalogue import load_rules
     from nginxopt.lint.report import pages
-    from nginxopt.settings.premises import PREMISES
+    from nginxopt.settings.vocabulary import PREMISES
     from nginxopt.text import suggestion
 
     catalogue = load_rules(config=config, isolated=isolated, run=with_rules)

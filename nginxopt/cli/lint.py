@@ -218,8 +218,7 @@ def command(
     """
     from nginxopt.lint.catalogue import AskedRules, load_from
     from nginxopt.lint.check import check, check_and_fix
-    from nginxopt.settings.builds import recognised
-    from nginxopt.settings.target import GUESSES, choose
+    from nginxopt.settings.target import GUESSES, choose, recognised
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     origin = click.get_current_context().with_resource(settings_origin(settings_from))
@@ -285,9 +284,9 @@ def _judge(
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-    from nginxopt.settings import around, premises
+    from nginxopt.settings import around, vocabulary
 
-    return settings.assume | premises.named(name for name in names if not around.is_main(name))
+    return settings.assume | vocabulary.named(name for name in names if not around.is_main(name))
 
 
 def _around(names: Iterable[str], settings: Settings) -> Config | None:

@@ -257,7 +257,7 @@ def report(
     """Return the report of a call."""
     from nginxopt.lint.report.model import LintReport, grouped
     from nginxopt.lint.withheld import shown
-    from nginxopt.text.withheld import hide
+    from nginxopt.text.display import hide
 
     spoken = {diagnostic.rule for diagnostic in diagnostics}
     titles = {rule.id: rule.title for rule, _ in judge.rules if rule.id in spoken}
@@ -296,7 +296,7 @@ def left(call: LintCall, checked: Checked) -> tuple[str, ...]:
 
 def _shown(error: InputError) -> InputError:
     """Return an error without words that only files outside of the named paths have."""
-    from nginxopt.text.withheld import hide
+    from nginxopt.text.display import hide
 
     told = copy(error)
     told.message, told.below = hide(error.message), tuple(map(hide, error.below))

@@ -283,7 +283,7 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
     """
     import json
 
-    from nginxopt.text.withheld import hide_in_json
+    from nginxopt.text.display import hide_in_json
 
     text = hide_in_json(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     data = text.encode("utf-8", "backslashreplace")
@@ -333,8 +333,7 @@ def print_plan(
 
 def print_summary(call: Call, summary: Iterable[str], more: Iterable[str]) -> None:
     """Print a summary, its first line in bold, and more lines; to standard output only if the plan is the result."""
-    from nginxopt.text.display import line
-    from nginxopt.text.withheld import hide
+    from nginxopt.text.display import hide, line
 
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None

@@ -22,8 +22,7 @@ class ClosedPipeError(Exception):
 
 def say(message: str) -> None:
     """Print a line on standard error; what a terminal or a runner of GitHub Actions would obey is escaped."""
-    from nginxopt.text.display import line
-    from nginxopt.text.withheld import hide
+    from nginxopt.text.display import hide, line
 
     click.echo(line(hide(message)), err=True)
 
@@ -44,15 +43,14 @@ def write(pieces: Iterable[bytes]) -> None:
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write the lines of a report for people, with their line ends, as `write` does; none is a command to a runner."""
-    from nginxopt.text.display import inert
-    from nginxopt.text.withheld import hide
+    from nginxopt.text.display import hide, inert
 
     write(inert(hide(line)).encode(errors="backslashreplace") for line in lines)
 
 
 def write_document(text: str) -> None:
     """Write a JSON report as `write` does, without words that only files outside of the named paths have."""
-    from nginxopt.text.withheld import hide_in_json
+    from nginxopt.text.display import hide_in_json
 
     write([hide_in_json(text).encode()])
 

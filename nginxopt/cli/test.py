@@ -211,7 +211,7 @@ def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
 def _report(report: TestReport, call: TestCall) -> int:
     """Write a report; return the exit status."""
     from nginxopt.request.report import render
-    from nginxopt.text.withheld import hide, hide_in_json
+    from nginxopt.text.display import hide, hide_in_json
 
     color = call.output is None and stdout.colored()
     pieces = render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose)

@@ -35,7 +35,7 @@ from nginxopt.config.roots import Roots
 from nginxopt.config.tree import Block, Bulk, Comment, Directive, reading
 from nginxopt.errors import UsageError
 from nginxopt.facts import vendors
-from nginxopt.facts.declarations import PLACES, declarations
+from nginxopt.facts.table import PLACES, declarations
 from nginxopt.records import record
 from nginxopt.text import Source
 

@@ -11,7 +11,7 @@ from nginxopt import lazy
 from nginxopt.config.tree import Token, statements
 from nginxopt.errors import InputError
 from nginxopt.facts import lexicon, vendors
-from nginxopt.facts.declarations import declarations, names
+from nginxopt.facts.table import declarations, names
 from nginxopt.text import Source
 
 _MOST = 200

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config.filesystem import STDIN, is_descriptor
 from nginxopt.records import record
-from nginxopt.text import Source, decode, withheld
+from nginxopt.text import Source, decode, display
 
 if TYPE_CHECKING:
     from nginxopt.config.reader import File
@@ -62,7 +62,7 @@ def leave() -> None:
 def forget() -> None:
     """Forget what was named and read, before another command."""
     leave()
-    withheld.forget()
+    display.forget_words()
 
 
 def around(main: str, prefix: str | os.PathLike[str] | None = None) -> Roots:
@@ -136,13 +136,13 @@ def _is_below(real: str, folder: str) -> bool:
 
 
 def remember(files: Iterable[File]) -> None:
-    """Remember the words of a configuration of which some files are outside, for `nginxopt.text.withheld.hide`."""
+    """Remember the words of a configuration of which some files are outside, for `nginxopt.text.display.hide`."""
     files = tuple(files)
     if not any(file.source.outside for file in files):
         return
-    withheld.remember("", _vocabulary, withheld=False)
+    display.remember_words("", _vocabulary, withheld=False)
     for file in files:
-        withheld.remember(file.path, partial(_words, file.source), withheld=file.source.outside)
+        display.remember_words(file.path, partial(_words, file.source), withheld=file.source.outside)
 
 
 def words_outside(files: Iterable[File]) -> frozenset[str]:
@@ -152,22 +152,22 @@ def words_outside(files: Iterable[File]) -> frozenset[str]:
     if not secret:
         return frozenset()
     known = (_words(file.source) for file in files if not file.source.outside)
-    return withheld.only_in(frozenset().union(*secret), _vocabulary().union(*known))
+    return display.words_only_in(frozenset().union(*secret), _vocabulary().union(*known))
 
 
 def _words(source: Source) -> frozenset[str]:
     """Return the words of a file: outside those of its statements, as no message quotes a comment."""
     if not source.outside:
-        return withheld.words(decode(source.data))
+        return display.words(decode(source.data))
     from nginxopt.config.tree import statements
 
-    return withheld.words(" ".join(word for statement in statements(source) for word in statement.words))
+    return display.words(" ".join(word for statement in statements(source) for word in statement.words))
 
 
 @cache
 def _vocabulary() -> frozenset[str]:
     """Return the words of nginx's own language: names of directives, and their values."""
-    from nginxopt.facts import declarations
+    from nginxopt.facts import declarations, names
 
-    rows = (row for name in declarations.names() for row in declarations.declarations(name))
-    return withheld.words(" ".join(f"{row.name} {row.values} {row.default} {row.module}" for row in rows))
+    rows = (row for name in names() for row in declarations(name))
+    return display.words(" ".join(f"{row.name} {row.values} {row.default} {row.module}" for row in rows))

@@ -1,8 +1,8 @@
 """What nginx knows of each directive, in tables.
 
 - `directives.tsv`: what each release of nginx declares (places, arguments, setter, values, default), derived from its
-  sources by `docs/directives.py`; `declarations` reads it.
-- `facts.tsv`: what no declaration says, kept by hand, a row for each directive; `table` reads it.
+  sources by `docs/directives.py`.
+- `facts.tsv`: what no declaration says, kept by hand, a row for each directive; `table` reads both.
 - `vendors/*.tsv`: what NGINX Plus, Angie and modules of third parties declare besides; `vendors` reads them.
 
 To add the directives of a new release, run `python docs/directives.py CHECKOUT > nginxopt/facts/directives.tsv`, add a
@@ -34,10 +34,36 @@ stands for `proxy_bind`, `fastcgi_bind` and so on, unless a directive has a line
 
 from typing import TYPE_CHECKING
 
-from nginxopt.facts import declarations, vendors
-from nginxopt.facts.table import GROUPS, Fact, fact, group, having, known, script
+from nginxopt.facts import vendors
+from nginxopt.facts.table import (
+    GROUPS,
+    Fact,
+    declarations,
+    fact,
+    group,
+    having,
+    known,
+    names,
+    obsolete_names,
+    script,
+    turning_points,
+)
 
 if TYPE_CHECKING:
     from nginxopt.facts import lexicon
 
-__all__ = ["GROUPS", "Fact", "declarations", "fact", "group", "having", "known", "lexicon", "script", "vendors"]
+__all__ = [
+    "GROUPS",
+    "Fact",
+    "declarations",
+    "fact",
+    "group",
+    "having",
+    "known",
+    "lexicon",
+    "names",
+    "obsolete_names",
+    "script",
+    "turning_points",
+    "vendors",
+]

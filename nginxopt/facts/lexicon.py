@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from nginxopt.facts import group, vendors
-from nginxopt.facts.declarations import names
+from nginxopt.facts.table import names
 
 ROWS = group("rows")
 """Blocks whose statements are not directives, but rows of data."""

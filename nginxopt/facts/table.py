@@ -1,14 +1,167 @@
-"""Reads `facts.tsv`: what is known of each directive besides its declaration."""
+"""What nginx declares of each directive, release by release, and what else is known of it.
+
+docs/directives.py derives directives.tsv from the `ngx_command_t` declarations in nginx's source: all modules of its
+tree, releases 1.10.0 to 1.31.5. The directives of NGINX Plus and of third-party modules are missing (see `vendors`).
+facts.tsv is kept by hand.
+"""
 
 from __future__ import annotations
 
 import pkgutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from nginxopt.facts.declarations import names
+from nginxopt.records import record
+from nginxopt.version import Version
+
+_PLACES = (
+    *("main", "events", "http", "http/server", "http/location", "http/upstream"),
+    *("http/server/if", "http/location/if", "http/location/limit_except"),
+    *("mail", "mail/server", "stream", "stream/server", "stream/upstream"),
+)
+PLACES: Mapping[str, int] = {place: 1 << number for number, place in enumerate(_PLACES)}
+"""The bit of each place. Locations at any depth are one place."""
+_ANYWHERE = (1 << len(_PLACES)) - 1
+
+
+Compared = Literal["flag", "name", "set", "size", "offset", "milliseconds", "seconds", "number", "text"]
+"""How values compare: a `flag` or a `name` without regard to case, a `set` in any order as well, sizes and times by
+what they amount to (an `offset` is a size that may be in gigabytes), and a `text` word by word.
+"""
+
+_COMPARED: Mapping[str, Compared] = {
+    "ngx_conf_set_flag_slot": "flag",
+    "ngx_conf_set_enum_slot": "name",
+    "ngx_conf_set_bitmask_slot": "set",
+    "ngx_conf_set_size_slot": "size",
+    "ngx_conf_set_off_slot": "offset",
+    "ngx_conf_set_msec_slot": "milliseconds",
+    "ngx_conf_set_sec_slot": "seconds",
+    "ngx_conf_set_num_slot": "number",
+}
+"""How the setters of nginx's core read values (ngx_conf_file.c); others may keep the words."""
+
+
+@record(eq=True)
+class Declaration:
+    """The declaration of a directive by one module, which is the same in a range of releases.
+
+    Attributes:
+        name: The directive.
+        module: The module that declares it, such as `ngx_http_gzip_filter_module`.
+        places: The places where it is allowed, as bits of `PLACES`.
+        arguments: The number of arguments: `1,2`, `2+`, or `flag` for a single `on` or `off`.
+        has_block: Whether it has a block.
+        setter: The function that sets it, such as `ngx_conf_set_size_slot`; after a blank what checks the value behind
+            it: another function, or the smallest and the largest number, such as `1..9`.
+        values: The kind of its arguments: `size`, `time`, `number`, or a list of all values such as `on|off`;
+            `obsolete` if nginx reports that the directive has no effect. Empty if unknown.
+        default: The default as written in a configuration; `4k|8k` if it depends on the machine. Empty if unknown.
+        is_once: Whether nginx refuses it twice in one block, whatever its arguments.
+        since: The first release with this declaration; None if the oldest of the table has it.
+        until: The first release without it; None if the newest has it.
+    """
+
+    name: str
+    module: str
+    places: int
+    arguments: str
+    has_block: bool
+    setter: str
+    values: str
+    default: str
+    is_once: bool
+    since: Version | None
+    until: Version | None
+
+    @property
+    def compared(self) -> Compared:
+        """How nginx reads the arguments: whether different words may say the same."""
+        return _COMPARED.get(self.setter.partition(" ")[0], "text")
+
+    def is_in(self, release: Version) -> bool:
+        """Return whether a release has this declaration."""
+        is_early = self.since is not None and release < self.since
+        return not is_early and (self.until is None or release < self.until)
+
+    def takes(self, count: int) -> bool:
+        """Return whether the directive accepts `count` arguments."""
+        return _takes(self.arguments, count)
+
+
+@cache
+def _takes(arguments: str, count: int) -> bool:
+    if arguments == "flag":
+        return count == 1
+    if arguments.endswith("+"):
+        return count >= int(arguments[:-1])
+    return str(count) in arguments.split(",")
+
+
+@lru_cache(maxsize=1 << 12)
+def declarations(name: str) -> tuple[Declaration, ...]:
+    """Return the declarations of a directive, those of the oldest release first; empty if no release has it."""
+    every = map(parse, _rows().get(name, ()))
+    return tuple(sorted(every, key=lambda row: (row.since is not None, row.since)))
+
+
+@cache
+def turning_points() -> frozenset[Version]:
+    """Return the releases that changed a declaration."""
+    every = (declaration for name in names() for declaration in declarations(name))
+    return frozenset(release for row in every for release in (row.since, row.until) if release)
+
+
+@cache
+def names() -> frozenset[str]:
+    """Return the names of the directives of all releases."""
+    return frozenset(_rows())
+
+
+@cache
+def obsolete_names() -> tuple[str, ...]:
+    """Return the names of the directives that have no effect in some release."""
+    return tuple(name for name, rows in _rows().items() if any("\tobsolete\t" in row for row in rows))
+
+
+@cache
+def _rows() -> Mapping[str, list[str]]:
+    return lines("directives.tsv")
+
+
+def lines(table: str) -> Mapping[str, list[str]]:
+    """Return the lines of a table by directive. They are parsed on demand, as a run needs few of them."""
+    rows: dict[str, list[str]] = defaultdict(list)
+    data = pkgutil.get_data("nginxopt.facts", table)  # importlib.resources would load zipfile
+    assert data is not None, f"{table} belongs to the package"
+    for row in data.decode().splitlines()[1:]:
+        rows[row.partition("\t")[0]].append(row)
+    return dict(rows)
+
+
+def parse(row: str) -> Declaration:
+    """Return the declaration in a line of a table."""
+    name, module, places, arguments, setter, values, default, repeated, since, until = row.split("\t")
+    bits = (_ANYWHERE if place == "any" else PLACES[place] for place in places.split())
+    count, _, block = arguments.partition(" ")
+    return Declaration(
+        name,
+        module,
+        sum(bits),
+        count,
+        block == "{",
+        setter,
+        values,
+        default,
+        not repeated,
+        Version.parse(since) if since else None,
+        Version.parse(until) if until else None,
+    )
+
+
+# What no declaration says.
 
 GATEWAYS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "tunnel")
 """The modules whose directives share a line: `@_bind` is `proxy_bind`, `fastcgi_bind` ..."""

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from nginxopt.errors import UsageError
-from nginxopt.facts.declarations import Declaration, lines, parse
-from nginxopt.facts.declarations import declarations as nginx_declarations
+from nginxopt.facts.table import Declaration, lines, parse
+from nginxopt.facts.table import declarations as nginx_declarations
 from nginxopt.version import Version
 
 OLDER = "older"

@@ -16,7 +16,7 @@ from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.catalogue import AskedRules, load_from, selection
 from nginxopt.lint.check import Judge
 from nginxopt.records import record
-from nginxopt.settings import around, premises
+from nginxopt.settings import around, vocabulary
 from nginxopt.text import Source
 from nginxopt.version import Version
 
@@ -128,7 +128,7 @@ def _judge(plan: FleetOptions) -> Judge:
         rules,
         plan.target,
         settings,
-        assumed=settings.assume | premises.named(name for name in plan.assume if name not in mains),
+        assumed=settings.assume | vocabulary.named(name for name in plan.assume if name not in mains),
         around=around.main(mains[0]) if mains else None,
         catalogue=catalogue,
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.requests import shown
     from nginxopt.rewrite.suspicious import without_captures
     from nginxopt.semantics.refusals.reading import pattern_error
-    from nginxopt.settings.premises import (
+    from nginxopt.settings.vocabulary import (
         ENOUGH_DESCRIPTORS,
         FAST_DISK,
         HTTP11_BACKENDS,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
         SEVERAL_WORKERS,
         WHOLE_CONFIGURATION,
         Premise,
+        Severity,
     )
-    from nginxopt.settings.selecting import Severity
     from nginxopt.system.host import Host
     from nginxopt.text.display import count
     from nginxopt.version import Version
@@ -102,7 +102,7 @@ __getattr__ = attributes(
         "nginxopt.lazy": ("pattern",),
         "nginxopt.records": ("record",),
         "nginxopt.lint.queries.model": ("Model",),
-        "nginxopt.settings.premises": (
+        "nginxopt.settings.vocabulary": (
             "HTTP11_BACKENDS",
             "IDLE_CONNECTIONS",
             "WHOLE_CONFIGURATION",
@@ -117,8 +117,8 @@ __getattr__ = attributes(
             "RAISES_THE_LIMIT",
             "SEVERAL_WORKERS",
             "Premise",
+            "Severity",
         ),
-        "nginxopt.settings.selecting": ("Severity",),
         "nginxopt.lint.queries.requests": ("FOREIGN", "ModelAnswer", "AskedRequest"),
         "witness": ("Sign", "Witness"),
         "nginxopt.request.redirects": (

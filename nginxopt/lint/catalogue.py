@@ -23,7 +23,7 @@ from nginxopt.lint.run import Selected
 from nginxopt.records import record
 from nginxopt.settings import file as settings_
 from nginxopt.settings.file import ALL, Settings
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES
 from nginxopt.system import trust, trusted
 from nginxopt.system.installed import EntryPoint, entry_points
 from nginxopt.text import suggestion

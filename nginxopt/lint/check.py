@@ -29,8 +29,7 @@ from nginxopt.lint.withheld import undeclined
 from nginxopt.records import record
 from nginxopt.semantics import Level, levels
 from nginxopt.settings.file import Settings
-from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import WHOLE_CONFIGURATION, Premise, Severity
 from nginxopt.text import Draft
 from nginxopt.version import Version
 

@@ -45,8 +45,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.lint.diagnostic import Finding, Reach, Safety
 from nginxopt.records import record
-from nginxopt.settings.premises import Premise
-from nginxopt.settings.selecting import CATEGORIES, Severity
+from nginxopt.settings.vocabulary import CATEGORIES, Premise, Severity
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class Rule:
         on_host: Whether it is selected by default where the machine is checked (`--host`), and only there: what it
             finds depends on the load or the machine.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.cost`).
-        by_release: Whether its findings follow what each release declares (`nginxopt.facts.declarations`).
+        by_release: Whether its findings follow what each release declares (`nginxopt.facts.table`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.
         everywhere: Whether a finding says that something is without effect, which is so only if it is found in each

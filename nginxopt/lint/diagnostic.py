@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from nginxopt.lint.witness import Witness
 from nginxopt.records import record
-from nginxopt.settings.premises import Premise
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Premise, Severity
 from nginxopt.text import Change, Position, Source, Span, fit
 from nginxopt.text.display import count
 

@@ -7,7 +7,7 @@ import re
 from nginxopt.lint.declare import Page, Rule
 from nginxopt.lint.diagnostic import Safety
 from nginxopt.records import record
-from nginxopt.settings.premises import WHOLE_CONFIGURATION
+from nginxopt.settings.vocabulary import WHOLE_CONFIGURATION
 from nginxopt.version import Version
 
 FIX_SAFETY = "Fix safety"

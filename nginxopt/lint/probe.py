@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from nginxopt import lazy
 from nginxopt.errors import RunError
 from nginxopt.records import record
-from nginxopt.settings.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
+from nginxopt.settings.vocabulary import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
 from nginxopt.system.upstream import UpstreamConnection, UpstreamResponse, UpstreamTarget
 
 _OF_THE_CONNECTION = lazy.pattern(r"ntlm|negotiate|kerberos", re.IGNORECASE)

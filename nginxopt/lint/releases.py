@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nginxopt.facts import declarations
+from nginxopt import facts
 from nginxopt.lint.declare import Rule
 from nginxopt.version import Version
 
@@ -22,5 +22,5 @@ def turning_points(rules: Iterable[Rule]) -> tuple[Version, ...]:
     """Return releases that cover the behaviour of the rules: findings for any nginx equal those for one of them."""
     edges = {edge for rule in rules for edge in (rule.since, rule.until and rule.until.next()) if edge}
     if any(rule.by_release for rule in rules):
-        edges |= declarations.turning_points()
+        edges |= facts.turning_points()
     return tuple(sorted({OLDEST, *CHANGES, *edges}))

@@ -18,7 +18,7 @@ from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import with_premise
 from nginxopt.lint.withheld import shared_level
 from nginxopt.records import record
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import Change, ChangeSet, Source, Span
 
 

@@ -27,7 +27,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.declare import page_url
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix
 from nginxopt.records import record
-from nginxopt.settings.selecting import CATEGORIES, Severity
+from nginxopt.settings.vocabulary import CATEGORIES, Severity
 from nginxopt.text import Change, Edit, Source, Span, decode, encode, suggestion
 
 _MARK = lazy.pattern(rb"nginxopt:")

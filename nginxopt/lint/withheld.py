@@ -20,7 +20,7 @@ from nginxopt.lint.report.fingerprint import lines
 from nginxopt.lint.witness import Witness
 from nginxopt.records import record
 from nginxopt.text import Change, ChangeSet, Edit, Source, Span, apply, decode
-from nginxopt.text.withheld import hide
+from nginxopt.text.display import hide
 
 
 def undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -8,8 +8,8 @@ from lsprotocol import types
 
 from nginxopt.config.configuration import Context
 from nginxopt.facts import group
-from nginxopt.facts.declarations import PLACES, Declaration, declarations, names
 from nginxopt.facts.parameters import PARAMETERS
+from nginxopt.facts.table import PLACES, Declaration, declarations, names
 from nginxopt.lsp.cursor import Cursor, cursor
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.facts import Facts, description

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from nginxopt.facts import fact
-from nginxopt.facts.declarations import PLACES, Declaration, declarations
+from nginxopt.facts.table import PLACES, Declaration, declarations
 from nginxopt.records import record
 from nginxopt.semantics import Level, commands
 from nginxopt.version import Version

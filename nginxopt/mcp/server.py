@@ -168,7 +168,7 @@ def _page(name: str) -> str:
     """Return the page of a rule or a premise."""
     from nginxopt.lint.catalogue import load_rules
     from nginxopt.lint.report import pages
-    from nginxopt.settings.premises import PREMISES
+    from nginxopt.settings.vocabulary import PREMISES
 
     rules = load_rules(config=None, isolated=True, run=False).rules
     if name in rules:

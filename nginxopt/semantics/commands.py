@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.facts import lexicon, vendors
-from nginxopt.facts.declarations import PLACES, Declaration, declarations, names
+from nginxopt.facts.table import PLACES, Declaration, declarations, names
 from nginxopt.records import record
 from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version

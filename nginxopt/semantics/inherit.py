@@ -23,8 +23,8 @@ from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Config, Directive, Scope, may_read_more
 from nginxopt.config.unread import unread_names
 from nginxopt.facts import fact, group, having
-from nginxopt.facts.declarations import declarations
 from nginxopt.facts.lexicon import ROWS
+from nginxopt.facts.table import declarations
 from nginxopt.records import record
 from nginxopt.text import Source, Span
 from nginxopt.version import Version

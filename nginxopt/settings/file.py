@@ -5,9 +5,12 @@ docs/guide/settings.md is the reference; the fields of `Settings` are its keys.
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Callable, Collection, Mapping
+import os.path
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,10 +23,9 @@ from nginxopt.facts.vendors import target as stated_target
 from nginxopt.format import IndentStyle
 from nginxopt.format.style import WIDTHS
 from nginxopt.records import record
-from nginxopt.settings import patterns, premises
+from nginxopt.settings import vocabulary
 from nginxopt.settings.around import STOCK
-from nginxopt.settings.premises import Premise
-from nginxopt.settings.selecting import CATEGORIES, Severity
+from nginxopt.settings.vocabulary import CATEGORIES, Premise, Severity
 from nginxopt.system import trust
 from nginxopt.text import Source, suggestion
 from nginxopt.version import Version
@@ -45,7 +47,7 @@ class Settings:
     """What to check, which rules to run, and the severity of findings.
 
     The key of a field is its name with dashes. Paths include the folder of the file; patterns are relative to it and
-    match as in `nginxopt.settings.patterns`. Names are rule ids, categories, or `all`.
+    match as in `nginxopt.settings.file`. Names are rule ids, categories, or `all`.
 
     Attributes:
         rules: The paths of folders with rules of one's own.
@@ -96,20 +98,20 @@ class Settings:
 
     def excludes(self, path: str | os.PathLike[str]) -> bool:
         """Return whether a file is skipped."""
-        return patterns.matches(path, self.exclude, self.folder)
+        return matches(path, self.exclude, self.folder)
 
     def ignored_in(self, path: str | os.PathLike[str]) -> frozenset[str]:
         """Return the names whose findings are hidden in a file."""
         return frozenset(
             name
             for pattern, names in self.per_file_ignores.items()
-            if patterns.matches(path, [pattern], self.folder)
+            if matches(path, [pattern], self.folder)
             for name in names
         )
 
     def context_of(self, path: str | os.PathLike[str]) -> Context | None:
         """Return the context of a fragment, None if it is not set."""
-        fitting = (at for pattern, at in self.context.items() if patterns.matches(path, [pattern], self.folder))
+        fitting = (at for pattern, at in self.context.items() if matches(path, [pattern], self.folder))
         return next(fitting, None)
 
 
@@ -284,7 +286,7 @@ def _premises(value: TomlValue, _rules: Collection[str] | None, _folder: Path) -
     assumed: set[Premise] = set()
     for item in value.strings():
         try:
-            assumed |= premises.named([item.text()])
+            assumed |= vocabulary.named([item.text()])
         except UsageError as error:
             raise item.error(error.message, hint=error.hint) from None
     return frozenset(assumed)
@@ -397,3 +399,40 @@ KEYS: Mapping[str, _Reader] = {
     "budget": _budget,
 }
 """The keys of a settings file, with the functions that read their values."""
+
+
+def matches(path: str | os.PathLike[str], patterns: Iterable[str], folder: str | os.PathLike[str]) -> bool:
+    """Return whether one of the patterns, which are relative to `folder`, matches `path`.
+
+    Patterns are as in `glob.glob(recursive=True, include_hidden=True)`: `*` matches any characters of a name, `?` one
+    character, `[abc]` one of these and `[!abc]` any other, and `**` as a whole name matches any number of folders.
+    There is no other syntax: no leading `!`, no braces, and a pattern without a slash does not match in other folders.
+    A pattern that matches a folder includes all its content.
+
+    A relative `path` or `folder` is relative to the working directory; a pattern may be absolute. Does not use the
+    disk, so links are not resolved.
+    """
+    names = _absolute(path).split("/")
+    base = glob.escape(_absolute(folder))
+    return any(_means(_joined(base, pattern).split("/"), names) for pattern in patterns)
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - Path.resolve follows links
+
+
+def _joined(base: str, pattern: str) -> str:
+    return os.path.normpath(os.path.join(base, pattern))  # noqa: PTH118 - Path keeps `..`, and no pattern is a path
+
+
+def _means(pattern: list[str], names: list[str]) -> bool:
+    """Return whether a pattern matches names, each step once for each place that the steps before it lead to."""
+    places = {0}
+    for number, step in enumerate(pattern, 1):
+        if step != "**":
+            places = {at + 1 for at in places if at < len(names) and fnmatchcase(names[at], step)}
+        elif number == len(pattern):
+            return any(at < len(names) for at in places)  # `a/**` matches the content of a folder, not its own name
+        else:
+            places = {at for at in range(len(names) + 1) if at >= min(places, default=at + 1)}
+    return bool(places)  # the remaining names are inside a matching folder

@@ -1,8 +1,27 @@
-"""The target nginx version, and its origin."""
+"""The target nginx version and its origin: stated, of the settings, installed, assumed, or what a configuration shows.
+
+The installed nginx is a guess, and so is `ASSUMED`. In this order, a configuration shows more (`recognised`):
+
+- a container image beside it: `FROM nginx:1.25-alpine` in a Dockerfile, `image: openresty/openresty:1.27.1.2` in a
+  compose file or a manifest of Kubernetes, in its folder or in one above it, up to the working directory;
+- directives that one vendor alone has, such as `zone_sync` of NGINX Plus;
+- directives that came with a later release than the one that is guessed.
+"""
 
 from __future__ import annotations
 
-from nginxopt.errors import MissingError
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from nginxopt import lazy
+from nginxopt.config import Config
+from nginxopt.errors import MissingError, UsageError
+from nginxopt.facts import vendors
+from nginxopt.facts.lexicon import BLOCKS
+from nginxopt.facts.table import declarations
 from nginxopt.records import record
 from nginxopt.version import Version
 
@@ -49,3 +68,150 @@ def choose(stated: Version | None, settings: Version | None, binary: str | None 
     if installed.name not in _SAME_NUMBERS:
         return TargetVersion(ASSUMED, "assumed", is_guess=True)
     return TargetVersion(Version.of(installed.version), "nginx -v", is_guess=binary is None)
+
+
+# What a configuration, and the files beside it, show.
+
+_MOST_FILES = 50
+_MOST_ENTRIES = 2_000
+_MOST_BYTES = 1 << 18
+_MOST_FOLDERS = 6
+
+_NAMES = lazy.pattern(r"(?i)((.*[.-])?(Docker|Container)file([.-].*)?|.*\.dockerfile|.*\.ya?ml)")
+_IMAGE = lazy.pattern(
+    rb"""^[ \t-]*(?:FROM|image:)[ \t]+(?:--\S+[ \t]+)?["']?((?:[\w.:-]+/)*)([\w.-]+):v?([\w.-]+)""",
+    re.MULTILINE | re.IGNORECASE,
+)
+_PRODUCTS = {
+    "nginx": "",
+    "nginx-unprivileged": "",
+    "nginx-plus": vendors.PLUS,
+    "openresty": vendors.OPENRESTY,
+    "angie": vendors.ANGIE,
+    "tengine": vendors.TENGINE,
+    "freenginx": vendors.FREENGINX,
+}
+"""The vendors of images by the last part of their names."""
+_OF_NGINX = (
+    "", "library/", "docker.io/", "docker.io/library/", "nginxinc/", "docker.io/nginxinc/", "ghcr.io/nginxinc/",
+    "public.ecr.aws/nginx/", "public.ecr.aws/docker/library/",
+)  # fmt: skip
+"""The registries and users whose `nginx` is nginx."""
+_RELEASE = lazy.pattern(r"\d+\.\d+(\.\d+)*|[rR]\d+")
+_LAST = {19: 10, 20: 2, 21: 6, 22: 1, 23: 4, 25: 5, 26: 3, 27: 5, 28: 0, 29: 8}
+"""The last release of each line of nginx, for tags such as `1.25`."""
+
+
+@record(eq=True)
+class ShownImage:
+    """A container image: its name as written, the file that names it, and the version it has."""
+
+    name: str
+    path: str
+    version: Version
+
+
+def recognised(configs: Sequence[Config], guess: TargetVersion) -> TargetVersion:
+    """Return the target version that configurations show; the guess, if they show none. What is stated is no guess."""
+    if not guess.is_guess:
+        return guess
+    image = shown_image(configs)
+    if image is not None:
+        return TargetVersion(image.version, f"image {image.name} in {image.path}")
+    used = frozenset(_used(configs))
+    signs = vendors.signs()
+    found = sorted({(signs[name], name) for name in used & signs.keys()})
+    vendor = {vendor for vendor, _ in found}
+    if len(vendor) == 1:
+        name = next(iter(vendor))
+        version = vendors.newest(name, ASSUMED, filter(declarations, used))
+        return TargetVersion(version, f'assumed, as "{found[0][1]}" is of {vendors.VENDORS[name]}', is_guess=True)
+    return _with_all(used, guess)
+
+
+def _with_all(used: Iterable[str], guess: TargetVersion) -> TargetVersion:
+    """Return a guess that has all directives in use that some release of nginx has."""
+    needed = {name: since for name in used if (since := _since(name, guess.version)) is not None}
+    if not needed:
+        return guess
+    name = max(needed, key=lambda each: (needed[each], each))
+    version = max(needed[name], ASSUMED)
+    return TargetVersion(version, f'assumed, as "{name}" came with {needed[name]}', is_guess=True)
+
+
+def _since(name: str, version: Version) -> Version | None:
+    """Return the release that brought a directive, if it came after a version."""
+    rows = declarations(name)
+    if not rows or any(row.is_in(version) for row in rows):
+        return None
+    return min((row.since for row in rows if row.since and row.since > version), default=None)
+
+
+def _used(configs: Iterable[Config]) -> Iterator[str]:
+    """Yield the names of directives in blocks of nginx."""
+    for config in configs:
+        if config.templates is None:
+            yield from (str(each.name) for each, scope in config.walk() if BLOCKS.issuperset(scope.context))
+
+
+def shown_image(configs: Iterable[Config]) -> ShownImage | None:
+    """Return the image that the files beside configurations name; None if they name none, or images that differ."""
+    found = list(_images(_folders(configs)))
+    return found[0] if len({(image.version, image.version.build) for image in found}) == 1 else None
+
+
+def _folders(configs: Iterable[Config]) -> list[Path]:
+    """Return the folders of configurations, and those above them as far as they are in the working directory."""
+    here = Path.cwd()
+    folders: dict[Path, None] = {}
+    for config in configs:
+        if not Path(config.main.path).is_file():
+            continue
+        own = Path(config.main.path).absolute().parent
+        above = [own, *own.parents] if own.is_relative_to(here) else [own]
+        folders.update(
+            dict.fromkeys(each for each in above[:_MOST_FOLDERS] if each == own or each.is_relative_to(here))
+        )
+    return list(folders)[:_MOST_FILES]
+
+
+def _images(folders: Iterable[Path]) -> Iterator[ShownImage]:
+    paths = (path for folder in folders for path in _beside(folder))
+    for path in islice(paths, _MOST_FILES):
+        try:
+            with path.open("rb") as file:
+                data = file.read(_MOST_BYTES)
+        except OSError:
+            continue
+        for match in _IMAGE.finditer(data):
+            user, name, tag = (part.decode("ascii", "replace") for part in match.groups())
+            version = image_version(user, name, tag)
+            if version is not None:
+                yield ShownImage(f"{user}{name}:{tag}", os.path.relpath(path), version)
+
+
+def _beside(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(e.name for e in islice(entries, _MOST_ENTRIES) if _NAMES.fullmatch(e.name) and e.is_file())
+    except OSError:
+        return
+    yield from (folder / name for name in names)
+
+
+def image_version(user: str, name: str, tag: str) -> Version | None:
+    """Return the version of an image such as `openresty/openresty:1.27.1.2-alpine`; None if its tag says none, or it is
+    no server that is known."""
+    vendor = _PRODUCTS.get("nginx-plus" if "nginx-plus/" in user else name.lower())
+    release = _RELEASE.match(tag)
+    if vendor is None or release is None or (not vendor and user.lower() not in _OF_NGINX):
+        return None
+    try:
+        if vendor:
+            return vendors.target(f"{vendor}-{release[0]}")
+        version = Version.target(".".join(release[0].split(".")[:3]))
+    except UsageError:
+        return None
+    if release[0].count(".") > 1 or version.minor not in _LAST:
+        return version
+    return Version(version.major, version.minor, _LAST[version.minor])

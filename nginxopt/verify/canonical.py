@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from nginxopt import lazy
 from nginxopt.facts import fact, group
-from nginxopt.facts.declarations import Compared, declarations
+from nginxopt.facts.table import Compared, declarations
 from nginxopt.semantics.inherit import PIVOT
 from nginxopt.semantics.site.form import GeoForm, MapForm, OpaqueVariableForm
 from nginxopt.semantics.values import milliseconds, number, seconds, size

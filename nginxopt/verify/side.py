@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nginxopt import lazy
 from nginxopt.facts import group, having
-from nginxopt.facts.declarations import declarations
+from nginxopt.facts.table import declarations
 from nginxopt.semantics.inherit import MERGED_SINCE
 from nginxopt.semantics.site.form import (
     OpaqueStatementForm,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from nginxopt.config import Directive
-from nginxopt.facts.declarations import declarations
+from nginxopt.facts.table import declarations
 from nginxopt.records import record
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import DISPLACED, origin, packaged_names

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nginxopt.facts.declarations import PLACES, declarations, names, turning_points
+from nginxopt.facts.table import PLACES, declarations, names, turning_points
 from nginxopt.version import Version
 
 _SCRIPT = Path(__file__).parents[2] / "docs" / "directives.py"

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.facts import GROUPS, fact, group, having, known, script, vendors
-from nginxopt.facts.declarations import declarations, names
-from nginxopt.facts.table import GATEWAYS
+from nginxopt.facts.table import GATEWAYS, declarations, names
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,7 +6,7 @@ import pytest
 
 from nginxopt.errors import UsageError
 from nginxopt.facts import vendors
-from nginxopt.facts.declarations import declarations
+from nginxopt.facts.table import declarations
 from nginxopt.facts.vendors import target, vendor_of
 from nginxopt.semantics import commands
 from nginxopt.version import Version

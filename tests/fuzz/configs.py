@@ -38,7 +38,7 @@ from nginxopt.config.templating import is_template
 from nginxopt.errors import InputError
 from nginxopt.lint.examples import wrapped
 from nginxopt.lint.report import FORMATS
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES
 from nginxopt.system import nginx
 from nginxopt.text import Source
 from nginxopt.version import Version

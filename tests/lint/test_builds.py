@@ -11,9 +11,8 @@ from nginxopt.facts import vendors
 from nginxopt.lint.catalogue import catalogue, selection
 from nginxopt.lint.check import Judge, check
 from nginxopt.lint.report.model import notes
-from nginxopt.settings.builds import image_version, recognised, shown_image
 from nginxopt.settings.file import Settings
-from nginxopt.settings.target import ASSUMED, GUESSES, TargetVersion
+from nginxopt.settings.target import ASSUMED, GUESSES, TargetVersion, image_version, recognised, shown_image
 from nginxopt.version import Version
 from tests.lintcheck import diagnose
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.settings import patterns
+from nginxopt.settings import file
 
 TREE = ["a", "b/a", "b/[a]", "b/c/a", "b/c/.a", "b/c/ab.conf", ".d/a", ".d/e/a.conf", "*"]
 PIECES = st.sampled_from(["*", "?", "[a]", "[!a]", "[a-c]", "[[]", "a", "b", "c", ".", "..", "*.conf", "[", "]", ".d"])
@@ -47,4 +47,4 @@ def test_patterns_are_those_of_glob(tree: Path, pattern: str) -> None:
         path = tree / name
         above = {str(path), *map(str, path.parents)}
         expected = bool(above & {os.path.normpath(path) for path in meant})
-        assert patterns.matches(path, [pattern], tree) == expected, name
+        assert file.matches(path, [pattern], tree) == expected, name

@@ -16,7 +16,7 @@ from nginxopt.lint.check import Judge, check_and_fix
 from nginxopt.lint.diagnostic import Grade
 from nginxopt.lint.run import Selected
 from nginxopt.settings.file import Settings
-from nginxopt.settings.premises import PREMISES, listed, named
+from nginxopt.settings.vocabulary import PREMISES, listed, named
 from tests.lint.test_fix import becomes
 from tests.lintrules import TARGET, about, configuration
 

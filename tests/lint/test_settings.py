@@ -15,11 +15,10 @@ from nginxopt import budget
 from nginxopt.errors import InputError, UsageError
 from nginxopt.format import IndentStyle
 from nginxopt.lint import IDLE_CONNECTIONS, Severity
+from nginxopt.settings import file
 from nginxopt.settings import file as settings
-from nginxopt.settings import patterns
 from nginxopt.settings.file import Settings
-from nginxopt.settings.premises import PREMISES
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES, PREMISES
 from nginxopt.text import Source
 from nginxopt.version import Version
 from tests.lint.sample_rules import RULES
@@ -373,11 +372,11 @@ def test_a_long_pattern_is_matched_step_by_step() -> None:
     """Any number of `**` is neither recursion nor an exponential search."""
     many = "**/" * 2_000
     deep = "a/" * 60 + "x.conf"
-    assert patterns.matches(deep, [f"{many}x.conf"], ".")
-    assert not patterns.matches(deep, [f"{many}y.conf"], ".")
-    assert not patterns.matches(deep, ["**/a/" * 30 + "y.conf"], ".")
-    assert not patterns.matches("a", ["a/**", "b/**/a"], ".")
-    assert patterns.matches("a/b/c", ["a/**", "**/b"], ".")
+    assert file.matches(deep, [f"{many}x.conf"], ".")
+    assert not file.matches(deep, [f"{many}y.conf"], ".")
+    assert not file.matches(deep, ["**/a/" * 30 + "y.conf"], ".")
+    assert not file.matches("a", ["a/**", "b/**/a"], ".")
+    assert file.matches("a/b/c", ["a/**", "**/b"], ".")
 
 
 def test_the_first_context_counts() -> None:

@@ -14,7 +14,7 @@ from nginxopt.lint.run import Selected, lint
 from nginxopt.lint.suppress import FAULTY, UNUSED, SuppressionScope, suppress, suppressions
 from nginxopt.settings import file as settings
 from nginxopt.settings.file import Settings
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES
 from nginxopt.text import Source
 from tests.lintcheck import TARGET, read
 

@@ -19,7 +19,7 @@ from nginxopt.lint.examples import examples, wrapped
 from nginxopt.lint.queries import whole
 from nginxopt.lint.run import Selected
 from nginxopt.settings.file import Settings
-from nginxopt.settings.premises import PREMISES
+from nginxopt.settings.vocabulary import PREMISES
 from nginxopt.version import Version
 from tests.lintrules import about, run_rules
 

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from nginxopt.facts.declarations import names
 from nginxopt.facts.parameters import PARAMETERS
+from nginxopt.facts.table import names
 from nginxopt.lsp.completion import complete
 from nginxopt.lsp.cursor import cursor
 from nginxopt.semantics.variables import HTTP, STREAM

@@ -6,7 +6,7 @@ import pytest
 from lsprotocol import types
 
 from nginxopt.facts import known
-from nginxopt.facts.declarations import names
+from nginxopt.facts.table import names
 from nginxopt.lsp.facts import Facts, description
 from nginxopt.lsp.hover import hover
 from nginxopt.version import Version

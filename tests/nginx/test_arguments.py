@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginxopt.facts.declarations import PLACES, Declaration, declarations, names
+from nginxopt.facts.table import PLACES, Declaration, declarations, names
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.fuzz.sites.refusals import refused

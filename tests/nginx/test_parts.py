@@ -23,7 +23,7 @@ from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge, check_and_fix
 from nginxopt.lint.run import Selected
 from nginxopt.settings.file import Settings
-from nginxopt.settings.premises import PREMISES
+from nginxopt.settings.vocabulary import PREMISES
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.support import PATIENCE

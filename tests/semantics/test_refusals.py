@@ -15,7 +15,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.facts import vendors
-from nginxopt.facts.declarations import PLACES, declarations
+from nginxopt.facts.table import PLACES, declarations
 from nginxopt.semantics import levels
 from nginxopt.semantics.refusals import Refusal, RefusalStage, refusals
 from nginxopt.text import encode

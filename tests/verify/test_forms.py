@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config import load_text
-from nginxopt.facts.declarations import declarations, names
+from nginxopt.facts.table import declarations, names
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify

@@ -25,7 +25,7 @@ from nginxopt.config.templating import TemplateError, is_template, refusal
 from nginxopt.config.tree import collector_paused
 from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
-from nginxopt.facts.declarations import declarations
+from nginxopt.facts.table import declarations
 from nginxopt.records import record
 from nginxopt.text import Source, Span, encode
 

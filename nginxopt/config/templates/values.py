@@ -14,7 +14,7 @@ from functools import cache
 
 from nginxopt.config.templates.placing import ValuePlace
 from nginxopt.facts import group
-from nginxopt.facts.declarations import declarations
+from nginxopt.facts.table import declarations
 
 MARK = "nginxopt-tag"
 

@@ -6,7 +6,7 @@ processor time of a worker for a request that nginx answers itself; see `docs/ru
 
 from __future__ import annotations
 
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text.display import count
 
 SHORT = 482

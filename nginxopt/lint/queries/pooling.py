@@ -36,7 +36,7 @@ from nginxopt.lint.queries.pools import (
 from nginxopt.lint.queries.sharing import obstacles
 from nginxopt.records import record
 from nginxopt.semantics import PIVOT, Level, Pass, Upstream
-from nginxopt.settings.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
+from nginxopt.settings.vocabulary import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.text import Change
 
 POOLED = Safety.under(IDLE_CONNECTIONS)

@@ -11,7 +11,7 @@ from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import is_read_by_code, readers
 from nginxopt.lint.queries.zones import free_name
 from nginxopt.semantics import FRAGMENT, Endpoint, Level
-from nginxopt.settings.premises import NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
+from nginxopt.settings.vocabulary import NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
 from nginxopt.text import Change
 
 SIZE = "10m"

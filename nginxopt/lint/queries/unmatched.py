@@ -15,7 +15,7 @@ from nginxopt.config import Directive, encode, has_placeholder
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite.suspicious import Never, why_never
 from nginxopt.semantics import Level, locations, values
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 
 _ESCAPE = lazy.pattern("%[0-9A-Fa-f]{2}")
 _QUERY = lazy.pattern(r"([\w./-])\?[A-Za-z_][\w.-]*=")

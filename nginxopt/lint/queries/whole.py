@@ -25,7 +25,7 @@ from nginxopt.config import Directive, File, Scope
 from nginxopt.facts.lexicon import BLOCKS, NAMES
 from nginxopt.lint.diagnostic import Fix, Reach, Safety
 from nginxopt.lint.queries.model import Model, once
-from nginxopt.settings.premises import WHOLE_CONFIGURATION
+from nginxopt.settings.vocabulary import WHOLE_CONFIGURATION
 from nginxopt.text import Change, Source, Span
 
 _PROTOCOLS = ("http", "stream", "mail")

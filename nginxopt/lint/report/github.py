@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint.report.model import LintReport, Locatable, advice, details, ends, relative
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import workflow
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

@@ -13,7 +13,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprint, fingerprints, text_digest
 from nginxopt.lint.report.model import LintReport, Locatable, advice, details, ends, relative
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import encode
 from nginxopt.text.display import unicode
 

@@ -14,7 +14,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
 from nginxopt.lint.report.model import LintReport, Locatable, Note, by_rule, ends
 from nginxopt.lint.witness import Witness
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import Change
 from nginxopt.text.display import unicode
 

@@ -14,7 +14,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.model import LintReport, Locatable, advice, details, ends
 from nginxopt.lint.report.xml import Section, sections
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import Source, Span
 from nginxopt.text.display import xml
 from nginxopt.text.markup import document

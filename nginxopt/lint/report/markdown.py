@@ -9,7 +9,7 @@ from urllib.parse import quote
 from nginxopt import lazy
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.model import NOUNS, LintReport, Locatable, Note, advice, details, ends, headline, relative
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text.display import count, printable
 
 MOST_PLACES = 5

@@ -23,8 +23,7 @@ from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Safety, SavedADay
 from nginxopt.records import record
 from nginxopt.semantics.inherit import opens
-from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise, listed
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import WHOLE_CONFIGURATION, Premise, Severity, listed
 from nginxopt.text import ChangeSet, Position, Source, Span
 from nginxopt.text.display import be, count
 

@@ -12,8 +12,7 @@ from nginxopt import lazy
 from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Grade, Reach, Safety
 from nginxopt.lint.queries.cost import ERROR, WARNING
-from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES, WHOLE_CONFIGURATION, Premise
 from nginxopt.text.display import Style
 
 _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}

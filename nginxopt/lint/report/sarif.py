@@ -17,7 +17,7 @@ from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Related
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.lint.report.model import PROJECT, LintReport, Locatable, details, option, other_places, relative
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import Change, Source, Span, encode
 from nginxopt.text.display import unicode
 

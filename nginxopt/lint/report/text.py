@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.report.model import LintReport, Locatable, RuleCount, advice, by_rule, details, ends
-from nginxopt.settings.premises import listed
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity, listed
 from nginxopt.text.display import Style, count, inert, printable
 
 MOST_PLACES = 6

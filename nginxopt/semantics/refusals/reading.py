@@ -12,8 +12,8 @@ from dataclasses import field
 
 from nginxopt import _native, lazy
 from nginxopt.config import Directive, Token
-from nginxopt.facts.declarations import Declaration
 from nginxopt.facts.lexicon import ROWS
+from nginxopt.facts.table import Declaration
 from nginxopt.records import record
 from nginxopt.semantics import locations
 from nginxopt.semantics.inherit import Level

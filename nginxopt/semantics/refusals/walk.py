@@ -16,8 +16,8 @@ from nginxopt import lazy
 from nginxopt.config import Directive, Token, has_placeholder, load_text, statements
 from nginxopt.errors import InputError
 from nginxopt.facts import group, having, lexicon
-from nginxopt.facts.declarations import names
 from nginxopt.facts.lexicon import ROWS, distance, is_misspelt
+from nginxopt.facts.table import names
 from nginxopt.records import record
 from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, declared, is_plain, place
 from nginxopt.semantics.inherit import Level, levels

@@ -26,7 +26,7 @@ from nginxopt.config import Config, Directive, Token, load, load_text
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
 from nginxopt.facts import group
-from nginxopt.facts.declarations import names
+from nginxopt.facts.table import names
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.text import Edit, apply, encode
 

@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 from nginxopt.lint.fix import Fixed, fix
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES
 from nginxopt.system import nginx
 from nginxopt.version import dotted
 from tests.fuzz.configs import run

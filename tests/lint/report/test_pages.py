@@ -13,7 +13,7 @@ import pytest
 from nginxopt.lint import IDLE_CONNECTIONS, Rule, Safety, Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.report import pages
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES
 from nginxopt.version import Version
 from tests.diagnostics import SAFETIES, rule
 from tests.support import PATIENCE

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from nginxopt.errors import InputError
 from nginxopt.lint.report import render
 from nginxopt.lint.report.model import LintReport, Note
-from nginxopt.settings.selecting import Severity
+from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import Source
 from nginxopt.text.display import printable
 from tests.diagnostics import diagnostic, fix, report, span

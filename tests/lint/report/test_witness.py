@@ -12,7 +12,7 @@ from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import examples
 from nginxopt.lint.report import json as reports_json
 from nginxopt.lint.report import pages, render
-from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.vocabulary import CATEGORIES
 from nginxopt.text import Source
 from tests.diagnostics import diagnostic, report, span
 from tests.lintcheck import diagnose
