@@ -9,40 +9,15 @@ import click
 
 from nginxopt.cli import options, rewriting, stdout
 from nginxopt.errors import DefectError, UsageError
-from nginxopt.records import record
 
 if TYPE_CHECKING:
-    from nginxopt.cli.rewrite_to_map import Call
+    from nginxopt.cli.rewrite_to_map import Call, TableOptions
     from nginxopt.rewrite import Options
     from nginxopt.rewrite.mapfile import Sizes
     from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
     from nginxopt.rewrite.tables.table import TableKind
     from nginxopt.text import Source
-
-
-@record(eq=True)
-class TableOptions:
-    """How to read tables: their kind, if it is stated, whether rows may be skipped, and a proxy states the scheme."""
-
-    kind: TableKind | None
-    skips_rows: bool
-    by_proxy: bool = False
-
-
-def table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
-    """Return the text and the kind of a table; None if the file is something else.
-
-    A file that can be read only once, such as standard input, is a table only if its kind is stated.
-    """
-    from nginxopt.config.reader import source
-    from nginxopt.rewrite.tables.detection import kind_of
-
-    if reading.kind is None and not Path(call.file).is_file():
-        return None
-    text = source(call.file)
-    kind = reading.kind or kind_of(text)
-    return None if kind is None else (text, kind)
 
 
 def run(call: Call, source: Source, kind: TableKind, compile_options: Options, reading: TableOptions) -> int:

@@ -17,9 +17,9 @@ from nginxopt.records import record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nginxopt.cli.redirect_table import TableOptions
     from nginxopt.rewrite import Options
     from nginxopt.rewrite.tables.table import TableKind
+    from nginxopt.text import Source
     from nginxopt.version import Version
 
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
@@ -43,6 +43,15 @@ class Call:
     main: str | None
     prefix: str | None
     context: str | None
+
+
+@record(eq=True)
+class TableOptions:
+    """How to read tables: their kind, if it is stated, whether rows may be skipped, and a proxy states the scheme."""
+
+    kind: TableKind | None
+    skips_rows: bool
+    by_proxy: bool = False
 
 
 _HTTP = lazy.pattern(rb"(?m)^[ \t]*http[ \t\r\n]*\{")
@@ -163,8 +172,6 @@ def command(
     --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the
     nginx.conf that includes FILE (or use -c), include the maps there once, and check the configuration as a whole.
     """
-    from nginxopt.cli.redirect_table import TableOptions
-
     files, nginx = options.without_its_path(files, nginx)
     if not files:
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
@@ -235,15 +242,32 @@ def _isolated(call: Call, *, is_alone: bool) -> AbstractContextManager[None]:
 
 def _run(call: Call, compile_options: Options, reading: TableOptions, named: set[str]) -> int:
     """Run the pipeline of tables for a table, and that of rules for any other file."""
-    from nginxopt.cli import redirect_table, rewriting
-
-    table = redirect_table.table(call, reading)
+    table = _table(call, reading)
     if table is None:
         if reading.skips_rows or reading.by_proxy:
             option = "--skip-rows" if reading.skips_rows else "--forwarded-proto"
             raise UsageError(f"{option} is for tables of redirects, and {call.file} is not one")
+        from nginxopt.cli import rewriting
+
         return rewriting.run(call, compile_options, named)
+    from nginxopt.cli import redirect_table
+
     return redirect_table.run(call, *table, compile_options, reading)
+
+
+def _table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None:
+    """Return the text and the kind of a table; None if the file is something else.
+
+    A file that can be read only once, such as standard input, is a table only if its kind is stated.
+    """
+    from nginxopt.config.reader import source
+    from nginxopt.rewrite.tables.detection import kind_of
+
+    if reading.kind is None and not Path(call.file).is_file():
+        return None
+    text = source(call.file)
+    kind = reading.kind or kind_of(text)
+    return None if kind is None else (text, kind)
 
 
 _MODES: dict[str, Mode] = {

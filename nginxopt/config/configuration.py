@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from nginxopt import budget
 from nginxopt.config import places
 from nginxopt.config import roots as roots_
-from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
+from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay, RecordedFiles
 from nginxopt.config.places import may_read_more
 from nginxopt.config.reader import File, Parse, Reader, Sharing, UnreadFile, contents, parsed
 from nginxopt.config.roots import Roots
@@ -454,3 +454,36 @@ def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
 def _reread_templates(config: Config, templates: Templates, texts: Mapping[str, bytes]) -> Config:
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
     return templates.with_texts(files, files.read(config.main.path)).config()
+
+
+@record(eq=True)
+class RecordedConfig:
+    """A configuration by its files, from which another process can read it again."""
+
+    main: str
+    prefix: str
+    candidates: tuple[Context, ...]
+    roots: Roots
+    files: RecordedFiles
+
+    @classmethod
+    def of(cls, config: Config) -> RecordedConfig:
+        """Return what reads `config` again."""
+        texts = {file.path: file.source.data for file in config.files}
+        included: dict[str, tuple[str, ...]] = {}
+        for include in config.includes:
+            if include.args and not config.is_missing(include):
+                included[str(include.args[0])] = tuple(file.path for file in config.included(include))
+        return cls(config.main.path, config.prefix, config.candidates, config.roots, RecordedFiles(texts, included))
+
+    def config(self) -> Config:
+        """Read the configuration."""
+        again = load_text(
+            self.files.read(self.main),
+            self.main,
+            prefix=self.prefix,
+            missing_ok=True,
+            files=self.files,
+            roots=self.roots,
+        )
+        return replace(again, candidates=self.candidates)

@@ -1,8 +1,9 @@
 """The storages from which configurations are read, and the files that an `include` names in them.
 
-A storage (`Files`) is the disk, another with some files replaced by texts (`Overlay`), the output of `nginx -T`
-(`Dump`), or a folder that stands for the `/` of a machine (`Rooted`): the root file system of a container, an image, a
-copy. An `include` names files as for `ngx_conf_include` and `ngx_conf_full_name` (ngx_conf_file.c).
+A storage (`Files`) is the disk, another with some files replaced by texts (`Overlay`), the files that a configuration
+was read from, kept so that another process can read it again (`RecordedFiles`), the output of `nginx -T` (`Dump`), or a
+folder that stands for the `/` of a machine (`Rooted`): the root file system of a container, an image, a copy. An
+`include` names files as for `ngx_conf_include` and `ngx_conf_full_name` (ngx_conf_file.c).
 """
 
 from __future__ import annotations
@@ -129,6 +130,38 @@ class Overlay:
     def identity(self, path: str) -> str:
         """Return the identity of a file in `base`."""
         return self.base.identity(path)
+
+
+@record(eq=True)
+class RecordedFiles:
+    """The storage of the files that a configuration has; an implementation of `Files` that never reads the disk.
+
+    Attributes:
+        texts: The files by path.
+        included: The paths that each include reads, by the name in it.
+    """
+
+    texts: dict[str, bytes]
+    included: dict[str, tuple[str, ...]]
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file."""
+        if path not in self.texts:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self.texts[path]
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        """Return the paths of `include name`, which may be a file that was not read."""
+        found = self.included.get(name)
+        return [os.path.join(prefix, name)] if found is None else list(found)  # noqa: PTH118 - as nginx builds it
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        """Return whether `include name` reads a file at `path`."""
+        return path in self.matches(prefix, name)
+
+    def identity(self, path: str) -> str:
+        """Return the path: a file has only one."""
+        return path
 
 
 # The files that an `include` names.

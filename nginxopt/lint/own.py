@@ -17,14 +17,16 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.errors import InputError, RuleError, TerminatedError
 from nginxopt.lint.declare import Rule, names, rule_of
 from nginxopt.lint.diagnostic import Finding
 from nginxopt.lint.queries.model import Model
-from nginxopt.system.installed import EntryPoint
 from nginxopt.text import Source, Span, apply
+
+if TYPE_CHECKING:
+    from nginxopt.lint.catalogue import EntryPoint
 
 _NUMBERS = count()
 

@@ -22,7 +22,7 @@ from nginxopt._native import Patterns
 from nginxopt.errors import UsageError
 from nginxopt.records import record
 from nginxopt.semantics.site.form import SiteForm, SocketForm
-from nginxopt.text.decimal import number
+from nginxopt.text.source import decimal
 
 PORTS = {"http": 80, "https": 443}
 """The schemes, and the port of a URL without one."""
@@ -157,7 +157,7 @@ def _port(text: str, start: int, end: int) -> int | None:
     digits = text[start + 1 : end]
     if not digits and text[start:end] in ("", ":"):
         return None
-    port = number(digits) or 0
+    port = decimal(digits) or 0
     if text[start] != ":" or not 0 < port <= 65_535:
         raise UrlError("the port is not a number from 1 to 65535", start + (2 if text[start] == ":" else 1))
     return port

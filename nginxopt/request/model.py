@@ -17,7 +17,7 @@ from nginxopt import lazy
 from nginxopt._native import RequestModel, SiteRefusedError
 from nginxopt.budget import limit
 from nginxopt.config import Config
-from nginxopt.config.recorded import RecordedConfig
+from nginxopt.config.configuration import RecordedConfig
 from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record
 from nginxopt.request.client import ClientGate, RequestForm

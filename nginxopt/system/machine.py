@@ -19,7 +19,7 @@ from time import monotonic
 from nginxopt.config.filesystem import Entry, Reached, RootFolder
 from nginxopt.records import record
 from nginxopt.system.certificates import Certificates
-from nginxopt.text.decimal import number
+from nginxopt.text.source import decimal
 
 _MOST = 4 * 1024 * 1024
 """The most bytes of one file that are read: more than any list of certificates or passwords."""
@@ -201,7 +201,7 @@ def _of_files(tree: RootFolder) -> Accounts | None:
         rows = list(_rows(tree, "/etc/group", 4))
     except (OSError, ValueError):
         return None
-    numbers = {row[0]: group for row in rows if (group := number(row[2])) is not None}
+    numbers = {row[0]: group for row in rows if (group := decimal(row[2])) is not None}
     members = [(numbers[row[0]], row[3].split(",")) for row in rows if row[0] in numbers]
 
     def groups(name: str) -> frozenset[int]:

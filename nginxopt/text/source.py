@@ -20,6 +20,9 @@ from nginxopt.records import record
 _WIDTH = 100
 """The maximum width of a snippet in columns."""
 
+_MOST_DIGITS = 18
+"""How many digits a number has at most: each fits 64 bits."""
+
 
 def decode(data: bytes) -> str:
     """Return `data` as text; `encode` gives the same bytes back."""
@@ -29,6 +32,14 @@ def decode(data: bytes) -> str:
 def encode(text: str) -> bytes:
     """Return the bytes that `decode` decoded to `text`."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def decimal(text: str) -> int | None:
+    """Return the value of ASCII digits; None for any other text, and for more digits than a number has.
+
+    `int` also takes digits of other scripts, and raises for too many.
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 @record(eq=True, order=True)

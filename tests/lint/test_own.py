@@ -11,11 +11,10 @@ import pytest
 
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError, InternalError, RuleError
-from nginxopt.lint.catalogue import Catalogue, catalogue, with_own
+from nginxopt.lint.catalogue import Catalogue, catalogue, entry_points, with_own
 from nginxopt.lint.check import Judge
 from nginxopt.lint.run import Linted, Selected
 from nginxopt.settings.file import Settings
-from nginxopt.system.installed import entry_points
 from nginxopt.version import Version
 
 HEAD = '''"""A title

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.text.decimal import number
+from nginxopt.text.source import decimal
 
 
 @given(st.integers(0, 10**18 - 1))
 def test_a_number_is_read(value: int) -> None:
     """Each number that fits is the one that was written."""
-    assert number(str(value)) == value
+    assert decimal(str(value)) == value
 
 
 @pytest.mark.parametrize("text", ["", "-1", "+1", " 1", "1_0", "1e5", "\u00b2", "\u0661", "9" * 19, "9" * 5_000])
 def test_any_other_text_is_none(text: str) -> None:
     """Signs, digits of other scripts, and more digits than `int` takes are no numbers, and raise nothing."""
-    assert number(text) is None
+    assert decimal(text) is None

@@ -17,7 +17,7 @@ from nginxopt.rewrite.tables import patterns
 from nginxopt.rewrite.tables.paths import decoded_path, escaped, read_target
 from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Row, Table, TableRows, unanswered
 from nginxopt.text import Source, Span
-from nginxopt.text.decimal import number
+from nginxopt.text.source import decimal
 
 DEFAULT_STATUS = 302
 GONE = (403, 404, 410, 451)
@@ -128,7 +128,7 @@ def _status(words: list[bytes]) -> tuple[int, list[bytes]]:
         return _STATUS[first], words[1:]
     if not first.isdigit():
         return DEFAULT_STATUS, words
-    status = number(first)
+    status = decimal(first)
     if status not in (*REDIRECTS, *GONE):
         raise CannotAnswer("status", f"status {first} is neither a redirect nor one of {', '.join(map(str, GONE))}")
     return status, words[1:]
