@@ -48,6 +48,14 @@ class Entering:
     ALL_BUT_BREAK: ClassVar[Self]
     ALL: ClassVar[Self]
 
+class _Reruns(Protocol):
+    @property
+    def uris(self) -> list[bytes]: ...
+    @property
+    def names(self) -> list[bytes]: ...
+    @property
+    def changes(self) -> bool: ...
+
 class _Readings(Protocol):
     @property
     def ignore_case(self) -> bool: ...
@@ -129,6 +137,7 @@ def compile_rewrites(
     *,
     phase: Literal["server", "location"],
     captures_matter: bool,
+    reruns: _Reruns | None,
     readings: _Readings,
     bound: int,
     entering: Entering,
@@ -139,7 +148,7 @@ def compile_rewrites(
 
     A section is a list of byte ranges, and whether an `if` that an earlier compilation may have written stands before.
 
-    `entering` says which rules may stand in an `if`.
+    `entering` says which rules may stand in an `if`, and `reruns` which URIs may run the rules again in one request.
 
     A run that takes more work than a list of its size may take stays as it is. `share` is a share of that bound, or
     a multiple of it. The bound is less `for_remark`, and of a run that exceeds it the beginning is planned.
@@ -376,6 +385,7 @@ def prove_rewrites(
     readings: _Readings,
     transparent: list[str],
     harmless: list[str],
+    rerunning: list[str],
     inherited: list[str],
     quiet: list[str],
     is_complete: bool,

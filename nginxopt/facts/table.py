@@ -169,6 +169,7 @@ GATEWAYS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "tunnel")
 Column = Literal["effect", "model", "inherited", "variables", "hidden", "code"]
 
 GROUPS: Mapping[str, str] = {
+    "again": "may run the script of a server again, besides those that pass requests on or lead them to a URI",
     "allow": "one list of rules of access (ngx_http_access_merge_loc_conf)",
     "answer": "what the answer of a `return` depends on",
     "asking": "makes nginx ask other servers than those of upstreams",

@@ -7,16 +7,17 @@ A premise has a name, for reports and tests, and a sentence. The summary, the he
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nginxopt import lazy
-from nginxopt.config import Bulk, Config, Directive, File
+from nginxopt.config import Config, Directive, File
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.records import record
 from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.kinds.maps.readers import is_program
 from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
+from nginxopt.rewrite.reruns import rewrites
 from nginxopt.rewrite.surroundings import is_known, is_main_known
 from nginxopt.semantics.values import flag, number, size
 
@@ -191,12 +192,9 @@ _LINE, _LINES = 8_192, 4
 _OF_HEADERS = ("http_", "cookie_")
 _CHANGES = 11
 """The most scripts of rewrites that run for a request: ten changes of the URI (`NGX_HTTP_MAX_URI_CHANGES`)."""
-_WORD = rb"""(?:"[^"]*"|'[^']*'|[^\s;"'][^\s;]*)"""
-_REWRITE = lazy.pattern(rb"rewrite\s+(%s)\s+(%s)(?:\s+(\w+))?\s*;" % (_WORD, _WORD))
 _READ = lazy.pattern(rb"\$\{?(\w+)")
 _NAME = lazy.pattern(r"\$\{?(\w+)\}?")
 _NESTED = lazy.pattern(rb"\([^()]*\(")
-_REDIRECTS = (b"redirect", b"permanent")
 
 
 class Lengths:
@@ -261,7 +259,7 @@ def _of_request(config: Config) -> tuple[int, int]:
 def _uri(config: Config, line: int) -> float:
     """Return the longest URI after all changes; infinite if a rewrite may double it each time."""
     added = longest = 0
-    for before, target, ending in _rewrites(config):
+    for before, target, ending in rewrites(config):
         path = target.partition(b"?")[0]
         read = _READ.findall(path)
         are_apart = len(set(read)) == len(read) and all(name.isdigit() for name in read) and not _NESTED.search(before)
@@ -269,14 +267,3 @@ def _uri(config: Config, line: int) -> float:
             return math.inf
         added, longest = (added + len(path), longest) if not ending else (added, max(longest, len(path)))
     return line + _CHANGES * (added + longest)
-
-
-def _rewrites(config: Config) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield the pattern, target and flag of each rewrite that changes the URI."""
-    for scope in config.scope.tree():
-        for node in scope.nodes:
-            if node.name == "rewrite" and isinstance(node, Bulk | Directive):
-                text = node.source.data[node.span.start : node.span.end]
-                for match in _REWRITE.finditer(text):
-                    if match[3] not in _REDIRECTS:
-                        yield match[1], match[2], match[3] or b""

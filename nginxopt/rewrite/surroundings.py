@@ -86,12 +86,19 @@ def _may_read(directive: Directive, scope: Scope) -> bool:
     if scope.context and scope.context[-1] in ROWS:
         # A row with a regex sets them before it reads them.
         return _holds_capture(directive) and not directive.name.startswith("~")
-    if directive.name not in reading_no_captures():
-        return directive.name != "ssi" or directive.args != ("off",)
+    if not runs_no_code(directive, scope):
+        return True
     if directive.name == "rewrite" or not _holds_capture(directive):
         return False
     here = [parent for parent in scope.parents if parent.source is directive.source]
     return not any(_sets_captures(parent, directive) for parent in here)
+
+
+def runs_no_code(directive: Directive, scope: Scope) -> bool:
+    """Return whether a statement of a scope runs no code that nginx does not have itself."""
+    is_row = bool(scope.context) and scope.context[-1] in ROWS
+    is_off = directive.name == "ssi" and directive.args == ("off",)
+    return is_row or is_off or directive.name in reading_no_captures()
 
 
 def _holds_capture(directive: Directive) -> bool:

@@ -137,6 +137,9 @@ class Values:
             sections,
             phase=self.word("server", "location"),
             captures_matter=self.flag(),
+            reruns=SimpleNamespace(uris=[self.text()], names=[self.text()], changes=self.flag())
+            if self.flag()
+            else None,
             readings=self.readings(),
             bound=self.number(),
             entering=self.random.choice((entering.ALL, entering.ALL_BUT_BREAK, entering.NOTHING)),
@@ -206,6 +209,7 @@ def _prove(values: Values) -> None:
         readings=values.readings(),
         transparent=[values.word("a")],
         harmless=[values.word("a")],
+        rerunning=[values.word("a")],
         inherited=[values.word("a")],
         quiet=[values.word("a")],
         is_complete=values.flag(),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from nginxopt.config import load_text
@@ -50,3 +53,67 @@ def test_targets_as_guards(each_binary: nginx.Binary) -> None:
     )
     assert before == after
     assert 20 < sum(b" 301 " in answer[:20] for answer in before) < len(before)
+
+
+ROOT = """root %s;
+location = /404.html { return 404 "page [$uri]"; }
+location = /page.html { return 200 "page [$uri]"; }
+"""
+KEPT_RULES = "rewrite ^/old$ /new permanent;\nrewrite ^/a/b/?$ /to?x=1 permanent;\n"
+CASED_RULES = """rewrite ^/Old$ /new permanent;
+rewrite ^/a/b$ /to permanent;
+rewrite ^/Cased/$ /cased last;
+rewrite ^/c$ /c2 last;
+"""
+KEPT = {
+    "pages": CASED_RULES + "error_page 403 404 /page.html;\nlocation / { try_files $uri $uri/ =404; }\n",
+    "files": CASED_RULES + "location / { try_files $uri /404.html?y; }\n",
+    "folders": KEPT_RULES + "location / { index other.html Index.html; }\n",
+    "named": CASED_RULES + 'error_page 404 @page;\nlocation @page { return 200 "named [$uri]"; }\n',
+    "spellings": "rewrite (?i)^/old$ /new permanent;\nrewrite (?i)^/o$ /n permanent;\nerror_page 404 /page.html;\n",
+}
+NOT_KEPT = {
+    "a page that is a key": "rewrite ^/old$ /new permanent;\nerror_page 404 /old?x=1;\n",
+    "a page of a spelling": KEPT_RULES + "error_page 404 /page.html;\n",
+    "files that are a key": CASED_RULES + "location / { try_files $uri /a/b?x; }\n",
+    "an index that is a key": CASED_RULES + "rewrite ^/dir/index[.]html$ /index permanent;\n",
+    "a URI that goes on": "rewrite ^/x(.*)$ $1;\nset $y 1;\n" + KEPT_RULES + "error_page 404 /x/old;\n",
+    "a URI that has changed": KEPT_RULES + "location /OLD { rewrite ^ /dir/ last; }\n",
+    "a file that was tried": KEPT_RULES + "location /OLD { try_files /dir// =404; }\n",
+    "the page of a redirect": "rewrite (?i)^/old$ /new permanent;\nerror_page 301 =200 /page.html;\n",
+    "a target that goes on": "rewrite (?i)^/old$ /new last;\nerror_page 404 /page.html;\n",
+    "the response of another": KEPT_RULES
+    + "location / { proxy_pass http://127.0.0.1:$server_port/accel/$uri; }\nlocation /accel { add_header "
+    + "X-Accel-Redirect /page.html; return 200; }\n",
+}
+SPELLED = [spell(path) for path in ("/old", "/a/b", "/a/b/", "/cased/") for spell in SPELLINGS]
+ASKED = [
+    path + end
+    for path in (*SPELLED, "/", "/x", "/xold", "/x/old", "/dir/", "/dir", "/Dir/", "/missing", "/new")
+    for end in ("", "%0A", "?y=2", "/")
+]
+
+
+@pytest.mark.parametrize("name", [*KEPT, *NOT_KEPT])
+def test_targets_that_are_kept(name: str, each_binary: nginx.Binary, tmp_path: Path) -> None:
+    """Targets stay for the request where that changes no response, and only there: elsewhere, one would change."""
+    for folder in ("dir", "a/b"):
+        (tmp_path / folder).mkdir(parents=True)
+        for index in ("index.html", "Index.html"):
+            (tmp_path / folder / index).write_text(f"{folder} {index}")
+    tmp_path.chmod(0o755)
+    server = (KEPT | NOT_KEPT)[name] + ROOT % tmp_path
+    config = load_text(f"events {{}}\nhttp {{\nserver {{\n{server}}}\n}}\n".encode())
+    emission = emit(plan(config))
+    assert prove(emission).holds
+    is_volatile = re.search(rb"_to(?:_2)? \{\n    volatile", emission.maps) is not None
+    assert is_volatile == (name in NOT_KEPT)
+    after = emission.after(config.main).decode().partition("server {\n")[2].rpartition("}\n}\n")[0]
+    requests = [get(path) for path in ASKED]
+    (before,) = answers([server], requests, binary=each_binary)
+    (compiled,) = answers([after], requests, http=emission.http.decode(), binary=each_binary)
+    assert before == compiled
+    if name in NOT_KEPT:
+        kept = emission.http.replace(b"    volatile;\n", b"")
+        (faulty,) = answers([after], requests, http=kept.decode(), binary=each_binary)
+        assert before != faulty

@@ -51,6 +51,7 @@ def test_offsets_of_another_text_are_an_error() -> None:
         [(spans, False)],
         phase="server",
         captures_matter=False,
+        reruns=None,
         readings=Readings(),
         bound=1000,
         entering=_native.Entering.ALL,

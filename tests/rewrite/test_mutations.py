@@ -14,6 +14,7 @@ from tests.rewrite.mutations import (
     filtered,
     grouped,
     guards,
+    kept,
     kinds,
     lines,
     listed,
@@ -27,7 +28,7 @@ from tests.rewrite.mutations import (
 from tests.rewrite.mutations.fault import Mutation
 from tests.rewrite.mutations.forged import FORGERIES, Forgery
 from tests.rewrite.mutations.obligations import Refutation
-from tests.rewrite.mutations.programs import FILTERS, KINDS, WHOLES, program
+from tests.rewrite.mutations.programs import FILTERS, KEPT, KINDS, NOT_KEPT, WHOLES, program
 from tests.support import ROOT
 
 pytestmark = pytest.mark.no_cover
@@ -46,14 +47,23 @@ MUTATIONS = (
     *surroundings.MUTATIONS,
     *missing.MUTATIONS,
     *targets.MUTATIONS,
+    *kept.MUTATIONS,
 )
 
 
-@pytest.mark.parametrize("name", [*KINDS, *WHOLES, *FILTERS, "missing", "groups-location", "of-kinds-location"])
+@pytest.mark.parametrize(
+    "name", [*KINDS, *WHOLES, *FILTERS, *KEPT, *NOT_KEPT, "missing", "groups-location", "of-kinds-location"]
+)
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)
     assert prove(right).holds
+
+
+def test_what_is_kept() -> None:
+    """Targets are volatile where the rules may run again with a URI for which they are wrong, and only there."""
+    targets = {name: program(name).maps.split(b"$m_to {\n")[1] for name in (*KEPT, *NOT_KEPT)}
+    assert {name for name, rows in targets.items() if not rows.startswith(b"    volatile;")} == set(KEPT)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)

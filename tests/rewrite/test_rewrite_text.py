@@ -40,14 +40,17 @@ def rows_of(table: Directive) -> list[Directive]:
 
 
 def check_maps(emission: Emission) -> None:
-    """Each map has a default and is volatile; its patterns capture nothing without a name, and no value repeats `$1`.
+    """Each map has a default; all but those of targets and arguments are volatile, as some of these are.
+
+    Its patterns capture nothing without a name, and no value repeats `$1`.
 
     nginx reads captures without a name of another match once a map's pattern has them (CVE-2026-42533).
     """
     for table in maps_of(emission):
         rows = rows_of(table)
         parameters = [row.name for row in rows if row.name in ("default", "volatile", "hostnames", "include")]
-        assert parameters == ["volatile", "default"]
+        may_be_kept = re.search(r"_(?:to|args)(?:_\d+)?$", str(table.args[1])) is not None
+        assert parameters in (["volatile", "default"], *([["default"]] * may_be_kept))
         for row in rows:
             if row.name.startswith("~"):
                 pattern = re.compile(row.name.lstrip("~*").replace("(?<", "(?P<").replace(r"\z", r"\Z"))

@@ -45,7 +45,7 @@ impl PyPair {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, quiet, is_complete, include, may_set_sizes, compiled, share = 1.0))]
+#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, rerunning, inherited, quiet, is_complete, include, may_set_sizes, compiled, share = 1.0))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
@@ -55,6 +55,7 @@ pub fn prove_rewrites(
     readings: PyReadings,
     transparent: Vec<String>,
     harmless: Vec<String>,
+    rerunning: Vec<String>,
     inherited: Vec<String>,
     quiet: Vec<String>,
     is_complete: bool,
@@ -68,6 +69,7 @@ pub fn prove_rewrites(
         readings: readings.into(),
         transparent: set(transparent),
         harmless: set(harmless),
+        rerunning: set(rerunning),
         inherited: set(inherited),
         quiet: set(quiet),
         is_complete,

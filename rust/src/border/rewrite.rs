@@ -20,6 +20,7 @@ use crate::rewrite::options::Options;
 use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
+use crate::rewrite::reruns::Reruns;
 use crate::rewrite::runs::{self, Rule, Run, Section, Unreadable};
 use crate::rewrite::staying::StayingItem;
 use crate::syntax::Readings;
@@ -59,6 +60,14 @@ impl From<PyReadings> for Readings {
     }
 }
 
+/// What may run the rules again, as passed by Python.
+#[derive(FromPyObject)]
+pub struct PyReruns {
+    uris: Vec<Vec<u8>>,
+    names: Vec<Vec<u8>>,
+    changes: bool,
+}
+
 /// The result of compiling the sections of a file.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct Compilation {
@@ -69,13 +78,14 @@ pub struct Compilation {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering, for_remark = false, share = 1.0))]
+#[pyo3(signature = (bytes, sections, *, phase, captures_matter, reruns, readings, bound, entering, for_remark = false, share = 1.0))]
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: PyBackedBytes,
     sections: Vec<(Vec<(usize, usize)>, bool)>,
     phase: &str,
     captures_matter: bool,
+    reruns: Option<PyReruns>,
     readings: PyReadings,
     bound: usize,
     entering: Entering,
@@ -83,7 +93,8 @@ pub fn compile_rewrites(
     share: f64,
 ) -> PyResult<Compilation> {
     let (phase, entering) = (read_phase(phase)?, entering.into());
-    let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
+    let reruns = reruns.map(|reruns| Reruns::new(&reruns.uris, &reruns.names, reruns.changes));
+    let options = Options { phase, captures_matter, reruns, readings: readings.into(), bound, entering };
     let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| {
         Ok(Section { ranges: ranges(bytes.len(), spans)?, is_behind_if })
     };

@@ -142,7 +142,8 @@ impl<'t> Alignment<'t, '_> {
                 let (compiled, length) =
                     CompiledForm::split(&after[emitted_at..], |node| emitted_names.is_emitted(node));
                 let facts = self.known.facts;
-                checked += run::check(rules, &compiled, maps, &facts.readings, phase, self.known.captures_matter)?;
+                let (captures_matter, reruns) = (self.known.captures_matter, self.known.reruns.as_ref());
+                checked += run::check(rules, &compiled, maps, &facts.readings, phase, captures_matter, reruns)?;
                 emitted.extend(compiled.new_statements().map(std::ptr::from_ref));
                 at += rules.len();
                 emitted_at += length;

@@ -48,7 +48,8 @@ impl<'n> CaptureSearch<'_, 'n> {
     }
 }
 
-fn has_rows(block: &Node) -> bool {
+/// Whether the statements of a block are rows.
+pub fn has_rows(block: &Node) -> bool {
     ROWS.contains(&block.word(0))
 }
 

@@ -91,6 +91,11 @@ impl<'t> Rewrite<'t> {
         self.target.variables()
     }
 
+    /// Whether the rule redirects the client.
+    pub fn redirects(&self) -> bool {
+        matches!(self.target.end, End::Redirect(_))
+    }
+
     /// Whether the rule matches. For a URI that stands for many, `own` returns whether a pattern is known to match all
     /// of them.
     pub fn matches(&self, uri: Uri, own: &dyn Fn(&[u8]) -> bool) -> Matches {

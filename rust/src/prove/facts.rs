@@ -15,6 +15,8 @@ pub struct Facts {
     pub transparent: HashSet<Vec<u8>>,
     /// The directives that read captures only in their text.
     pub harmless: HashSet<Vec<u8>>,
+    /// The directives that may run the script of a server again with any URI.
+    pub rerunning: HashSet<Vec<u8>>,
     /// The directives of a location that an `if` in it inherits, or that have no effect once the location is found.
     pub inherited: HashSet<Vec<u8>>,
     /// The arguments of includes whose files hold nothing that an `if` does not inherit, as far as they were read.

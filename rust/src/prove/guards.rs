@@ -18,6 +18,7 @@ use crate::prove::effect::{Behaviour, Effect, Rewrite, Uri};
 use crate::prove::maps::{LONGEST_GROUP, Maps, UriMap};
 use crate::prove::node::Node;
 use crate::prove::oracle::Matches;
+use crate::prove::reruns::Reruns;
 use crate::prove::residual::Residual;
 use crate::prove::{Discharged, Refutation};
 use crate::syntax;
@@ -67,7 +68,7 @@ impl<'t> Guards<'t> {
     /// Accepts only statements that cannot affect a URI that is not a key: a variable that is emptied first, a variable
     /// without the final newline of the URI, exact guards, targets that exclude other spellings, and comparisons of the
     /// first variable with a number.
-    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Guards<'t>> {
+    pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>, reruns: Option<&Reruns>) -> Discharged<Guards<'t>> {
         let (hit, rest) = match nodes {
             [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
             rest => (None, rest),
@@ -90,7 +91,47 @@ impl<'t> Guards<'t> {
             };
             statements.push(scope.statement(left, right, body)?);
         }
-        Ok(Guards { line, statements })
+        let guards = Guards { line, statements };
+        let are_known = reruns.is_some_and(|reruns| !guards.keys().any(|key| reruns.may_be(key.text)));
+        guards.check_kept(maps, reruns.filter(|_| are_known))?;
+        Ok(guards)
+    }
+
+    /// Checks that each map is volatile whose value may be read with another URI of the same request: see
+    /// [`super::reruns`]. `reruns` have no key; `None` if they may have.
+    fn check_kept(&self, maps: &Maps, reruns: Option<&Reruns>) -> Discharged<()> {
+        for statement in &self.statements {
+            let mut volatile = Vec::new();
+            let rewrites = match statement {
+                Statement::Guard(keys, then) => {
+                    volatile.push(*keys);
+                    match then {
+                        Then::SetClass(class) => {
+                            volatile.push(*class);
+                            &[]
+                        }
+                        Then::Rewrite(rewrites) => &*rewrites.all,
+                    }
+                }
+                Statement::Class(_, rewrites) => &rewrites.all,
+                Statement::Target(guard) => {
+                    let may_be_kept = |reruns: &Reruns| {
+                        guard.rewrite.redirects() && (guard.fires_on_all_spellings() || reruns.keep_capitals())
+                    };
+                    if !reruns.is_some_and(may_be_kept) {
+                        volatile.push(guard.targets);
+                    }
+                    std::slice::from_ref(&guard.rewrite)
+                }
+            };
+            volatile.into_iter().try_for_each(|map| map.must_be_volatile(maps.name(map)))?;
+            if reruns.is_none() {
+                let read = rewrites.iter().flat_map(Rewrite::variables);
+                read.filter_map(|name| Some((name, maps.get(name)?)))
+                    .try_for_each(|(name, map)| map.must_be_volatile(name))?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the statements leave `$1` to `$9` empty if no rule fires. The pattern that looks for a newline empties

@@ -35,6 +35,8 @@ impl<'t> Listed<'t> {
             if rule.variables().any(asks_another) {
                 return Err(refute("looks up something other than the URI in a map"));
             }
+            let read = rule.variables().filter_map(|name| Some((name, maps.get(name)?)));
+            read.into_iter().try_for_each(|(name, map)| map.must_be_volatile(name))?;
             let owner = listed.rules.len() as u32;
             let owners = if listed_strings.any_case { &mut listed.any_case } else { &mut listed.exact };
             listed_strings.strings.iter().for_each(|string| owners.add(string, owner));

@@ -32,7 +32,7 @@ struct MapRow<'t> {
 #[derive(Debug)]
 pub struct Near(Box<[Cell<usize>]>);
 
-/// A map `map $uri $name { volatile; ... }`, or a map of the variable that holds the URI without a final newline.
+/// A map `map $uri $name { ... }`, or a map of the variable that holds the URI without a final newline.
 #[derive(Default)]
 pub struct UriMap<'t> {
     /// Its number among the maps.
@@ -82,9 +82,8 @@ pub fn read(text: &[u8]) -> Discharged<Maps<'_>> {
                 if map.strips.is_some() && !map.fallback().is_empty() {
                     return Err(Refutation::new(format!("${}: a default next to a regex", name.escape_ascii())));
                 }
-                if !map.volatile {
-                    let why = "is not volatile, so an internal redirect would not change it";
-                    return Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
+                if map.strips.is_some() {
+                    map.must_be_volatile(&name)?;
                 }
                 if by_name.insert(name.clone(), map).is_some() {
                     return Err(Refutation::new(format!("two maps define ${}", name.escape_ascii())));
@@ -201,6 +200,20 @@ impl<'t> UriMap<'t> {
         self.rows.get(at).is_some_and(|row| row.key.eq_ignore_ascii_case(subject))
     }
 
+    /// Whether nginx looks it up anew at each use. Otherwise it keeps the first value for the request.
+    pub fn is_volatile(&self) -> bool {
+        self.volatile
+    }
+
+    /// Refuses a map whose value nginx keeps.
+    pub fn must_be_volatile(&self, name: &[u8]) -> Discharged<()> {
+        if self.volatile {
+            return Ok(());
+        }
+        let why = "is not volatile, so an internal redirect would not change it";
+        Err(Refutation::new(format!("${} {why}", name.escape_ascii())))
+    }
+
     /// The name of the variable that it looks up: `uri`, or one that [`super::guards`] knows to hold the URI without a
     /// final newline.
     pub fn source(&self) -> &[u8] {
@@ -274,6 +287,11 @@ impl<'t> Maps<'t> {
 
     pub fn get(&self, name: &[u8]) -> Option<&UriMap<'t>> {
         self.by_name.get(name)
+    }
+
+    /// The name of one of them.
+    pub fn name(&self, map: &UriMap) -> &[u8] {
+        self.by_name.iter().find(|(_, other)| other.number == map.number).map_or(&[], |(name, _)| name)
     }
 
     /// The names of the variables that the maps look up.

@@ -21,7 +21,8 @@
 //! So the proof never has to reason about the languages of the kept rules. It also checks these conditions on the text:
 //!
 //! - the compiled form does nothing outside the domain of M ([`guards`] admits only guards that are exact);
-//! - maps are evaluated anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
+//! - maps are evaluated anew for each URI (`volatile`), except for values that no second URI of a request reads
+//!   ([`reruns`]), and nginx builds them without a warning ([`maps`]);
 //! - everything else in the files is unchanged and in the same order ([`align`]);
 //! - the maps are included once, where nginx takes the sizes of their tables ([`tables`]);
 //! - no new variable is nginx's or the configuration's, and all of them fit their table ([`names`]).
@@ -49,6 +50,7 @@ pub mod node;
 pub mod oracle;
 pub mod places;
 pub mod refutation;
+pub mod reruns;
 pub mod residual;
 pub mod run;
 pub mod strings;
@@ -66,6 +68,7 @@ use crate::parallel;
 use crate::prove::known::Known;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
+use crate::prove::reruns::Reruns;
 use crate::prove::surroundings::has_header_inheritance;
 use crate::prove::tables::{Include, TableSizes};
 use crate::prove::trees::Trees;
@@ -107,7 +110,9 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
     let originals: Vec<_> = originals.map(|(nodes, holds_rows)| captures::File { nodes, holds_rows }).collect();
     let captures_matter = !facts.is_complete || captures::may_be_read(&originals, &facts.harmless);
     let headers_inherited = !before.iter().chain(&unchanged).any(|nodes| has_header_inheritance(nodes));
-    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter, headers_inherited };
+    let reruns = || Reruns::read(&originals, &facts.harmless, &facts.rerunning);
+    let reruns = facts.is_complete.then(reruns).flatten();
+    let known = Known { maps: &maps, trees: &trees, facts, used: &used, captures_matter, reruns, headers_inherited };
     let words = facts.include.as_deref().filter(|_| !pairs.is_empty());
     let mut include = Include::new(words, facts.may_set_sizes.as_ref(), sizes_before, sizes_after);
     let mut checked = Checked::default();

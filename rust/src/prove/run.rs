@@ -12,6 +12,7 @@ use crate::prove::listed::Listed;
 use crate::prove::maps::{Maps, Near};
 use crate::prove::node::Node;
 use crate::prove::oracle::Matches;
+use crate::prove::reruns::Reruns;
 use crate::prove::residual::Residual;
 use crate::prove::strings::NOBODY;
 use crate::prove::{Checked, Discharged, Refutation};
@@ -114,6 +115,7 @@ pub fn check<'t>(
     readings: &Readings,
     phase: Phase,
     captures_matter: bool,
+    reruns: Option<&Reruns>,
 ) -> Discharged<Checked> {
     if compiled.emitted.is_empty() && compiled.rules == rules {
         return Ok(Checked { rules: rules.len(), ..Checked::default() });
@@ -122,7 +124,7 @@ pub fn check<'t>(
     let form = if compiled.emitted.is_empty() {
         Form::Listed(Listed::read(&new, maps)?)
     } else if phase == Phase::Server {
-        Form::Guards(Guards::read(&compiled.emitted, maps)?)
+        Form::Guards(Guards::read(&compiled.emitted, maps, reruns)?)
     } else {
         return Err(Refutation::new("an `if` in a location would replace the location's configuration"));
     };

@@ -360,6 +360,7 @@ mod tests {
         let options = Options {
             phase: Phase::Server,
             captures_matter: false,
+            reruns: None,
             readings: Readings::default(),
             bound: 64,
             entering: Entering::Nothing,

@@ -10,6 +10,7 @@ use crate::quote::{quote, quote_key, quoted_length};
 use crate::rewrite::lines::Lines;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{KeyEntry, Plan};
+use crate::rewrite::reruns::Reruns;
 use crate::rewrite::runs::Run;
 use crate::rewrite::shared_pattern::{self, Keyed};
 use crate::rewrite::target;
@@ -37,6 +38,9 @@ pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
         Phase::Server => {
             let mut tiers: Vec<Tier> = (0..count).flat_map(guarded(run, plan, options)).collect();
             capture(&mut tiers, options.captures_matter && !plan.stays_first());
+            if let Some(reruns) = &options.reruns {
+                keep_values(&mut tiers, plan, reruns);
+            }
             tiers
         }
         Phase::Location => (0..count).flat_map(|tier| listed(run, plan, tier)).collect(),
@@ -51,6 +55,26 @@ fn capture(tiers: &mut [Tier], must_clear: bool) {
         && let Some(tier) = tiers.iter_mut().rfind(|tier| matches!(tier.guard, Guard::Target))
     {
         tier.guard = Guard::CapturedTarget;
+    }
+}
+
+/// Lets nginx keep targets where no script that runs again looks one up: its URI is no key.
+///
+/// A target that is a guard has a text for other spellings of a key, too. It then stays for the URI with which the
+/// script runs again, so the pattern of the directive must exclude this one as well.
+fn keep_values(tiers: &mut [Tier], plan: &Plan, reruns: &Reruns) {
+    if plan.entries.iter().any(|entry| reruns.may_be(plan.key(entry))) {
+        return;
+    }
+    for tier in tiers {
+        tier.keeps_values = match tier.guard {
+            Guard::Key(_) => true,
+            Guard::Target => {
+                let block = &tier.blocks[0];
+                block.class.action.is_redirect() && (block.patterns.is_empty() || reruns.keep_capitals())
+            }
+            Guard::CapturedTarget | Guard::Patterns => false,
+        };
     }
 }
 
@@ -257,7 +281,16 @@ impl<'a> TierWriter<'a> {
         };
         let (key, [class, to, args]) =
             parallel::both_of(self.rows.len(), keys, || [self.classes(default), self.to(&blocks), self.args(&blocks)]);
-        Tier { strips_newline: self.strips_newline, guard: Guard::Key(key), class, default, to, args, blocks }
+        Tier {
+            strips_newline: self.strips_newline,
+            guard: Guard::Key(key),
+            keeps_values: false,
+            class,
+            default,
+            to,
+            args,
+            blocks,
+        }
     }
 
     /// Returns patterns that capture the same as the patterns of a block's rules and are fewer, if there are such.
@@ -318,7 +351,7 @@ impl<'a> TierWriter<'a> {
     fn write_mapped(self, patterns: Vec<Vec<u8>>, guard: Guard) -> Tier {
         let blocks = vec![Block { patterns, ..self.gathered[0].mapped() }];
         let (to, args) = (self.to(&blocks), self.args(&blocks));
-        Tier { strips_newline: false, guard, class: None, default: 0, to, args, blocks }
+        Tier { strips_newline: false, guard, keeps_values: false, class: None, default: 0, to, args, blocks }
     }
 
     /// Returns the patterns that list the keys: some also match before a final newline, the others do not.

@@ -19,6 +19,7 @@ pub mod options;
 pub mod plan;
 pub mod planner;
 pub mod reason;
+pub mod reruns;
 pub mod runs;
 pub mod shared_pattern;
 pub mod staying;

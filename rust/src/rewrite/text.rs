@@ -151,7 +151,8 @@ pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Piece<'t>> {
     for (number, tier) in (1..).zip(tiers) {
         for (kind, map) in tier.maps() {
             let default = if kind == MapKind::Class { (tier.default + 1).to_string() } else { String::new() };
-            let head = map_head(kind.comment(), &names.source(tier), &names.map(kind, number), &default);
+            let (source, name) = (names.source(tier), names.map(kind, number));
+            let head = map_head(kind.comment(), &source, &name, &default, tier.is_volatile(kind));
             let end = Piece::Text(Cow::Borrowed(b"}\n"));
             pieces.extend([Piece::Text(Cow::Owned(head)), Piece::Lines(&map.lines), end]);
         }
@@ -162,20 +163,22 @@ pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Piece<'t>> {
 /// The map that removes a final newline from the URI.
 fn stripping_map(names: &Names) -> Vec<u8> {
     let comment = "The URI before its final newline; only asked of a URI that ends in one.";
-    let mut text = map_head(comment, "uri", &names.stripped(), "");
+    let mut text = map_head(comment, "uri", &names.stripped(), "", true);
     let group = &names.group;
     push(&mut text, format_args!("    \"~(?s)^(?<{group}>.*)\\n\\z\" ${group};\n}}\n"));
     text
 }
 
-/// Writes a map up to its lines. nginx evaluates the map anew for each URI, including that of an internal redirect.
+/// Writes a map up to its lines. nginx evaluates a volatile map anew for each URI, including that of an internal
+/// redirect.
 /// Without a default, nginx uses the empty string (`ngx_http_map_block`), which is written out here.
-fn map_head(comment: &str, source: &str, name: &str, default: &str) -> Vec<u8> {
+fn map_head(comment: &str, source: &str, name: &str, default: &str, is_volatile: bool) -> Vec<u8> {
     let mut text = Vec::new();
-    push(
-        &mut text,
-        format_args!("\n# {comment}\nmap ${source} ${name} {{\n    volatile;\n    default \"{default}\";\n"),
-    );
+    push(&mut text, format_args!("\n# {comment}\nmap ${source} ${name} {{\n"));
+    if is_volatile {
+        text.extend_from_slice(b"    volatile;\n");
+    }
+    push(&mut text, format_args!("    default \"{default}\";\n"));
     text
 }
 

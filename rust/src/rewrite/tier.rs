@@ -78,6 +78,8 @@ pub struct Tier {
     /// Whether its maps look up the URI without a final newline, so that one key stands for a string and its twin.
     pub strips_newline: bool,
     pub guard: Guard,
+    /// Whether nginx may keep the values of *to* and *args* for the request: no other URI has one in the same request.
+    pub keeps_values: bool,
     pub class: Option<TierMap>,
     /// The block of the keys without a line in *class*.
     pub default: usize,
@@ -115,6 +117,11 @@ impl Tier {
     /// The kind of the map of targets.
     pub fn to_kind(&self) -> MapKind {
         if self.is_listed() { MapKind::ListedTo } else { MapKind::To }
+    }
+
+    /// Whether nginx has to look up a map of the tier anew at each use.
+    pub fn is_volatile(&self, kind: MapKind) -> bool {
+        !(self.keeps_values && matches!(kind, MapKind::To | MapKind::Args))
     }
 
     /// Whether patterns list the keys.

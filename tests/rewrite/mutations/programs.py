@@ -63,6 +63,36 @@ rewrite ^/d$ https://h.example/d?k=2 redirect;
 SPELLINGS = b"""rewrite (?i)^/a$ /to/a permanent;
 rewrite (?i)^/b$ /to/b permanent;
 """
+# What stands beside rules in a server, and how the targets of the rules are guarded: `{}` stands for the rules.
+KEPT_TARGETS = b"rewrite ^/a$ /to/a permanent;\nrewrite ^/b/?$ /to/b permanent;\n"
+KEPT_KEYS = b"rewrite ^/a$ /to/a permanent;\nrewrite ^/B$ /to/b permanent;\n"
+KEPT = {
+    "kept-target": KEPT_TARGETS + b"index other.html; location / { error_page 404 https://a.test/x; }",
+    "kept-key": KEPT_KEYS + b"error_page 404 /404.html; location / { try_files $uri $uri/ =404; }",
+    "kept-spellings": b"rewrite (?i)^/a$ /to/a permanent;\nerror_page 404 /404.html; location / { try_files /x /y; }",
+}
+"""Nothing runs the rules again with a URI of theirs: the first target stays for the request."""
+NOT_KEPT = {
+    "rerun-page": KEPT_KEYS + b"error_page 404 /A?x;",
+    "rerun-files": KEPT_KEYS + b"location / { try_files $uri /b?x; }",
+    "rerun-index": KEPT_KEYS.replace(b"/a$", b"/a/Index[.]html$") + b"location / { try_files $uri/ =404; }",
+    "rerun-named-index": KEPT_KEYS + b"location / { index x.html /b; }",
+    "rerun-folder-index": KEPT_KEYS.replace(b"/a$", b"/a/b/c$") + b"location / { index b/c; }",
+    "rerun-variable": KEPT_KEYS + b"error_page 404 /$arg_to;",
+    "rerun-files-variable": KEPT_KEYS + b"location / { try_files /x $arg_to; }",
+    "rerun-index-variable": KEPT_KEYS + b"location / { index $arg_to.html; }",
+    "rerun-proxied": KEPT_KEYS + b"location / { proxy_pass http://127.0.0.1; }",
+    "rerun-subrequest": KEPT_KEYS + b"location / { mirror /x; }",
+    "rerun-code": KEPT_KEYS + b"location / { ssi on; }",
+    "rerun-goes-on": b"rewrite ^/x /y;\nset $y 1;\n" + KEPT_KEYS,
+    "rerun-spelled": KEPT_TARGETS + b"error_page 404 /404.html;",
+    "rerun-redirect": KEPT_TARGETS + b"error_page 301 =200 @page; location @page { return 200; }",
+    "rerun-changed": KEPT_TARGETS + b"location /x { rewrite ^ /y/ last; }",
+    "rerun-tried": KEPT_TARGETS + b"location /x { try_files /y/ =404; }",
+    "rerun-last": b"rewrite (?i)^/a$ /to/a last;\nlocation / { try_files $uri =404; }",
+}
+"""Something may run the rules again with a URI of theirs, or with one for which the first target is wrong."""
+IN_A_SITE = b"events {}\nhttp {\n    server {\n%s    }\n}\n"
 BRACES = b"""rewrite ^/a$ ${scheme}/a last;
 """
 ARGUMENTS = b"""rewrite ^/a$ /to?k=1 permanent;
@@ -243,6 +273,9 @@ KINDS = {
 }
 
 
+SITES = {**KEPT, **NOT_KEPT}
+
+
 @cache
 def program(name: str) -> Emission:
     """A program, compiled, which is right."""
@@ -252,6 +285,8 @@ def program(name: str) -> Emission:
         return emit(plan(load_text(KINDS[name], context="server"), replace(NAMED, groups=True)))
     if name in IN_LOCATIONS:
         return emit(plan(load_text(IN_LOCATIONS[name]), replace(NAMED, groups=True)))
+    if name in SITES:
+        return emit(plan(load_text(IN_A_SITE % SITES[name]), NAMED))
     if name in FILTERS:
         filtered, context = FILTERS[name]
         return emit(plan(load_text(filtered, context=context), replace(NAMED, groups=True)))

@@ -371,6 +371,7 @@ def _native_runs(
             [([(span.start, span.end) for span in part], part in rewrites.behind_if) for part in parts],
             phase=place.phase,
             captures_matter=rewrites.captures_matter,
+            reruns=rewrites.reruns,
             readings=options.readings,
             bound=options.bound,
             entering=place.entering if options.groups else Entering.NOTHING,

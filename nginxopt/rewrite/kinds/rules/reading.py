@@ -18,6 +18,8 @@ from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, Fi
 from nginxopt.facts import script
 from nginxopt.facts.lexicon import NGINX, ROWS
 from nginxopt.records import record
+from nginxopt.rewrite import reruns
+from nginxopt.rewrite.reruns import Reruns
 from nginxopt.rewrite.surroundings import Entering, Surroundings, captures_may_be_read
 from nginxopt.text import Span
 
@@ -64,6 +66,7 @@ class Rewrites:
         behind_if: The sections directly after an `if` or rule that an earlier compilation may have written. The rules
             that it left are such sections.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
+        reruns: What may run the rules again in one request; None if that is not known.
         inside_if: The rewrites inside an `if`.
         misplaced: The rewrites in contexts where nginx does not allow them, and in unknown blocks.
     """
@@ -72,15 +75,16 @@ class Rewrites:
     sections: Mapping[RulesPlace, tuple[Section, ...]]
     behind_if: Collection[Section]
     captures_matter: bool
+    reruns: Reruns | None
     inside_if: Section
     misplaced: Section
 
 
 def read(config: Config) -> tuple[Rewrites, ...]:
     """Return the rewrites of all files that contain any, in nginx's order of reading."""
-    captures_matter = captures_may_be_read(config)
+    captures_matter, again = captures_may_be_read(config), reruns.of(config)
     around = Surroundings.of(config)
-    of_files = (_rewrites(config, file, captures_matter, around) for file in config.files)
+    of_files = (_rewrites(config, file, captures_matter, again, around) for file in config.files)
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
 
 
@@ -115,14 +119,16 @@ class _Gathered:
         return []
 
 
-def _rewrites(config: Config, file: File, captures_matter: bool, around: Surroundings) -> Rewrites:
+def _rewrites(
+    config: Config, file: File, captures_matter: bool, again: Reruns | None, around: Surroundings
+) -> Rewrites:
     gathered = _Gathered(around)
     contexts = config.contexts(file)
     is_known = NGINX.issuperset(name for context in contexts for name in context)
     _gather(file.block, set(map(_kind, contexts)), gathered, main=file is config.main, is_known=is_known)
     sections = {place: tuple(of_place) for place, of_place in gathered.sections.items()}
     inside_if, misplaced = tuple(gathered.inside_if), tuple(gathered.misplaced)
-    return Rewrites(file, sections, gathered.behind_if, captures_matter, inside_if, misplaced)
+    return Rewrites(file, sections, gathered.behind_if, captures_matter, again, inside_if, misplaced)
 
 
 def _kind(context: Context) -> str:
