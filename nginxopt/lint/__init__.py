@@ -12,10 +12,9 @@ from nginxopt.lazy import attributes
 if TYPE_CHECKING:
     from nginxopt.lazy import pattern
     from nginxopt.lint.declare import Check, Page, Rule, rule
-    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving
+    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving, Sign, Witness
     from nginxopt.lint.queries.model import Model
     from nginxopt.lint.queries.requests import FOREIGN, AskedRequest, ModelAnswer
-    from nginxopt.lint.witness import Sign, Witness
     from nginxopt.records import record
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.kinds.rules.planning import Dead, Duplicate, PlannedRun, RulesOfFile
@@ -98,7 +97,7 @@ __getattr__ = attributes(
     __name__,
     {
         "declare": ("Check", "Page", "Rule", "rule"),
-        "diagnostic": ("Diagnostic", "Finding", "Fix", "Reach", "Related", "Safety", "Saving"),
+        "diagnostic": ("Diagnostic", "Finding", "Fix", "Reach", "Related", "Safety", "Saving", "Sign", "Witness"),
         "nginxopt.lazy": ("pattern",),
         "nginxopt.records": ("record",),
         "nginxopt.lint.queries.model": ("Model",),
@@ -120,7 +119,6 @@ __getattr__ = attributes(
             "Severity",
         ),
         "nginxopt.lint.queries.requests": ("FOREIGN", "ModelAnswer", "AskedRequest"),
-        "witness": ("Sign", "Witness"),
         "nginxopt.request.redirects": (
             "REDIRECTS",
             "RedirectChain",

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Config
 from nginxopt.errors import NginxoptError, UsageError
-from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.diagnostic import Diagnostic, Sign, Witness
 from nginxopt.lint.report.model import Note
-from nginxopt.lint.witness import Sign, Witness
 from nginxopt.records import record
 from nginxopt.request import Request, UrlError, from_curl, read_url
 from nginxopt.request.build import probe

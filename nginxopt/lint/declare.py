@@ -93,7 +93,7 @@ class Rule:
             finds depends on the load or the machine.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.cost`).
         by_release: Whether its findings follow what each release declares (`nginxopt.facts.table`).
-        witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
+        witness: Whether each finding names a request that shows it (`nginxopt.lint.diagnostic`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.
         everywhere: Whether a finding says that something is without effect, which is so only if it is found in each
             reading of its file, and in each configuration that reads it.

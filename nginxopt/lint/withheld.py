@@ -14,10 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Related
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Related, Witness
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.report.fingerprint import lines
-from nginxopt.lint.witness import Witness
 from nginxopt.records import record
 from nginxopt.text import Change, ChangeSet, Edit, Source, Span, apply, decode
 from nginxopt.text.display import hide

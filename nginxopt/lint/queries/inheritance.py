@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint.diagnostic import Finding, Fix, Related, Safety
-from nginxopt.lint.witness import Witness
+from nginxopt.lint.diagnostic import Finding, Fix, Related, Safety, Witness
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import INHERITANCE
 

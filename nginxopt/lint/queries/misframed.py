@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from nginxopt.facts import script
+from nginxopt.lint.diagnostic import Sign, Witness
 from nginxopt.lint.queries import access
 from nginxopt.lint.queries.framing import Subrequest, subrequests
 from nginxopt.lint.queries.lengths import LengthFault, LengthMismatch, mismatch
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.reaching import reaching
 from nginxopt.lint.queries.requests import AskedRequest, ModelAnswer
-from nginxopt.lint.witness import Sign, Witness
 from nginxopt.semantics import Level, Pass, values
 from nginxopt.text import encode
 

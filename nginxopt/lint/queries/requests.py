@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from nginxopt import lazy
 from nginxopt.config import Config, Directive
 from nginxopt.errors import InputError
-from nginxopt.lint.witness import OUTCOME, Sign, Witness
+from nginxopt.lint.diagnostic import OUTCOME, Sign, Witness
 from nginxopt.records import record
 from nginxopt.semantics import Level, commands
 from nginxopt.text import decode, encode

@@ -11,9 +11,8 @@ from typing import Any
 
 from nginxopt import __version__
 from nginxopt.errors import InputError
-from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Witness
 from nginxopt.lint.report.model import LintReport, Locatable, Note, by_rule, ends
-from nginxopt.lint.witness import Witness
 from nginxopt.settings.vocabulary import Severity
 from nginxopt.text import Change
 from nginxopt.text.display import unicode
