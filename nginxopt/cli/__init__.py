@@ -67,12 +67,11 @@ def noting(command: click.Command) -> click.Command:
         return command
 
     def make_context(*args: Any, **extra: Any) -> click.Context:
-        from nginxopt.config import places, roots
+        from nginxopt.config import roots
         from nginxopt.system.writing import DONE
 
         context = command.make_context(*args, **extra)
         roots.forget()
-        places.state({})
         DONE.clear()
         roots.note(_named(context))
         context.call_on_close(roots.leave)

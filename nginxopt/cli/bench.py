@@ -173,13 +173,14 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
     fits the scheme, host and port of its URL; a path goes to the content of the site, over TLS if it is served so.
     """
     from nginxopt.bench import compare as comparison
-    from nginxopt.config import load, places
+    from nginxopt.config import load
+    from nginxopt.config.filesystem import Disk
     from nginxopt.config.reader import source
     from nginxopt.settings import file as settings
 
-    places.state(settings.includes())
     requests = comparison.targets(source(targets))
-    configs = load(before), load(after)
+    files = Disk(settings.includes())
+    configs = load(before, files=files), load(after, files=files)
     call = _Call.of({**values, "inputs": (targets, *_paths(configs[0]), *_paths(configs[1]))})
     version, certificate = bench_site.version(call.site), bench_site.certificate(configs)
     experiment = comparison.build(*configs, requests, version=version, certificate=certificate)

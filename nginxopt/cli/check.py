@@ -63,15 +63,15 @@ def command(
     input. Files, names and certificates are looked at with --host or --root, the modules of a build are not. Of the
     settings, only [include] is read.
     """
-    from nginxopt.config import inputs, places
+    from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
     from nginxopt.settings import file as settings
     from nginxopt.settings.target import ASSUMED
 
     options.refuse_stdin_filename(stdin_filename, paths)
-    places.state(settings.includes())
     options.refuse_two_machines(with_host, machine_root)
-    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=options.files_of(machine_root))
+    files = options.files_of(machine_root, settings.includes())
+    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=files)
     read = inputs.read(paths, how)
     errors = list(read.errors)
     target = target_version or ASSUMED

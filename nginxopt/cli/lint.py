@@ -298,7 +298,7 @@ def _around(names: Iterable[str], settings: Settings) -> Config | None:
     mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
     if len(mains) > 1:
         raise UsageError(f"--assume names two main files, {mains[0]} and {mains[1]}")
-    return around.main(mains[0]) if mains else None
+    return around.main(mains[0], options.files_of(None, settings.include)) if mains else None
 
 
 def _known(call: LintCall, settings: Settings, origin: Origin) -> Baseline | None:
@@ -316,17 +316,16 @@ def _read(
     by_content: bool,
     root: str | None,
 ) -> Inputs:
-    from nginxopt.config import inputs, places
+    from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
 
-    places.state(settings.include)
     how = inputs.InputOptions(
         prefix or settings.prefix,
         lambda path: context or settings.context_of(path),
         stdin_name or STDIN,
         templates=True,
         by_content=by_content,
-        files=options.files_of(root),
+        files=options.files_of(root, settings.include),
     )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 

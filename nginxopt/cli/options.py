@@ -272,16 +272,16 @@ def without_its_path(files: tuple[str, ...], nginx: str | None) -> tuple[tuple[s
     return ((nginx,), "") if nginx and not files else (files, nginx)
 
 
-def files_of(root: str | None) -> Files:
+def files_of(root: str | None, stated: Mapping[str, str]) -> Files:
     """Return the storage of a configuration: the files of this machine, or those below a root.
 
-    Raises `InputError` for a root that is no folder.
+    `stated` are the folders of this machine that the settings name (`[include]`). Raises `InputError` for a root
+    that is no folder.
     """
-    from nginxopt.config.filesystem import DISK
+    from nginxopt.config.filesystem import Disk, Rooted, RootFolder
 
     if root is None:
-        return DISK
-    from nginxopt.config.filesystem import Rooted, RootFolder
+        return Disk(stated)
 
     if not Path(root).is_dir():
         raise InputError("is not a directory", path=root, hint="--root needs the folder that stands for /")

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from nginxopt.cli import options, stdout
-from nginxopt.config import Config, File, places, surroundings
+from nginxopt.config import Config, File, surroundings
 from nginxopt.config import load as load_file
 from nginxopt.config.configuration import parse_context
+from nginxopt.config.filesystem import Disk
 from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
 from nginxopt.errors import DefectError, UsageError
@@ -203,19 +204,21 @@ def load(call: Call) -> Loaded:
 
     The modes that work in place search for the main configuration of a fragment.
     """
-    places.state(settings.includes())
+    files = Disk(settings.includes())
     head = reading.map_head(call.context)
     around: Surroundings | Alone | None = None
     if call.main is not None or call.mode in IN_PLACE or (reading.is_rows_context(call.context) and head is None):
-        around = None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main)
+        around = (
+            None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main, files=files)
+        )
     if isinstance(around, Surroundings):
         _refuse_context(call, around)
         return Loaded(around.config, around.file, around)
     if reading.is_rows_context(call.context):
         return _rows(call, head, around)
-    config = load_file(call.file, prefix=call.prefix, context=call.context, missing_ok=True)
+    config = load_file(call.file, prefix=call.prefix, context=call.context, missing_ok=True, files=files)
     if config.missing and config.http and call.mode == "write":
-        load_file(call.file, prefix=call.prefix, context=call.context)  # refuses a missing file in nginx's words
+        load_file(call.file, prefix=call.prefix, context=call.context, files=files)  # refuses it in nginx's words
     return Loaded(config, around=around)
 
 

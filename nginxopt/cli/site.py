@@ -167,9 +167,7 @@ def _address(text: str | None) -> tuple[str, int] | None:
 
 def read_config(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
     """Return the configuration that a file is part of, and what was taken as given for it."""
-    from nginxopt.config.filesystem import DISK
-
-    return _read_config(path, context, prefix, main, DISK)
+    return _read_config(path, context, prefix, main, _disk())
 
 
 def read_with_standins(
@@ -191,20 +189,26 @@ def read_with_standins(
 
     from nginxopt.config import standins
 
-    read = standins.read(load, unread, is_one_of_two=is_one_of_two)
+    read = standins.read(load, unread, _disk(), is_one_of_two=is_one_of_two)
     return read, (*notes, *read.notes)
+
+
+def _disk() -> Files:
+    """Return the files of this machine, with the folders that the settings name (`[include]`)."""
+    from nginxopt.config.filesystem import Disk
+    from nginxopt.settings import file as settings
+
+    return Disk(settings.includes())
 
 
 def _read_config(
     path: str, context: str | None, prefix: str | None, main: str | None, files: Files
 ) -> tuple[Config, tuple[str, ...]]:
     from nginxopt.budget import limited
-    from nginxopt.config import places, surroundings
+    from nginxopt.config import surroundings
     from nginxopt.config.inputs import InputOptions, read
     from nginxopt.config.surroundings import Surroundings
-    from nginxopt.settings import file as settings
 
-    places.state(settings.includes())
     inputs = read([path], InputOptions(prefix, lambda _: context, files=files))
     if inputs.errors:
         raise inputs.errors[0]
@@ -213,7 +217,7 @@ def _read_config(
     (config,) = inputs.configs
     if config.http is not None or context is not None or path == "-":
         return config, ()
-    around = limited(lambda: surroundings.find(path, prefix=prefix, main=main), path=path)
+    around = limited(lambda: surroundings.find(path, prefix=prefix, main=main, files=files), path=path)
     if isinstance(around, Surroundings):
         return around.config, ()
     return config, (f"nothing is around {path}: {around.because}",)

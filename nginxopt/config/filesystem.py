@@ -16,6 +16,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Protocol, Self
 
 from nginxopt import budget, lazy
@@ -48,7 +49,14 @@ class Files(Protocol):
 
 
 class Disk:
-    """The files of this machine."""
+    """The files of this machine.
+
+    `stated` are folders of it that the user says to stand for those of installed configurations, by these; see
+    `nginxopt.config.places`.
+    """
+
+    def __init__(self, stated: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.stated = stated
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file: as many as its size says, as nginx does. So a device and a file of /proc are

@@ -45,7 +45,6 @@ from typing import TYPE_CHECKING
 from nginxopt import lazy
 from nginxopt.config import filesystem
 from nginxopt.config.filesystem import (
-    DISK,
     STDIN,
     Disk,
     Files,
@@ -95,15 +94,6 @@ _SERVER = lazy.pattern(
 _SHORTEST = 2
 """How many folders a common one is at least below the root."""
 
-_stated: Mapping[str, str] = MappingProxyType({})
-"""The folders that the settings name, by the folders that they stand for."""
-
-
-def state(folders: Mapping[str, str]) -> None:
-    """State which folders of this machine stand for which of installed configurations, until the next call."""
-    global _stated
-    _stated = MappingProxyType(dict(folders))
-
 
 def of_main(files: Files, main: str, prefix: str | None = None, names: Iterable[str] = ()) -> Files:
     """Return the files of a configuration, with the disk in `files` replaced by a `Tree`.
@@ -111,9 +101,11 @@ def of_main(files: Files, main: str, prefix: str | None = None, names: Iterable[
     `main` is the path of the main file, `names` is what it includes, as far as that is known, and `prefix` is the one
     that the user states.
     """
-    if isinstance(files, Overlay) and files.base is DISK:
-        return files.on(Tree(main, prefix, names))
-    return Tree(main, prefix, names) if files is DISK else files
+    base = files.base if isinstance(files, Overlay) else files
+    if type(base) is not Disk:
+        return files
+    around = Tree(main, prefix, names, base.stated)
+    return files.on(around) if isinstance(files, Overlay) else around
 
 
 def tree(files: Files) -> Tree | None:
@@ -123,24 +115,20 @@ def tree(files: Files) -> Tree | None:
 
 
 class Tree(Disk):
-    """The files of this machine, as the configuration with a main file at `main` reads them; see `of_main`.
-
-    `stated` are folders by those that they stand for; by default those of `state`.
-    """
+    """The files of this machine, as the configuration with a main file at `main` reads them; see `of_main`."""
 
     def __init__(
         self,
         main: str,
         prefix: str | None = None,
         names: Iterable[str] = (),
-        stated: Mapping[str, str] | None = None,
+        stated: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        super().__init__({os.path.normpath(installed): folder for installed, folder in stated.items()})
         is_file = main != STDIN and not is_descriptor(main)
         self._folder = (os.path.dirname(main) or ".") if is_file else "."
         self._prefix = prefix
         self._names = names
-        folders = _stated if stated is None else stated
-        self._stated = {os.path.normpath(installed): folder for installed, folder in folders.items()}
         self._led_out: set[str] = set()
         self._known: dict[str, list[str] | None] = {}
         self._written: dict[tuple[str, str], list[str]] = {}
@@ -148,7 +136,7 @@ class Tree(Disk):
     @property
     def reading(self) -> tuple[object, ...]:
         """What decides how the tree reads its files: trees in which it is the same read the same."""
-        return self._folder, self._prefix, self._common, tuple(sorted(self._stated.items()))
+        return self._folder, self._prefix, self._common, tuple(sorted(self.stated.items()))
 
     @cached_property
     def top(self) -> str:
@@ -191,7 +179,7 @@ class Tree(Disk):
         """Return whether a file is in the tree, or in a folder that the user states."""
         real = os.path.realpath(path)
         return any(
-            _is_below(real, os.path.realpath(folder)) for folder in (self.top, *self._stated.values(), *self._own)
+            _is_below(real, os.path.realpath(folder)) for folder in (self.top, *self.stated.values(), *self._own)
         )
 
     @property
@@ -253,8 +241,8 @@ class Tree(Disk):
 
     def _stated_place(self, path: str) -> tuple[str, str] | None:
         """Return where the settings say that a path is."""
-        installed = max((folder for folder in self._stated if _is_below(path, folder)), key=len, default=None)
-        return None if installed is None else (self._stated[installed], os.path.relpath(path, installed))
+        installed = max((folder for folder in self.stated if _is_below(path, folder)), key=len, default=None)
+        return None if installed is None else (self.stated[installed], os.path.relpath(path, installed))
 
     def _prefixes(self, path: str) -> Iterator[str]:
         """Yield the own prefixes that a path is below, the most likely first."""
@@ -284,7 +272,7 @@ class Tree(Disk):
 
     def _unlinked(self, paths: list[str]) -> list[str]:
         """Return paths with links to what is below an own prefix replaced by where that is in the tree."""
-        return paths if self.is_installed and not self._stated else [self._led(path) for path in paths]
+        return paths if self.is_installed and not self.stated else [self._led(path) for path in paths]
 
     def _led(self, path: str) -> str:
         try:

@@ -105,13 +105,15 @@ class StandIns:
     notes: tuple[str, ...]
 
 
-def read(load: Callable[[Files], Config], unread: UnreadFiles, *, is_one_of_two: bool = False) -> StandIns:
+def read(
+    load: Callable[[Files], Config], unread: UnreadFiles, files: Files = DISK, *, is_one_of_two: bool = False
+) -> StandIns:
     """Return the configuration that `load` reads, with a text for each missing file of which something is known.
 
-    Raises `UsageError` for a stated include that is not missing, unless it may be so in another configuration, and
-    `InputError` as `load` does.
+    `files` is the storage of the others. Raises `UsageError` for a stated include that is not missing, unless it may be
+    so in another configuration, and `InputError` as `load` does.
     """
-    config = load(DISK)
+    config = load(files)
     stated = {str(include.args[0]): "" for include in config.missing}
     texts: dict[str, bytes] = {}
     notes: dict[str, str] = {}
@@ -125,7 +127,7 @@ def read(load: Callable[[Files], Config], unread: UnreadFiles, *, is_one_of_two:
             stated.setdefault(name, "")
             if what == NEUTRAL:
                 neutral.add(name)
-        config = load(Overlay(texts))
+        config = load(Overlay(texts, files))
     wrong = next((path for path in unread.by_path if path not in stated and path not in notes), None)
     if wrong is not None and not is_one_of_two:
         missing = ", ".join(stated) or "none"

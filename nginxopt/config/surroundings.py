@@ -49,22 +49,22 @@ class Alone:
     because: str
 
 
-def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Surroundings | Alone:
+def find(path: str, *, prefix: str | None = None, main: str | None = None, files: Files = DISK) -> Surroundings | Alone:
     """Return the configuration that includes the file at `path`.
 
     `main` is the main file, if known: raises `UsageError` if it does not include the file, `InputError` if it cannot be
     read. Otherwise this is the nearest `nginx.conf` that includes the file: in `prefix`, in the folders above the file
-    (and above the target if it is a link), or where packages install it.
+    (and above the target if it is a link), or where packages install it. `files` is the storage.
     """
     if main is not None:
-        surroundings = around(path, main)
+        surroundings = around(path, main, files=files)
         if surroundings is None:
             raise UsageError(f"{main} does not include {path}", hint="-c takes the main configuration, like nginx -c")
         return surroundings
     reasons: list[str] = []
     for candidate in candidates(path, prefix):
         try:
-            surroundings = around(path, candidate)
+            surroundings = around(path, candidate, files=files)
         except InputError as error:
             reasons.append(f"{candidate} cannot be read ({error.message})")
             continue
@@ -93,13 +93,13 @@ def _load(main: str, files: Files) -> Config:
     return load(main, missing_ok=True, files=files, roots=roots.beside(main))
 
 
-def around(path: str, main: str, load: Load = _load) -> Surroundings | None:
+def around(path: str, main: str, load: Load = _load, files: Files = DISK) -> Surroundings | None:
     """Return the configuration of a main file if it includes the file at `path`; otherwise None.
 
     The file may be included at its own path, or at the path that it will have once it is installed
     (`nginxopt.config.places`). Raises `InputError` if the main file cannot be read.
     """
-    config = load(main, DISK)
+    config = load(main, files)
     try:
         file = config.file(path)
     except KeyError:

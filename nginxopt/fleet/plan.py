@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nginxopt.config.filesystem import Disk
 from nginxopt.fleet.tables import FORMAT
 from nginxopt.lint import baseline
 from nginxopt.lint.baseline import Baseline
@@ -129,7 +130,7 @@ def _judge(plan: FleetOptions) -> Judge:
         plan.target,
         settings,
         assumed=settings.assume | vocabulary.named(name for name in plan.assume if name not in mains),
-        around=around.main(mains[0]) if mains else None,
+        around=around.main(mains[0], Disk(settings.include)) if mains else None,
         catalogue=catalogue,
     )
 

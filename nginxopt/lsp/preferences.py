@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from nginxopt.config.filesystem import Disk
 from nginxopt.errors import InputError
 from nginxopt.lint import baseline
 from nginxopt.lint import catalogue as rules_
@@ -93,7 +94,7 @@ class Preferences:
         read = self._read(_folder(path))
         known = None if isinstance(read, InputError) else read.known
         rules = selection(all_rules.rules.values(), settings, known=all_rules.not_loaded)
-        main = around.main(settings.main) if settings.main else None
+        main = around.main(settings.main, Disk(settings.include)) if settings.main else None
         return Judge(
             rules,
             self.target(path),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 
 from nginxopt.config import Config, load, load_text
+from nginxopt.config.filesystem import DISK, Files
 from nginxopt.errors import UsageError
 
 STOCK = "stock"
@@ -45,14 +46,14 @@ def is_main(name: str) -> bool:
     return name == STOCK or os.sep in name or os.path.isfile(name)  # noqa: PTH113 - Path.is_file raises for some names
 
 
-def main(name: str) -> Config:
-    """Return the main configuration at a path, or the stock one.
+def main(name: str, files: Files = DISK) -> Config:
+    """Return the main configuration at a path of a storage, or the stock one.
 
     Raises `InputError` for a file that cannot be read, `UsageError` for one without an http block.
     """
     if name == STOCK:
         return load_text(_STOCK_TEXT, "nginx.conf", prefix="/nonexistent", missing_ok=True)
-    config = load(name, missing_ok=True)
+    config = load(name, missing_ok=True, files=files)
     if config.http is None:
         raise UsageError(f"{name} has no http block", hint="name the main file, or assume a stock one")
     return config

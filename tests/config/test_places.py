@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nginxopt.config import load, places
+from nginxopt.config.filesystem import Disk
 from nginxopt.config.inputs import InputOptions, read
 from nginxopt.config.places import is_of_machine
 
@@ -158,7 +158,7 @@ CASES: dict[str, tuple[dict[str, str], str, list[str]]] = {
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder where this machine has its nginx, with files."""
     folder = tmp_path / "machine"
     for name in ("mime.types", "own.conf", "conf.d/own.conf", "sites/own"):
@@ -169,8 +169,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / name).touch()
     monkeypatch.setattr(places, "INSTALLED", (str(folder), *places.INSTALLED))
     monkeypatch.chdir(tmp_path)
-    yield folder
-    places.state({})
+    return folder
 
 
 def plant(tree: dict[str, str], machine: Path) -> Path:
@@ -238,12 +237,12 @@ def test_folders_that_are_stated(machine: Path) -> None:
     """What the settings say counts before all else, for what is installed, too, and the longest path counts most."""
     tree = {"nginx.conf": "include MACHINE/conf.d/*.conf; include MACHINE/own.conf;", "conf.d/a.conf": ""}
     repo = plant(tree | {"deploy/conf.d/b.conf": "", "sites/c.conf": ""}, machine)
-    places.state({str(machine): str(repo / "deploy")})
-    config = load(repo / "nginx.conf", missing_ok=True)
+    files = Disk({str(machine): str(repo / "deploy")})
+    config = load(repo / "nginx.conf", missing_ok=True, files=files)
     assert [file.path for file in config.files[1:]] == [f"{repo}/deploy/conf.d/b.conf"]
     assert [str(include.args[0]) for include in config.missing] == [f"{machine}/own.conf"]
-    places.state({str(machine): str(machine), f"{machine}/conf.d/": str(repo / "sites")})
-    config = load(repo / "nginx.conf", missing_ok=True)
+    files = Disk({str(machine): str(machine), f"{machine}/conf.d/": str(repo / "sites")})
+    config = load(repo / "nginx.conf", missing_ok=True, files=files)
     assert [file.path for file in config.files[1:]] == [f"{repo}/sites/c.conf", f"{machine}/own.conf"]
 
 
