@@ -7,8 +7,10 @@ the same one, and if the text that it changes is written exactly where the findi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import accumulate
 
 from nginxopt import lazy
 from nginxopt.config import Config
@@ -78,11 +80,30 @@ def _common_witness(witness: Witness | None, other: Witness | None) -> Witness |
     return anywhere if anywhere == replace(other, url=_SITE.sub(_UNKNOWN_SITE, other.url)) else None
 
 
-class View:
-    """A reading of templates, and the places of the templates that it has."""
+class _Headers:
+    """The directives of a file whose words are not all known."""
 
-    def __init__(self, templates: Templates, reread: Reread) -> None:
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._spans = frozenset(spans)
+        self._sorted = sorted(self._spans)
+        self._ends = list(accumulate((span.end for span in self._sorted), max))
+
+    def touches(self, span: Span) -> bool:
+        """Return whether a place overlaps one of them, or is one."""
+        before = bisect_left(self._sorted, span.end, key=lambda header: header.start)
+        return span in self._spans or (before > 0 and self._ends[before - 1] > span.start)
+
+
+class View:
+    """A reading of templates, and the places of the templates that it has.
+
+    `headers` are directives of all readings whose words are not all known, by path; those of a file are added when they
+    are first asked for.
+    """
+
+    def __init__(self, templates: Templates, reread: Reread, headers: dict[str, _Headers]) -> None:
         self._templates = templates
+        self._headers = headers
         self._paths = {file.path for file in reread.config.files}
         self._files = reread.files
         self.places = frozenset((path, run.source) for path, file in reread.files.items() for run in file.runs)
@@ -135,10 +156,9 @@ class View:
 
     def _touches(self, path: str, span: Span) -> bool:
         """Return whether a place is one of a directive whose words are not all known."""
-        return any(
-            (span.start < header.end and header.start < span.end) or span == header
-            for header in self._templates.headers.get(path, ())
-        )
+        if path not in self._headers:
+            self._headers[path] = _Headers(self._templates.headers.get(path, ()))
+        return self._headers[path].touches(span)
 
     def _related(self, place: Related) -> Related | None:
         span = self._span(place.source, place.span)
@@ -191,6 +211,7 @@ class _Survey:
         self._findings: dict[Key, Located] = {}
         self._refuted: set[Key] = set()
         self._views: list[View] = []
+        self._headers: dict[str, _Headers] = {}
         self._places: frozenset[tuple[str, int]] = frozenset()
         self._unsettled: set[str] = set()
         self._errors: dict[str, InputError] = {}
@@ -198,7 +219,7 @@ class _Survey:
 
     def add(self, reread: Reread, judge: Judge) -> None:
         """Take the findings of a reading. If it writes no new places, run only the rules that have findings left."""
-        view = View(self._templates, reread)
+        view = View(self._templates, reread, self._headers)
         rules = None if view.places - self._places or not self._views else frozenset(key[0] for key in self._findings)
         linted = judge(reread.config, rules) if rules is None or rules else Linted(())
         present: dict[Key, list[Located]] = {}

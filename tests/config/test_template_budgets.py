@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from nginxopt import budget
 from nginxopt.config import load_text
 from nginxopt.config.filesystem import DISK
 from nginxopt.config.templates import Templates
+from nginxopt.config.templates.readings import structures
 from nginxopt.config.templates.structure import DEPTH, UnreadableTag, read_template
 from nginxopt.errors import InputError
 from nginxopt.text import Source
@@ -63,8 +65,8 @@ def choices(count: int) -> bytes:
 @pytest.mark.parametrize(
     "text",
     [
-        choices(150),
-        b"events {}\nhttp {\n" + b"server { {% if a %}{% endif %} }\n" * 200 + b"}\n",
+        choices(1_000),
+        b"events {}\nhttp {\n" + b"server { {% if a %}{% endif %} }\n" * 1_500 + b"}\n",
         b"".join(b"set $a%d x{{ a }}%d;\nset $b%d x%d%d;\n" % (5 * (n,)) for n in range(300)),
         b"a;" * 4_000 + b"{% if a %}{% endif %}" * 3,
     ],
@@ -79,7 +81,7 @@ def test_choices_are_bounded(text: bytes) -> None:
 
 
 def test_includes_of_all_readings_count(tmp_path: Path) -> None:
-    """Each of 100 readings reads files that double: 1,023 times two lines, which a few may."""
+    """Each of the readings of 100 choices reads files that double: 1,023 times two lines, which a few may."""
     for level in range(9):
         (tmp_path / f"{level}.conf").write_text(f"include {level + 1}.conf;\n" * 2)
     (tmp_path / "9.conf").write_text("add_header X y;\n")
@@ -87,7 +89,7 @@ def test_includes_of_all_readings_count(tmp_path: Path) -> None:
     for count, is_read in [(1, True), (100, False)]:
         text = b"include 0.conf;\n" + choices(count)
         templates = Templates(lambda files, data: load_text(data, str(path), files=files), DISK, str(path), text)
-        with budget.using({"template-work": 1_000_000}):
+        with budget.using({"template-work": 700_000}):
             if is_read:
                 assert len(templates.config().files) == 11
                 continue
@@ -122,3 +124,31 @@ def test_openings_without_an_end_end(text: bytes) -> None:
     """A text of tags that are not closed is an error, in time that is linear."""
     with pytest.raises(InputError):
         read(text)
+
+
+def test_many_choices_are_read_by_halves() -> None:
+    """With 400 choices, any two are read in each of their four ways, in few readings."""
+    template = read_template(Source("f", choices(400)))
+    readings = list(structures([template]))
+    assert len(readings) < 50
+    ways = [tuple(reading.option("f", block) for block in template.blocks) for reading in readings]
+    columns = [*zip(*ways, strict=True)]
+    for first, second in combinations(columns, 2):
+        assert {*zip(first, second, strict=True)} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+def test_each_branch_of_many_is_read() -> None:
+    """An option of a block in a branch of another is read with that branch, however many there are."""
+    branches = b"{% if x %}\n" + b"{% elif y %}\n".join(
+        b"{% if a %}\nadd_header X y;\n{% endif %}\n" for _ in range(90)
+    )
+    template = read_template(Source("f", branches + b"{% endif %}\n"))
+    readings = list(structures([template]))
+    written = {
+        (number, option)
+        for reading in readings
+        for number, chain in template.chains.items()
+        for option in [reading.option("f", template.blocks[number])]
+        if all(reading.option("f", template.blocks[outer]) == chosen for outer, chosen in chain)
+    }
+    assert written == {(block.number, option) for block in template.blocks for option in range(len(block.options))}

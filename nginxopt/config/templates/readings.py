@@ -5,6 +5,9 @@ All combinations of options would be too many. The readings are:
 - the n-th option of every block;
 - each option of each block, combined with the first or the last options of all others, and with the options of the
   blocks around it that make it visible;
+- of many blocks, an option of half of them at a time, by the bits of their numbers: two blocks differ in a bit, so any
+  two options of two blocks are read with and without each other, in twice as many readings as the number of blocks has
+  digits;
 - a few with random options.
 
 `structures` yields these with the first scheme of values. `loading` repeats some with further schemes until each tag
@@ -13,8 +16,9 @@ has had each of its values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from random import Random
 
 from nginxopt.config.templates.structure import TagBlock, Template
@@ -24,7 +28,7 @@ _RANDOM = 12
 """The number of readings with options at random."""
 
 _MOST_ALONE = 60
-"""With more options than this, only random readings combine an option with the last options of other blocks."""
+"""With more options than this, blocks are read by halves, if that takes fewer readings."""
 
 
 @record(eq=True)
@@ -68,23 +72,64 @@ def structures(templates: Iterable[Template]) -> Iterator[TemplateReading]:
     yield TemplateReading(drops_newlines=True)
     for usual in range(1, most):
         yield TemplateReading(usual=usual)
-    for options in _alone(templates):
-        if any(options.values()):
-            yield TemplateReading(options=options)
-    if sum(len(template.blocks[number].options) for template in templates for number in template.chains) <= _MOST_ALONE:
-        for options in _alone(templates):
+    blocks = list(_alone(templates))
+    alone = [options for block in blocks for options in block]
+    others = [options for options in alone if any(options.values())]
+    by_halves = list(islice(_by_halves(blocks, most), len(others))) if len(alone) > _MOST_ALONE else others
+    for options in by_halves if len(by_halves) < len(others) else others:
+        yield TemplateReading(options=options)
+    if len(alone) <= _MOST_ALONE:
+        for options in alone:
             yield TemplateReading(LAST, options)
     yield from _at_random(templates)
 
 
-def _alone(templates: Iterable[Template]) -> Iterator[dict[tuple[str, int], int]]:
-    """Yield, for each option of each block, that option and the options of outer blocks that make it visible."""
+_Options = dict[tuple[str, int], int]
+"""The numbers of options, by the paths of templates and the numbers of blocks."""
+
+
+def _alone(templates: Iterable[Template]) -> Iterator[list[_Options]]:
+    """Yield, for each block, each of its options with the options of outer blocks that make it visible."""
     for template in templates:
         path = template.source.path
         for number, chain in template.chains.items():
             around = {(path, block): option for block, option in chain}
-            for option in range(len(template.blocks[number].options)):
-                yield {**around, (path, number): option}
+            yield [{**around, (path, number): option} for option in range(len(template.blocks[number].options))]
+
+
+def _by_halves(blocks: Sequence[Sequence[_Options]], most: int) -> Iterator[_Options]:
+    """Yield options of half of the blocks at a time: several sets if they need different options of a block around."""
+    known: set[frozenset[tuple[tuple[str, int], int]]] = set()
+    for option in range(1, most):
+        for bit in range(len(blocks).bit_length()):
+            for side in (0, 1):
+                half = (
+                    each[option]
+                    for number, each in enumerate(blocks)
+                    if number >> bit & 1 == side and option < len(each)
+                )
+                for together in _together(half):
+                    key = frozenset(together.items())
+                    if key not in known:
+                        known.add(key)
+                        yield together
+
+
+_LAST_SETS = 8
+"""How many sets are asked whether they take some options: the last ones, as blocks of one branch follow each other."""
+
+
+def _together(wanted: Iterable[_Options]) -> list[_Options]:
+    """Return sets of options of which each of the wanted ones is part, few if few contradict each other."""
+    sets: list[_Options] = []
+    for options in wanted:
+        for each in sets[-_LAST_SETS:]:
+            if all(each.get(block, option) == option for block, option in options.items()):
+                each.update(options)
+                break
+        else:
+            sets.append(dict(options))
+    return sets
 
 
 def _at_random(templates: Iterable[Template]) -> Iterator[TemplateReading]:

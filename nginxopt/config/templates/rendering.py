@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from nginxopt import budget
@@ -66,7 +68,18 @@ class Rendered:
 
     def copies(self, offset: int) -> int:
         """Return how often the result contains the byte at an offset of the template."""
-        return sum(run.source <= offset < run.source + run.length for run in self.runs)
+        number = bisect_right(self._copied, offset, key=lambda step: step[0])
+        return self._copied[number - 1][1] if number else 0
+
+    @cached_property
+    def _copied(self) -> list[tuple[int, int]]:
+        """The offsets of the template from which on the result contains each byte another number of times."""
+        changes: dict[int, int] = {}
+        for run in self.runs:
+            changes[run.source] = changes.get(run.source, 0) + 1
+            changes[run.source + run.length] = changes.get(run.source + run.length, 0) - 1
+        offsets = sorted(changes)
+        return list(zip(offsets, accumulate(changes[offset] for offset in offsets), strict=True))
 
     def replaced(self, parts: Iterable[tuple[int, int, bytes, ValueTag | None]]) -> Rendered:
         """Return the result with parts replaced.
