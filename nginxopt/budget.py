@@ -55,6 +55,7 @@ LIMITS: Mapping[str, Budget] = {
     "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at"),
     "template-tags": Budget(20_000, "tags in one template"),
     "template-work": Budget(16_000_000, "bytes that the readings of one configuration with templates write"),
+    "alias-values": Budget(200_000, "values that the aliases of manifests stand for"),
     "growth": Budget(8, "times the size of a file that formatting it would write"),
     "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet"),
     "archive-members": Budget(1_000_000, "files and links in one archive"),

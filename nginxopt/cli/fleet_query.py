@@ -42,12 +42,13 @@ def command(sql: str, result: str, format_: str) -> None:
     """Query the result of nginxopt fleet lint in the SQL of DuckDB. Nothing is written."""
     from nginxopt.fleet import reading
     from nginxopt.system import cluster
+    from nginxopt.text.display import inert_document
 
     cluster.require("duckdb")
     with reading.opened(result) as database:
         columns, rows = reading.query(database, sql)
         pieces = {"text": _text, "csv": _csv, "json": _json}[format_](columns, rows)
-        stdout.write(piece.encode() for piece in pieces)
+        stdout.write(inert_document(piece, format_).encode() for piece in pieces)
 
 
 def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:

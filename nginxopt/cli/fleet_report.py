@@ -46,6 +46,7 @@ def command(result: str, format_: str, output: str | None, group_from: str | Non
     from nginxopt.fleet import reading
     from nginxopt.fleet.report.groups import grouped_by
     from nginxopt.system import cluster
+    from nginxopt.text.display import inert_document
 
     cluster.require("duckdb")
     options.refuse_overwriting("--output", output, [result, since])
@@ -62,7 +63,7 @@ def command(result: str, format_: str, output: str | None, group_from: str | Non
             pieces = list(_rendered(report, format_))
     encoded = [piece.encode() for piece in pieces]
     if output is None:
-        stdout.write(encoded)
+        stdout.write([inert_document("".join(pieces), format_).encode()])
     else:
         from nginxopt.system.files import write_all
 

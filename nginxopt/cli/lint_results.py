@@ -311,6 +311,7 @@ def write_report(call: LintCall, report: LintReport) -> None:
     Further formats go to the files of --report.
     """
     from nginxopt.lint.report import render
+    from nginxopt.text.display import inert_document
 
     aside = call.diff or (call.fix and call.piped)
     color = not call.output and stdout.colored(err=aside)
@@ -329,10 +330,12 @@ def write_report(call: LintCall, report: LintReport) -> None:
 
         so_far = "the files are already fixed" if call.fix and report.fixed else "nothing was written"
         write_all(files, so_far=so_far)
-    if aside and not call.output:
-        sys.stderr.buffer.write(b"".join(pieces))
-    elif not call.output:
-        stdout.write(pieces)
+    if not call.output:
+        shown = inert_document(b"".join(pieces).decode(), call.format)
+        if aside:
+            sys.stderr.buffer.write(shown.encode())
+        else:
+            stdout.write([shown.encode()])
     if call.format not in ("text", "json") or call.statistics:
         for path in report.changed:
             stdout.say(f"{'would change' if call.diff else 'changed'} {path}")

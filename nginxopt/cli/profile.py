@@ -69,6 +69,7 @@ def command(
     """
     from nginxopt.profile import figures, json, sums, text
     from nginxopt.system.files import write_all
+    from nginxopt.text.display import hide
 
     if print_log_format:
         stdout.write_lines(figures.PRINTED_FORMAT.splitlines(keepends=True))
@@ -89,7 +90,7 @@ def command(
     if html is not None:
         from nginxopt.profile import html as pages
 
-        write_all({html: pages.render(profile).encode(errors="backslashreplace")})
+        write_all({html: hide(pages.render(profile)).encode(errors="backslashreplace")})
     if save is not None:
         write_all({save: sums.save(profile)})
     if format_ == "json":

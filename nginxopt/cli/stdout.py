@@ -43,16 +43,20 @@ def write(pieces: Iterable[bytes]) -> None:
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write the lines of a report for people, with their line ends, as `write` does; none is a command to a runner."""
-    from nginxopt.text.display import hide, inert
+    from nginxopt.text.display import hide, inert_lines
 
-    write(inert(hide(line)).encode(errors="backslashreplace") for line in lines)
+    write(inert_lines(hide(line)).encode(errors="backslashreplace") for line in lines)
 
 
-def write_document(text: str) -> None:
-    """Write a JSON report as `write` does, without words that only files outside of the named paths have."""
-    from nginxopt.text.display import hide_in_json
+def write_document(text: str, format_: str = "json") -> None:
+    """Write a report in a format as `write` does; none of its lines is a command to a runner.
 
-    write([hide_in_json(text).encode()])
+    In JSON, words that only files outside of the named paths have are hidden.
+    """
+    from nginxopt.text.display import JSON, hide_in_json, inert_document
+
+    shown = hide_in_json(text) if format_ in JSON else text
+    write([inert_document(shown, format_).encode(errors="backslashreplace")])
 
 
 @contextlib.contextmanager

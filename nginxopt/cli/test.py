@@ -211,11 +211,12 @@ def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
 def _report(report: TestReport, call: TestCall) -> int:
     """Write a report; return the exit status."""
     from nginxopt.request.report import render
-    from nginxopt.text.display import hide, hide_in_json
+    from nginxopt.text.display import hide, hide_in_json, inert_document
 
     color = call.output is None and stdout.colored()
     pieces = render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose)
-    _write([hide_in_json("".join(pieces))] if call.format == "json" else map(hide, pieces), call.output)
+    text = hide_in_json("".join(pieces)) if call.format == "json" else hide("".join(pieces))
+    _write([inert_document(text, call.format) if call.output is None else text], call.output)
     return int(not report.passed)
 
 

@@ -98,7 +98,8 @@ def command(
     if format_ == "json":
         stdout.write_document(report.render(result, before, after))
     elif format_ != "text":
-        stdout.write_document("".join(formats.render(VerifyReport(result, (before, after), (old, new)), format_)))
+        document = "".join(formats.render(VerifyReport(result, (before, after), (old, new)), format_))
+        stdout.write_document(document, format_)
     else:
         lines = report.text(result, before, after, (old, new), color=stdout.colored())
         stdout.write_lines(lines)

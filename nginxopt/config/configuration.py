@@ -443,6 +443,8 @@ def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
     The context of its main file stays, and a missing include is not an error. Raises `InputError` if a text does not
     parse.
     """
+    if config.templates is not None and not texts:
+        return config  # all its readings were read
     if config.templates is not None:
         return _reread_templates(config, config.templates, texts)
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)

@@ -63,9 +63,9 @@ _KINDS = {
     "hash": r"[A-Za-z0-9\-_~/:.$,&={}()+ ]*",
     "headers": r"[A-Za-z0-9\-_, ]*",
     "http": r"1\.[01]",
-    "int": r"[+-]?[0-9]+",
+    "int": r"[+-]?[0-9]{1,18}",
     "method": r"GET|HEAD|POST|PUT|PATCH|DELETE|CONNECT|OPTIONS|TRACE",
-    "methods": r"([A-Za-z]+(, ?)?)+",
+    "methods": r"[A-Za-z]+(, ?[A-Za-z]+)*(, ?)?",
     "names": r"[A-Za-z0-9.\-_~^$*\\|()\[\]+?, ]*",
     "next": r"((error|timeout|invalid_header|http_500|http_502|http_503|http_504|http_403|http_404|http_429"
     r"|non_idempotent|off)\s?)+",

@@ -47,8 +47,9 @@ class Emission:
         self._settings = settings
         self._version = version
         self._lines = Lines()
+        self._hosts = frozenset(server.host for server in servers)
         self._locations = [location for server in servers for location in server.locations]
-        self._used = frozenset(_VARIABLE.findall("\n".join(self._snippets()))) | {"proxy_upstream_name"}
+        self._used = frozenset(_VARIABLE.findall("\n".join(dict.fromkeys(self._snippets())))) | {"proxy_upstream_name"}
 
     def render(self, head: Sequence[str]) -> str:
         """Return the text, which begins with the comments `head`."""
@@ -149,7 +150,10 @@ class Emission:
 
     def _bucket(self) -> int:
         """Return the size of a bucket of names of servers, as the controller computes it: a power of two."""
-        longest = max(len(name) for server in self._servers for name in (server.host, *server.aliases))
+        names = {id(server.aliases): server.aliases for server in self._servers}  # those of an Ingress are one list
+        longest = max(
+            len(name) for each in ([server.host for server in self._servers], *names.values()) for name in each
+        )
         return max(64, 1 << (longest + 17).bit_length())
 
     def _trust_proxies(self) -> None:
@@ -283,7 +287,7 @@ class Emission:
         if not server.has_www:
             return
         other = server.host.removeprefix("www.") if server.host.startswith("www.") else f"www.{server.host}"
-        if any(each.host == other for each in self._servers):
+        if other in self._hosts:
             return
         self._lines.gap()
         with self._lines.block("server"):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
 from nginxopt.ingress.annotations import Values
 from nginxopt.ingress.servers import DEFAULT_BACKEND, Location, Server
 from nginxopt.ingress.settings import Settings
 from nginxopt.ingress.writing import Lines, quoted
+from nginxopt.text.display import printable
 
 BY_ADDRESS = "$limit_key_"
 """The beginning of the names of variables that are empty for clients without a limit."""
@@ -21,8 +23,10 @@ _CORS_HEADERS = (
     "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization"
 )
 _CORS_AGE = 1_728_000
-_ENDS_SCRIPT = re.compile(r"(?:^|[;{}\s])(?:break|rewrite\s[^;]*\sbreak)\s*;")
-_ANSWERS = re.compile(r"(?:^|[;{}\s])(?:return\s|rewrite\s[^;]*\s(?:redirect|permanent|last)\s*;)")
+_ENDS_SCRIPT = re.compile(r"(?:^|[;{}\s])break\s*;")
+_RETURN = re.compile(r"(?:^|[;{}\s])return\s")
+_REWRITE = re.compile(r"(?:^|[{}\s])rewrite\s")
+_ENDING_FLAGS = ("redirect", "permanent", "last")
 _BURST = 5
 _FIRST_CODE, _LAST_CODE = 300, 308
 
@@ -36,6 +40,7 @@ class LocationWriter:
 
     def __init__(self, lines: Lines, server: Server, settings: Settings, used: frozenset[str]) -> None:
         self.notes: list[str] = []
+        self._signing: dict[str, None] = {}
         self._lines = lines
         self._server = server
         self._settings = settings
@@ -55,11 +60,12 @@ class LocationWriter:
             self._lines.gap()
             self._write_auth(location)
             self._write(location)
+        self.notes += self._signing
 
     def _write(self, location: Location) -> None:
         lines = self._lines
         if location.ingress is not None:
-            lines.add(f"# Ingress {location.ingress.key}, {location.ingress.place}")
+            lines.add(f"# Ingress {location.ingress.key}, {printable(location.ingress.place)}")
         with lines.block(f"location {self._path(location)}"):
             self._set_variables(location)
             if location.values.is_denied:
@@ -200,7 +206,7 @@ class LocationWriter:
                 lines.add("proxy_set_header X-Scheme $pass_access_scheme;")
             redirect = values.text("auth-request-redirect", "$request_uri")
             lines.add(
-                f"proxy_set_header Host {urlsplit(url).hostname or ''};",
+                f"proxy_set_header Host {_host(url)};",
                 "proxy_set_header X-Original-URL $scheme://$http_host$request_uri;",
                 "proxy_set_header X-Original-Method $request_method;",
                 'proxy_set_header X-Sent-From "nginx-ingress-controller";',
@@ -216,13 +222,13 @@ class LocationWriter:
                 lines.add("internal;", "add_header Set-Cookie $auth_cookie;", f"return 302 {self._login(location)};")
             key = location.ingress.key if location.ingress else self._server.host
             note = f"{key}: auth-signin: the address to return to is not escaped, which takes a module (set_escape_uri)"
-            self.notes += [] if note in self.notes else [note]
+            self._signing.setdefault(note)
 
     def _login(self, location: Location) -> str:
         """Return the URL of the login, with the address to return to (`buildAuthSignURL`)."""
         url = location.values.text("auth-signin")
         parameter = location.values.text("auth-signin-redirect-param", "rd")
-        query = parse_qs(urlsplit(url).query)
+        query = _query(url)
         if any(query.get(parameter, ())):
             return url
         return f"{url}{'&' if query else '?'}{parameter}=$pass_access_scheme://$http_host$escaped_request_uri"
@@ -323,8 +329,9 @@ class LocationWriter:
         values, lines = location.values, self._lines
         snippets = [values.text("configuration-snippet"), self._settings.text("location-snippet")]
         own = "\n".join(snippets)
-        is_first = bool(_ENDS_SCRIPT.search(own)) and not _ANSWERS.search(own)
-        if _ENDS_SCRIPT.search(own) and _ANSWERS.search(own) and self._redirects_to_https(location):
+        ends, answers = _ends(own)
+        is_first = ends and not answers
+        if ends and answers and self._redirects_to_https(location):
             self.notes.append(
                 f"{self._server.host}{location.path}: the snippet ends the script and answers: a redirect to https,"
                 " which the controller makes after a break, is not made here"
@@ -394,7 +401,7 @@ class LocationWriter:
             if not path or path in done:
                 continue
             done.add(path)
-            host = location.values.text("mirror-host", urlsplit(target).hostname or "")
+            host = location.values.text("mirror-host", _host(target))
             with self._lines.block(f"location = {path}"):
                 self._lines.add("internal;", f"proxy_set_header Host {quoted(host)};", f"proxy_pass {quoted(target)};")
 
@@ -538,7 +545,32 @@ def _full(name: str, namespace: str) -> str:
 
 
 def _codes(text: str) -> list[int]:
-    return [int(part) for part in text.replace(" ", "").split(",") if part.isdecimal()]
+    return [int(part) for part in text.replace(" ", "").split(",") if re.fullmatch("[0-9]{1,9}", part)]
+
+
+@lru_cache  # the locations of an Ingress have the same
+def _ends(snippet: str) -> tuple[bool, bool]:
+    """Return whether a snippet ends the script of nginx, and whether it answers."""
+    rewrites = ((_REWRITE.search(part), part) for part in snippet.split(";")[:-1])
+    words = (part[found.end() - 1 :].split() for found, part in rewrites if found)
+    answers = bool(_RETURN.search(snippet)) or any(each and each[-1] in _ENDING_FLAGS for each in words)
+    return bool(_ENDS_SCRIPT.search(snippet)), answers
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL; nothing for a text that has none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _query(url: str) -> Mapping[str, Sequence[str]]:
+    """Return the arguments of a URL."""
+    try:
+        return parse_qs(urlsplit(url).query)
+    except ValueError:
+        return {}
 
 
 def _origin(origin: str) -> str:

@@ -7,14 +7,15 @@ pods of the Service that `$proxy_upstream_name` names. Other code stays as it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from nginxopt import budget
 from nginxopt.config.filesystem import Dump
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError, UsageError
 from nginxopt.ingress.conversion import Converted
 from nginxopt.ingress.settings import Settings
-from nginxopt.text import Source, Span
+from nginxopt.text import Source, Span, encode
 from nginxopt.text.source import Edit, apply
 
 _BALANCER = "upstream_balancer"
@@ -106,7 +107,7 @@ class _Work:
             elif self._is_dropped(directive):
                 self._drop(directive)
 
-    def _upstreams(self, directive: Directive, names: Iterable[str]) -> str:
+    def _upstreams(self, directive: Directive, names: Collection[str]) -> str:
         """Return an upstream for each Service, with the settings of the one that stood for all."""
         assert directive.block is not None
         kept = [
@@ -115,6 +116,7 @@ class _Work:
             if each.name != "server" and not str(each.name).startswith("balancer_by_lua")
         ]
         inner = "".join(f"\n        {each}" for each in kept)
+        budget.check("result-bytes", sum(len(name) + len(inner) for name in names), path=self._main.path)
         return "\n    ".join(
             f"upstream {name} {{\n        server 0.0.0.1; # in place of the pods{inner}\n    }}"
             for name in sorted(names)
@@ -125,7 +127,7 @@ class _Work:
         for directive in block.directives():
             if directive.name == "location" and directive.block is not None:
                 self._location(directive.block, hosts)
-            elif directive.name == "set_by_lua_file" and str(directive.args[1]).endswith("ngx_srv_redirect.lua"):
+            elif _is_redirect(directive):
                 scheme, port = ("$ingress_scheme", "$ingress_port") if self._forwarded else ("$scheme", "$server_port")
                 url = f"{scheme}://{directive.args[2]}:{port}$ingress_redirect_uri"
                 self._replace(directive, f'set {directive.args[0]} "{url}";')
@@ -149,7 +151,7 @@ class _Work:
                 self._replace(directive, "set $cache_key $tmp_cache_key;")
             elif name == "access_by_lua_file" and last.endswith("/ngx_conf_external_auth.lua"):
                 self._replace(directive, f"auth_request {states.get('$auth_path', '')};")
-            elif name == "set_escape_uri":
+            elif name == "set_escape_uri" and directive.args:
                 self._replace(directive, f"set {directive.args[0]} {last};")
                 note = "auth-signin: the address to return to is not escaped, which takes a module (set_escape_uri)"
                 self.notes += [] if note in self.notes else [note]
@@ -199,10 +201,16 @@ class _Work:
         self.edits.append(Edit(directive.span, b""))
 
     def _replace(self, directive: Directive, text: str) -> None:
-        self.edits.append(Edit(directive.span, text.encode()))
+        self.edits.append(Edit(directive.span, encode(text)))
 
     def _insert(self, at: int, text: str) -> None:
-        self.edits.append(Edit(Span(at, at), text.encode()))
+        self.edits.append(Edit(Span(at, at), encode(text)))
+
+
+def _is_redirect(directive: Directive) -> bool:
+    """Return whether a directive sets the URL to redirect to the name with or without www."""
+    is_set = directive.name == "set_by_lua_file" and len(directive.args) > 2
+    return is_set and str(directive.args[1]).endswith("ngx_srv_redirect.lua")
 
 
 def _service(directive: Directive) -> str:
@@ -230,7 +238,7 @@ def _before_answer(directives: Sequence[Directive], block: Block) -> int:
     Lua runs after a `break`, too; a redirect there comes before it, as neither changes what the other does.
     """
     for directive in directives:
-        ends = directive.name == "break" or (directive.name == "rewrite" and str(directive.args[-1]) == "break")
+        ends = directive.name == "break" or (directive.name == "rewrite" and "break" in map(str, directive.args[-1:]))
         if ends or str(directive.name).endswith("_pass"):
             return directive.span.start
     return block.span.end - 1

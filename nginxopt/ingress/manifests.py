@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from nginxopt import budget
 from nginxopt.config.reader import source
-from nginxopt.errors import InputError, MissingError
+from nginxopt.errors import InputError
+from nginxopt.ingress.documents import documents, mapping, scalar
 from nginxopt.records import record
-from nginxopt.text import Source, Span
+from nginxopt.text import Source
 
 PREFIX = "nginx.ingress.kubernetes.io/"
 """What the names of the controller's annotations begin with, by default."""
@@ -87,37 +88,8 @@ def ingresses(paths: Sequence[str], read: Source | None = None) -> list[Ingress]
 
     Raises `InputError` for what is no YAML, and for an Ingress that Kubernetes would refuse.
     """
-    return [ingress for path in paths for file in _files(path) for ingress in _of_text(read or source(file))]
-
-
-def documents(text: Source) -> Iterator[tuple[int, Any]]:
-    """Yield the documents of a file with their first lines. Raises `InputError`, or `MissingError` without PyYAML."""
-    if find_spec("yaml") is None:
-        raise MissingError("PyYAML is not installed", hint="install it with pip install 'nginxopt[ingress]'")
-    import yaml
-
-    try:
-        content = text.data.decode()
-    except UnicodeDecodeError:
-        raise InputError("not UTF-8", path=text.path) from None
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(content)
-    try:
-        while loader.check_node():
-            node: Any = loader.get_node()
-            yield node.start_mark.line + 1, loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        raise _not_yaml(text, content, error) from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f"not YAML: {str(error).splitlines()[0]}", path=text.path) from None
-    except RecursionError:
-        raise InputError("not a manifest: it is nested too deep", path=text.path) from None
-    finally:
-        loader.dispose()
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return a mapping of a document; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
+    with budget.counting("alias-values"):
+        return [ingress for path in paths for file in _files(path) for ingress in _of_text(read or source(file))]
 
 
 def _files(path: str) -> list[str]:
@@ -127,33 +99,22 @@ def _files(path: str) -> list[str]:
     return sorted(str(file) for file in folder.rglob("*") if file.suffix in _ENDS and file.is_file())
 
 
-def _not_yaml(text: Source, content: str, error: Any) -> InputError:
-    mark = error.problem_mark
-    at = 0 if mark is None else sum(len(line) for line in content.splitlines(keepends=True)[: mark.line]) + mark.column
-    start = min(len(content[:at].encode()), max(0, len(text.data) - 1))
-    is_template = b"{{" in text.data
-    hint = "render templates first, such as with helm template" if is_template else None
-    return InputError(f"not YAML: {error.problem}", source=text, span=Span(start, start + 1), hint=hint)
-
-
 def _of_text(text: Source) -> Iterator[Ingress]:
     for line, document in documents(text):
         for item in _items(document):
-            if item.get("kind") == "Ingress" and str(item.get("apiVersion", "")).startswith(_GROUPS):
+            if item.get("kind") == "Ingress" and scalar(item.get("apiVersion")).startswith(_GROUPS):
                 yield _Reading(f"{text.path}:{line}", text.path).ingress(item)
 
 
 def _items(document: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a document, which may be a list of them, or of lists. An alias of a list adds nothing."""
-    seen: set[int] = set()
+    """Yield the objects of a document, which may be a list of them, or of lists."""
     pending = [document]
     while pending:
         found = mapping(pending.pop())
-        if not str(found.get("kind", "")).endswith("List"):
+        if not scalar(found.get("kind")).endswith("List"):
             if found:
                 yield found
-        elif id(found) not in seen:
-            seen.add(id(found))
+        else:
             items = found.get("items")
             pending += reversed(items if isinstance(items, list) else [])
 
@@ -167,25 +128,25 @@ class _Reading:
 
     def ingress(self, item: Mapping[str, Any]) -> Ingress:
         metadata, spec = mapping(item.get("metadata")), mapping(item.get("spec"))
-        self._place = f"{self._place}: Ingress {metadata.get('name')}"
+        self._place = f"{self._place}: Ingress {scalar(metadata.get('name'))}"
         annotations = self._texts(metadata.get("annotations"))
         own = {name.removeprefix(PREFIX): text for name, text in annotations.items() if name.startswith(PREFIX)}
         return Ingress(
             namespace=self._named(metadata.get("namespace") or "default", "namespace"),
             name=self._named(metadata.get("name"), "name"),
             annotations=own,
-            ingress_class=str(spec.get("ingressClassName") or annotations.get(_CLASS, "")),
+            ingress_class=scalar(spec.get("ingressClassName")) or annotations.get(_CLASS, ""),
             default=self._backend(spec.get("defaultBackend") or spec.get("backend")),
             rules=tuple(map(self._rule, self._list(spec.get("rules"), "rules"))),
             tls=tuple(map(self._tls, self._list(spec.get("tls"), "tls"))),
-            created=str(metadata.get("creationTimestamp") or ""),
+            created=scalar(metadata.get("creationTimestamp")),
             place=self._place.partition(": Ingress")[0],
         )
 
     def _texts(self, found: Any) -> Mapping[str, str]:
         for name, value in mapping(found).items():
             if not isinstance(value, str):
-                shown = str(value).lower() if isinstance(value, bool) else value
+                shown = scalar(value).lower() if isinstance(value, bool) else scalar(value)
                 raise self._refused(f'the annotation {name} is not a text: write it as "{shown}"')
         return mapping(found)
 
@@ -196,7 +157,7 @@ class _Reading:
 
     def _path_of(self, path: Any) -> RulePath:
         found = mapping(path)
-        kind = str(found.get("pathType") or "ImplementationSpecific")
+        kind = scalar(found.get("pathType")) or "ImplementationSpecific"
         text = self._text(found.get("path") or "/", "path")
         if not text.startswith("/") or any(char in text for char in "\r\n\0"):
             raise self._refused(f"{text!r} is not a path: it begins with /")
@@ -206,13 +167,13 @@ class _Reading:
         """Return the Service of a backend, which v1beta1 wrote as `serviceName` and `servicePort`."""
         found = mapping(backend)
         if "serviceName" in found:
-            port = self._named(str(found.get("servicePort")), "servicePort")
+            port = self._named(scalar(found.get("servicePort")), "servicePort")
             return Backend(self._named(found["serviceName"], "serviceName"), port)
         service = mapping(found.get("service"))
         if not service:
             return None
         stated = mapping(service.get("port"))
-        port = self._named(str(stated.get("number") or stated.get("name")), "port of a Service")
+        port = self._named(scalar(stated.get("number") or stated.get("name")), "port of a Service")
         return Backend(self._named(service.get("name"), "name of a Service"), port)
 
     def _tls(self, tls: Any) -> Tls:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from nginxopt.ingress.annotations import known
 from nginxopt.ingress.manifests import Ingress
 from nginxopt.records import record
+from nginxopt.text.display import printable
 
 
 @record(eq=True)
@@ -22,7 +23,7 @@ class ListedAnnotation:
         """The annotation on one line."""
         first, *others = self.ingresses
         where = f"{first} and {len(others)} more" if others else first
-        return f"{self.name}: {self.route or 'no counterpart in HTTPRoute'} ({where})"
+        return f"{printable(self.name)}: {self.route or 'no counterpart in HTTPRoute'} ({where})"
 
 
 def listed(found: Iterable[Ingress]) -> list[ListedAnnotation]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nginxopt.ingress.annotations import Values
@@ -53,6 +53,7 @@ class Server:
         secret: The namespace and name of the Secret with its certificate; empty for the default certificate.
         has_certificate: Whether requests of http are redirected to https by default.
         has_www: Whether there is a server that redirects from or to the name with `www.`.
+        places: The index of the first location of each path.
     """
 
     host: str
@@ -65,6 +66,10 @@ class Server:
     client: Values | None = None
     ciphers: str = ""
     prefers_ciphers: str = ""
+    places: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.places = {location.path: index for index, location in enumerate(self.locations)}
 
 
 class Merged:
@@ -89,8 +94,10 @@ class Merged:
         for ingress, values in primary:
             self._add_locations(ingress, values)
         self.servers = sorted(self._servers.values(), key=lambda server: server.host)
+        aliases = {id(server.aliases): server.aliases for server in self.servers}  # those of an Ingress are one list
+        others = {key: sorted({alias for alias in each if alias not in self._servers}) for key, each in aliases.items()}
         for server in self.servers:
-            server.aliases = sorted(set(server.aliases) - set(self._servers))
+            server.aliases = others[id(server.aliases)]
             ordered = sorted(sorted(server.locations, key=_by_path, reverse=True), key=_by_length, reverse=True)
             server.locations = [*_with_exact(ordered)]
 
@@ -129,9 +136,11 @@ class Merged:
     def _set_servers(self, ingress: Ingress, values: Values) -> None:
         """Set what servers have once: the first Ingress that states it wins."""
         aliases = [alias.strip() for alias in values.text("server-alias").split(",") if alias.strip()]
+        secrets = _secrets(ingress)
         for rule in ingress.rules:
             server = self._servers[rule.host or ANY_HOST]
-            server.aliases = server.aliases or [alias for alias in aliases if alias != server.host]
+            if not server.aliases and any(alias != server.host for alias in aliases):
+                server.aliases = aliases
             if values.text("server-snippet"):
                 self._note_second(ingress, server, bool(server.snippet), "server-snippet")
                 server.snippet = server.snippet or values.text("server-snippet")
@@ -139,7 +148,7 @@ class Merged:
             server.prefers_ciphers = server.prefers_ciphers or _switch(values, "ssl-prefer-server-ciphers")
             if ingress.tls and not server.has_certificate and server.host != ANY_HOST:
                 server.has_certificate = True
-                server.secret = _secret(ingress, server.host)
+                server.secret = secrets.get(server.host.lower(), "")
 
     def _add_locations(self, ingress: Ingress, values: Values) -> None:
         """Add the locations of an Ingress (`getBackendServers`)."""
@@ -159,8 +168,9 @@ class Merged:
                 continue
             kind = "Exact" if path.kind == "Exact" else "Prefix"
             location = Location(path.path, kind, ingress, values, path.backend)
-            index = next((i for i, other in enumerate(server.locations) if other.path == path.path), None)
+            index = server.places.get(path.path)
             if index is None or server.locations[index].kind != kind:
+                server.places.setdefault(path.path, len(server.locations))
                 server.locations.append(location)
             elif server.locations[index].is_default:
                 server.locations[index] = location
@@ -211,12 +221,13 @@ def _switch(values: Values, name: str) -> str:
     return "" if not values.text(name) else "on" if values.flag(name) else "off"
 
 
-def _secret(ingress: Ingress, host: str) -> str:
-    """Return the Secret with the certificate of a host (`extractTLSSecretName`); nothing if its entry names none."""
+def _secrets(ingress: Ingress) -> Mapping[str, str]:
+    """Return the Secrets with the certificates of hosts (`extractTLSSecretName`); nothing if the entry names none."""
+    secrets: dict[str, str] = {}
     for tls in ingress.tls:
-        if host.lower() in (name.lower() for name in tls.hosts):
-            return f"{ingress.namespace}/{tls.secret}" if tls.secret else ""
-    return ""
+        for host in tls.hosts:
+            secrets.setdefault(host.lower(), f"{ingress.namespace}/{tls.secret}" if tls.secret else "")
+    return secrets
 
 
 def _by_path(location: Location) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from nginxopt.config.reader import source
 from nginxopt.errors import InputError
-from nginxopt.ingress.manifests import documents, mapping
+from nginxopt.ingress.documents import documents, mapping
 from nginxopt.records import record
 
 _DEFAULTS: Mapping[str, str] = {
@@ -108,6 +108,7 @@ _DEFAULTS: Mapping[str, str] = {
 """The keys that the configuration follows, and what they are without a ConfigMap."""
 
 _FREE = ("http-snippet", "main-snippet", "location-snippet", "server-snippet")
+_NUMBER = re.compile(r"[0-9]{1,18}")
 _NO_WORDS = re.compile(r"[;{}\n\r]")
 
 
@@ -132,7 +133,7 @@ class Settings:
     def number(self, key: str) -> int:
         """Return a value that is a number; the default for another one, as the controller does."""
         text = self.text(key).strip()
-        return int(text if text.isdecimal() else _DEFAULTS[key])
+        return int(text if _NUMBER.fullmatch(text) else _DEFAULTS[key])
 
     def flag(self, key: str) -> bool:
         """Return a value that is true or false."""
@@ -152,7 +153,7 @@ def settings_of(path: str | None) -> Settings:
     if len(found) != 1:
         message = f"{len(found)} ConfigMaps in the file: name a file with that of the controller" if found else None
         raise InputError(message or "no ConfigMap in the file", path=text.path)
-    values = {str(key): _value(text.path, str(key), value) for key, value in mapping(found[0].get("data")).items()}
+    values = {key: _value(text.path, key, value) for key, value in mapping(found[0].get("data")).items()}
     unknown = sorted(set(values) - set(_DEFAULTS))
     return Settings(values, is_stated=True, notes=tuple(f"{key} of the ConfigMap: left out" for key in unknown))
 

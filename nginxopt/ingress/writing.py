@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from nginxopt import budget
+
 _INDENT = "    "
 
 
@@ -15,14 +17,16 @@ def quoted(text: str) -> str:
 
 
 class Lines:
-    """The lines of a configuration."""
+    """The lines of a configuration. All that add to them raise `budget.ExceededError` for more than a result has."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
+        self._work = budget.Meter("result-bytes")
         self._depth = 0
 
     def add(self, *statements: str) -> None:
         """Add directives, each with its `;`, or comments."""
+        self._work.spend(sum(map(len, statements)))
         self._lines += [f"{_INDENT * self._depth}{statement}" for statement in statements]
 
     def settings(self, pairs: Iterable[tuple[str, object]]) -> None:

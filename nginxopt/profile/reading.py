@@ -23,6 +23,7 @@ from nginxopt.request.model import SiteModel, World
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.usage import usage
 from nginxopt.semantics.site.form import Node, SocketForm
+from nginxopt.text.json import loads
 
 Progress = Callable[[str, int, int], None]
 """Is told the log, the bytes of it that have been read, and its size, 0 if it has none."""
@@ -324,7 +325,7 @@ def _unwrapped(head: bytes) -> bytes:
     found: list[bytes] = []
     for line in head.split(b"\n")[:200]:
         try:
-            form = json.loads(line)
+            form = loads(line)
             text = form.get("log") or form.get("MESSAGE")
         except (ValueError, AttributeError):
             continue

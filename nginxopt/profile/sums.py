@@ -10,11 +10,16 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from types import UnionType
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, get_args, get_origin, get_type_hints
 
+from nginxopt import budget
 from nginxopt.errors import InputError
+from nginxopt.text.display import hide_in_json
+from nginxopt.text.json import loads
 
 VERSION = 2
 """Grows when a reader of saved profiles would have to change."""
@@ -204,7 +209,7 @@ class Cell:
 
     @classmethod
     def read(cls, form: Mapping[str, Any]) -> Self:
-        """Return the cell of a JSON object."""
+        """Return the cell of a JSON object of the native core."""
         durations = {name: Durations(**form[name]) for name in ("request", "upstream", "connect")}
         return cls(**{**form, **durations, "tries": Tries(**form["tries"])})
 
@@ -367,8 +372,11 @@ class Profile:
 
 
 def save(profile: Profile) -> bytes:
-    """Return a profile as it is saved: JSON, compressed. Equal profiles give the same bytes."""
-    return gzip.compress(profile.document().encode(), mtime=0)
+    """Return a profile as it is saved: JSON, compressed. Equal profiles give the same bytes.
+
+    It has no words that only files outside of the named paths have.
+    """
+    return gzip.compress(hide_in_json(profile.document(), indent=None).encode(), mtime=0)
 
 
 def is_saved(path: str) -> bool:
@@ -390,7 +398,10 @@ def is_saved(path: str) -> bool:
 def load(path: str) -> Profile:
     """Return a saved profile. Raises `InputError` for what is none."""
     try:
-        form = json.loads(gzip.decompress(Path(path).read_bytes()))
+        with gzip.open(path) as file:
+            data = file.read(budget.limit("result-bytes") + 1)
+        budget.check("result-bytes", len(data), path=path)
+        form = loads(data)
         if (form["kind"], form["version"]) != (_KIND, VERSION):
             raise InputError(f"not a profile of version {VERSION}", path=path)
         return _read(form)
@@ -437,31 +448,57 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 
 def _read(form: Mapping[str, Any]) -> Profile:
-    profile = Profile(form["config"], form["nginx"], [LogFile(**file) for file in form["files"]])
-    profile.classes.update((_class(key), Cell.read(cell)) for key, cell in form["classes"])
-    profile.uses.update((Place(*key), Use(**use)) for key, use in form["uses"])
-    profile.tries.update((Place(*key), Tries(**tries)) for key, tries in form["tries"])
-    profile.facts.update(_facts(form["facts"]))
-    profile.clients.update(_sums(form["clients"]))
-    profile.robots.update(_sums(form["robots"]))
-    profile.minutes.update(_sums(form["minutes"]))
-    profile.other_clients, profile.other_robots = Sum(**form["other_clients"]), Sum(**form["other_robots"])
-    profile.limits, profile.notes = dict(form["limits"]), list(form["notes"])
+    """Return the profile of a JSON object. Raises `TypeError` or `ValueError` for another one."""
+    profile = Profile(_of(str, form["config"]), _of(str, form["nginx"]), _of(list[LogFile], form["files"]))
+    profile.classes.update(_pairs(Class, Cell, form["classes"]))
+    profile.uses.update(_pairs(Place, Use, form["uses"]))
+    profile.tries.update(_pairs(Place, Tries, form["tries"]))
+    for server, level, facts in form["facts"]:
+        profile.facts[_of(_ANYWHERE, server), _of(_ANYWHERE, level)] = tuple(_of(list[Fact], facts))
+    profile.clients.update(_pairs(str, Sum, form["clients"]))
+    profile.robots.update(_pairs(str, Sum, form["robots"]))
+    profile.minutes.update(_pairs(int, Sum, form["minutes"]))
+    profile.other_clients, profile.other_robots = _of(Sum, form["other_clients"]), _of(Sum, form["other_robots"])
+    profile.limits = {key: _of(int, value) for key, value in form["limits"].items()}
+    profile.notes = _of(list[str], form["notes"])
     return profile
 
 
-def _facts(form: Iterable[Any]) -> Iterator[tuple[tuple[Place | None, Place | None], tuple[Fact, ...]]]:
-    for server, level, facts in form:
-        yield (_place(server), _place(level)), tuple(Fact(what, _place(at), amount) for what, at, amount in facts)
+_ANYWHERE = Place | None
+_LARGEST = 10**15
+"""Larger than any sum of a site, and any second and minute that there is; as a float it is exact."""
+_MOST = 1_100
+"""The buckets at most of a histogram of 64 bits."""
+_LATEST = 253_402_300_799
+"""The last second that a date has."""
 
 
-def _place(form: list[Any] | None) -> Place | None:
-    return None if form is None else Place(*form)
+def _pairs(key: Any, one: Any, form: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    return ((_of(key, name), _of(one, value)) for name, value in form)
 
 
-def _class(form: list[Any]) -> Class:
-    return Class._make(Place(*part) if isinstance(part, list) else part for part in form)
+def _of(kind: Any, form: Any) -> Any:
+    """Return a value of a type from JSON. Raises `TypeError` or `ValueError` if it is of another one."""
+    if kind in (int, str, bool):
+        if type(form) is not kind or (kind is int and not 0 <= form <= _LARGEST):
+            raise TypeError(form)
+        return form
+    if isinstance(kind, UnionType):
+        return None if form is None else _of(get_args(kind)[0], form)
+    if get_origin(kind) is list:
+        (inner,) = get_args(kind)
+        if not isinstance(form, list) or (inner is int and len(form) > _MOST):
+            raise TypeError(form)
+        return [_of(inner, item) for item in form]
+    fields = _fields(kind)
+    named = form if isinstance(form, dict) else dict(zip(fields, form, strict=True))
+    made = kind(**{name: _of(fields[name], value) for name, value in named.items()})
+    if isinstance(made, Cell) and max(made.first or 0, made.last or 0) > _LATEST:
+        raise ValueError(form)
+    return made
 
 
-def _sums(form: Iterable[Any]) -> Iterator[tuple[Any, Sum]]:
-    return ((key, Sum(**one)) for key, one in form)
+@cache
+def _fields(kind: type) -> Mapping[str, Any]:
+    """Return the types of the fields of a record, by name."""
+    return get_type_hints(kind)

@@ -45,6 +45,30 @@ def inert(text: str) -> str:
     return text.replace("##[", "#\\x23[")
 
 
+def inert_lines(text: str) -> str:
+    """Return a text whose lines are no commands to a runner, as `inert` does for one line."""
+    if "::" not in text and "##[" not in text:
+        return text
+    return "".join(map(inert, text.splitlines(keepends=True)))
+
+
+JSON = ("json", "sarif", "gitlab")
+_MARKUP = ("html", "junit", "checkstyle")
+_BEGINS = lazy.pattern(r"(?m)^(\s*)::")
+
+
+def inert_document(text: str, format_: str) -> str:
+    """Return a report in a format, which says the same to its readers, and of which a runner obeys no line.
+
+    The commands of the format `github` stay.
+    """
+    if format_ in JSON:  # which has it in texts alone
+        return text.replace("##[", "##\\u005b")
+    if format_ in _MARKUP:
+        return _BEGINS.sub(r"\1&#58;:", text.replace("##[", "##&#91;"))
+    return text.replace("##[", "#\\x23[") if format_ == "github" else inert_lines(text)
+
+
 def cell(text: str) -> str:
     """Return a text for a cell of CSV: as `printable` does, and as no formula to a spreadsheet.
 
@@ -211,11 +235,14 @@ def hide(text: str, withheld: frozenset[str] | None = None) -> str:
     return _PIECE.sub(lambda word: "..." if _is_hidden(word, withheld) else word[0], text)
 
 
-def hide_in_json(text: str) -> str:
-    """Return a JSON text, indented by two, in which `hide` was applied to all values that are text."""
+def hide_in_json(text: str, indent: int | None = 2) -> str:
+    """Return a JSON text, indented, in which `hide` was applied to all values that are text; None is on one line."""
     if not _withheld():
         return text
-    return json.dumps(_hidden_in(json.loads(text)), indent=2, ensure_ascii="\\u" in text) + "\n"
+    separators = (",", ":") if indent is None else None
+    hidden = _hidden_in(json.loads(text))
+    made = json.dumps(hidden, indent=indent, separators=separators, ensure_ascii="\\u" in text)
+    return made if indent is None else f"{made}\n"
 
 
 def _hidden_in(value: Any) -> Any:
@@ -252,8 +279,10 @@ def _withheld() -> frozenset[str]:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Return the words of nginxopt itself, which tell nothing: names of directives, and what messages are made of."""
+    """Return the words of nginxopt itself, which tell nothing: names of directives, and what messages and
+    pages are made of."""
     package = Path(__file__).parents[1]
     rules = package.parent / "rules"  # beside it in a checkout
-    files = [*package.rglob("*.py"), *package.rglob("*.tsv"), *rules.glob("*.py")]
+    own = [path for path in package.rglob("*") if path.suffix in (".py", ".tsv", ".j2")]
+    files = [*own, *rules.glob("*.py")]
     return frozenset().union(*(words(path.read_text("utf-8", "replace")) for path in files))

@@ -65,6 +65,13 @@ COMMANDS = (
     ("trace", "site/nginx.conf", "http://inner/x", "--format", "json", "-v"),
     ("verify", "site/nginx.conf", "site/other.conf"),
     ("verify", "site/nginx.conf", "site/other.conf", "--format", "json"),
+    *(("verify", "site/nginx.conf", "site/other.conf", "--format", form) for form in ("html", "markdown", "github")),
+    ("verify", "site/nginx.conf", "site/other.conf", "--format", "sarif"),
+    ("check", "site/nginx.conf"),
+    *(("profile", "site/nginx.conf", "site/access.log", "--format", form) for form in ("text", "json")),
+    ("profile", "site/nginx.conf", "site/access.log", "--html", "/dev/stdout"),
+    ("trace", "site/nginx.conf", "--requests", "site/access.log"),
+    *(("test", "site/nginx.conf", "site/table.csv", "--format", form) for form in ("text", "json", "junit", "github")),
     ("rewrite-to-map", "site/nginx.conf"),
     ("rewrite-to-map", "site/nginx.conf", "--plan-only", "--report", "-"),
     ("rewrite-to-map", "site/nginx.conf", "--write"),
@@ -90,6 +97,9 @@ def site(folder: Path, text: str, include: str = "../secret.conf") -> Path:
     (folder / "secret.conf").write_text(text, "latin-1")
     (folder / "site" / "nginx.conf").write_text(TEXT.format(include=include))
     (folder / "site" / "other.conf").write_text(TEXT.format(include="none.conf"))
+    line = '1.2.3.4 - - [01/Jan/2025:00:00:00 +0000] "GET /x HTTP/1.1" 200 1 "-" "-"\n'
+    (folder / "site" / "access.log").write_text(line)
+    (folder / "site" / "table.csv").write_text("http://inner/x,,200\n")
     return folder
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from nginxopt.config.templates.placing import ValuePlace
 from nginxopt.facts import group
@@ -123,6 +123,7 @@ def value(place: ValuePlace, scheme: int, number: int, schemes: int) -> str:
     return chosen or ("" if place.is_quoted and scheme else f"{MARK}-{number}-")
 
 
+@lru_cache(4_096)  # each reading asks twice for each place
 def candidates(place: ValuePlace) -> tuple[str, ...]:
     """Return the values for a place without duplicates; an empty one stands for the mark."""
     return tuple(dict.fromkeys([*_usual(place), *place.others]))[:_MOST]

@@ -33,5 +33,5 @@ def render(report: VerifyReport) -> Iterator[str]:
             (printable(each.title), STATES[each.state][0], printable(", ".join(each.names)))
             for each in report.changed()
         ],
-        given=[printable(each) for each in result.given],
+        given=[printable(each) for each in report.given],
     )

@@ -31,9 +31,9 @@ def render(report: VerifyReport) -> Iterator[str]:
         yield "\n\n| server and location | | settings |\n|---|---|---|\n"
         for each in changed:
             yield f"| {_text(each.title)} | {STATES[each.state][0]} | {_text(', '.join(each.names))} |\n"
-    if report.result.given:
+    if report.given:
         yield "\n<details><summary>Taken as given</summary>\n\n"
-        yield from (f"- {_text(given)}\n" for given in report.result.given)
+        yield from (f"- {_text(given)}\n" for given in report.given)
         yield "\n</details>\n"
 
 

@@ -1,14 +1,19 @@
-"""What the formats for reviewers say: a headline, findings with their places, and the summary."""
+"""What the formats for reviewers say: a headline, findings with their places, and the summary.
+
+None of it has a word that only files outside of the named paths have: a format may escape texts, and break words.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site.form import Node
+from nginxopt.text.display import hide
 from nginxopt.verify.premises import listed
 from nginxopt.verify.report import text
 from nginxopt.verify.verdict import STATES, ComparedPlace, Verification, sentence
@@ -55,7 +60,7 @@ class VerifyReport:
     def lines(self) -> list[str]:
         """The report as text, in lines."""
         whole = "".join(text(self.result, *self.models, self.names, color=False))
-        return whole.splitlines()
+        return hide(whole).splitlines()
 
     def witness(self) -> list[str]:
         """The request that is answered differently with both answers, in lines; nothing if there is none."""
@@ -65,16 +70,27 @@ class VerifyReport:
     @property
     def summary(self) -> str:
         """How many places are in which state."""
-        return sentence(self.result.places)
+        return hide(sentence(self.result.places))
 
     @property
     def conditions(self) -> str:
         """The premises that would settle what is in doubt; empty if there are none."""
-        return listed(self.result.conditions) if self.result.conditions else ""
+        return hide(listed(self.result.conditions)) if self.result.conditions else ""
+
+    @property
+    def given(self) -> list[str]:
+        """What was taken as given."""
+        return [*map(hide, self.result.given)]
 
     def changed(self) -> list[ComparedPlace]:
         """The places that are not equal."""
-        return [place for place in self.result.places if place.state != "equal"]
+        return [
+            replace(
+                place, server=hide(place.server), location=hide(place.location), names=tuple(map(hide, place.names))
+            )
+            for place in self.result.places
+            if place.state != "equal"
+        ]
 
     def findings(self) -> Iterator[VerifyFinding]:
         """Yield the findings, the gravest first."""
@@ -86,7 +102,8 @@ class VerifyReport:
             yield VerifyFinding("different", title, lines, self._place(outcomes[0]["node"], outcomes[1]["node"]))
         for doubt in result.doubts if result.witness is None else ():
             lines = () if doubt.premise is None else (f"unless {doubt.premise} is taken as given",)
-            yield VerifyFinding("unknown", doubt.reason, lines, self._place(doubt.old, doubt.new))
+            lines = tuple(map(hide, lines))
+            yield VerifyFinding("unknown", hide(doubt.reason), lines, self._place(doubt.old, doubt.new))
         for place in self.changed():
             said = f"{place.title} {STATES[place.state][0]}"
             yield VerifyFinding("changed", said, place.names, self._place(place.old, place.new))
@@ -95,7 +112,7 @@ class VerifyReport:
         for model, node in ((self.models[1], new), (self.models[0], old)):
             if node:
                 place = model.site.nodes.place(node)
-                return ReportPlace(_relative(place.path), place.line, place.text)
+                return ReportPlace(_relative(place.path), place.line, hide(place.text))
         return None
 
 

@@ -1,0 +1,93 @@
+"""Saved profiles and logs of strangers: what is none is an error, and never a bug."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nginxopt import budget
+from nginxopt.errors import InputError
+from nginxopt.profile import html, sums, text
+from nginxopt.profile import json as report
+from tests.fuzz.configs import run
+
+WRONG: tuple[Any, ...] = (
+    *(None, True, -1, 1.5, 1e308, float("nan"), 10**30, "x", "\x1b[2J\n::error::", [], {}, [[]], {"a": 1}),
+    [1] * 100_000,
+)
+CONFIG = "events {}\nhttp { server { listen 80; location / { return 200; } location /b { proxy_pass http://a; } } }"
+LINE = '1.2.3.4 - - [01/Jan/2025:00:00:00 +0000] "GET /%s HTTP/1.1" 200 1 "-" "Googlebot/2.1"\n'
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Any:
+    """Return the JSON of a profile."""
+    (tmp_path / "nginx.conf").write_text(CONFIG)
+    (tmp_path / "access.log").write_text(LINE % "" + LINE % "b")
+    with contextlib.chdir(tmp_path):
+        assert run("profile", "nginx.conf", "access.log", "--save", "saved")[0] == 0
+    return json.loads(gzip.decompress((tmp_path / "saved").read_bytes()))
+
+
+def _paths(form: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the paths of all values of a JSON value; of lists, those of the first items."""
+    keys: Any = form if isinstance(form, dict) else range(min(2, len(form))) if isinstance(form, list) else ()
+    for key in keys:
+        yield (*path, key)
+        yield from _paths(form[key], (*path, key))
+
+
+def test_changed_profiles(saved: Any, tmp_path: Path) -> None:
+    """Every value of a profile, in whose place is any other: it is read and reported on, or refused."""
+    changed = tmp_path / "changed"
+    refused = 0
+    for path in list(_paths(saved)):
+        for wrong in WRONG:
+            form = copy.deepcopy(saved)
+            inner = form
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = wrong
+            changed.write_bytes(gzip.compress(json.dumps(form).encode(), 1))
+            try:
+                profile = sums.load(str(changed))
+            except InputError:
+                refused += 1
+                continue
+            profile.add(sums.load(str(tmp_path / "saved")))
+            assert "".join(text.lines(profile, verbose=True))
+            assert html.render(profile)
+            assert report.document(profile)
+    assert refused > 500
+
+
+@pytest.mark.parametrize("data", [b"[" * 100_000, b'{"kind":' + b"9" * 5_000 + b"}", b"\xff", b"", b"null"])
+def test_no_profile(data: bytes, tmp_path: Path) -> None:
+    """JSON that is nested without end or has numbers without end, and other data."""
+    (tmp_path / "a").write_bytes(gzip.compress(data))
+    with pytest.raises(InputError, match="not a saved profile"):
+        sums.load(str(tmp_path / "a"))
+
+
+def test_a_profile_that_unpacks_to_much(tmp_path: Path) -> None:
+    """It is unpacked up to the budget."""
+    (tmp_path / "a").write_bytes(gzip.compress(bytes(2_000_000)))
+    with budget.using({"result-bytes": 1_000_000}), pytest.raises(budget.ExceededError):
+        sums.load(str(tmp_path / "a"))
+
+
+@pytest.mark.parametrize("line", ['{"log":' + "[" * 100_000, '{"log":' + "9" * 5_000 + "}", '{"log":{}}', '"MESSAGE":'])
+def test_lines_that_wrap_nothing(line: str, tmp_path: Path) -> None:
+    """JSON of a logging driver that is none."""
+    (tmp_path / "nginx.conf").write_text(CONFIG)
+    (tmp_path / "access.log").write_text(f"{line}\n" * 5)
+    with contextlib.chdir(tmp_path):
+        status, said, _ = run("profile", "nginx.conf", "access.log")
+    assert status == 3, said
