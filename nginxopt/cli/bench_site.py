@@ -13,6 +13,7 @@ import click
 from nginxopt.cli import options
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.records import record
+from nginxopt.system.interrupts import temporary_folder
 
 if TYPE_CHECKING:
     from nginxopt.bench.containers import Images
@@ -134,7 +135,6 @@ def certificate(configs: Iterable[Config]) -> Certificate | None:
     """
     from nginxopt.bench.isolation import Certificate, has_certificate
     from nginxopt.system import exchange
-    from nginxopt.system.interrupts import temporary_folder
 
     if not any(map(has_certificate, configs)):
         return None

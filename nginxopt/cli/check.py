@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, status_of
 from nginxopt.text import Span
+from nginxopt.text.display import be, count, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,7 +116,6 @@ def _of_error(error: InputError, target: Version) -> Iterator[str]:
 
 def _found(configs: Iterable[Config], target: Version, errors: list[InputError]) -> Iterator[Refusal]:
     """Yield what is refused; add to `errors` what takes too much time or memory."""
-    from nginxopt.budget import limited
 
     for config in configs:
         try:
@@ -149,7 +150,6 @@ def _notes(config: Config) -> Iterator[str]:
 
 def _skipped(read: Inputs) -> Iterator[str]:
     """Yield a line for the files of other programs, and one for each template, which cannot be judged."""
-    from nginxopt.text.display import be, count, line
 
     if read.foreign:
         many = f"{count(len(read.foreign), 'file')} that {be(len(read.foreign))} not nginx's"
@@ -169,7 +169,6 @@ def _of(refusal: Refusal | HostRefusal) -> str:
 
 def _line(source: Source, span: Span, message: str) -> str:
     """Return `file:line:column: message`."""
-    from nginxopt.text.display import line
 
     place = source.position(span.start)
     return line(f"{source.path}:{place.line}:{place.column}: {message}")

@@ -6,6 +6,7 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import UsageError
+from nginxopt.text import suggestion
 
 _EXAMPLES = """\b
 Examples:
@@ -32,7 +33,6 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
     from nginxopt.lint.catalogue import load_rules
     from nginxopt.lint.report import pages
     from nginxopt.settings.vocabulary import PREMISES
-    from nginxopt.text import suggestion
 
     catalogue = load_rules(config=config, isolated=isolated, run=with_rules)
     rules = catalogue.rules

@@ -16,6 +16,7 @@ from nginxopt import budget
 from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.system.interrupts import interruptible, orderly
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from nginxopt.fleet.plan import FleetOptions, NamedText
@@ -295,7 +296,6 @@ def _progress(fleet: Fleet, quiet: bool) -> Iterator[Callable[[int], None]]:
 
 def _keep(part: PartialResult, hosts: int) -> None:
     """Say what an interrupted run leaves behind."""
-    from nginxopt.text.display import count
 
     done = len(part.done())
     part.close()
@@ -327,7 +327,6 @@ def _end(
 def _record(path: str, entries: Sequence[BaselineEntry]) -> int:
     """Write the baseline of a fleet without errors."""
     from nginxopt.lint.baseline import write_entries
-    from nginxopt.text.display import count
 
     write_entries(path, entries)
     stdout.say(f"{path}: {count(len(entries), 'finding')}")
@@ -335,7 +334,6 @@ def _record(path: str, entries: Sequence[BaselineEntry]) -> int:
 
 
 def _tell(found: FleetSummary, unread: Sequence[UnreadHost], output: Path, seconds: float) -> None:
-    from nginxopt.text.display import count
 
     rate = f"{found.hosts / seconds:,.0f} a second" if seconds else ""
     click.echo(

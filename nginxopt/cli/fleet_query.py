@@ -13,6 +13,8 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.system.interrupts import interruptible
+from nginxopt.text import fit
+from nginxopt.text.display import cell, printable
 
 _EXAMPLES = """\b
 Examples:
@@ -52,8 +54,6 @@ def command(sql: str, result: str, format_: str) -> None:
 
 
 def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    from nginxopt.text import fit
-    from nginxopt.text.display import printable
 
     cells = [columns, *([fit(printable(_shown(value)), _WIDEST) for value in row] for row in rows)]
     widths = [max(len(row[number]) for row in cells) for number in range(len(columns))]
@@ -62,7 +62,6 @@ def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterato
 
 
 def _csv(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    from nginxopt.text.display import cell
 
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, UsageError, status_of
-from nginxopt.text.display import count
+from nginxopt.faults import FAULTS, internal, is_bug
+from nginxopt.text import Source, apply
+from nginxopt.text.display import count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,9 +120,7 @@ def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> I
 
 def _format_all(selected: Selected, style: IndentStyle, stdin_name: str | None) -> _Formatted:
     """Format the selected files. A template that nobody has named is left."""
-    from nginxopt.budget import limited
     from nginxopt.config.templating import TemplateError
-    from nginxopt.faults import FAULTS, internal, is_bug
     from nginxopt.format import edits
 
     files = _Formatted(errors=selected.errors, foreign=selected.foreign)
@@ -149,7 +150,6 @@ def _format_all(selected: Selected, style: IndentStyle, stdin_name: str | None) 
 def _source(name: str, stdin_name: str | None) -> Source:
     from nginxopt.config.filesystem import STDIN, bounded
     from nginxopt.config.reader import source
-    from nginxopt.text import Source
 
     if name == STDIN:
         return Source(stdin_name or STDIN, bounded(sys.stdin.buffer, stdin_name or STDIN))
@@ -165,7 +165,6 @@ def _print_diff(files: _Formatted) -> None:
 def _write(files: _Formatted, *, is_piped: bool) -> None:
     """Write the changed files, all or none; print the text if it was read from standard input."""
     from nginxopt.system.files import sweep, write_all
-    from nginxopt.text import apply
 
     texts = {source.path: apply(source.data, changes) for source, changes in files.changed}
     if is_piped:
@@ -179,7 +178,6 @@ def _write(files: _Formatted, *, is_piped: bool) -> None:
 
 def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
     """Print the files that were left out, the changed files, and the number of all; `quiet` only what was changed."""
-    from nginxopt.text.display import printable
 
     for line in () if quiet else _skipped(files.foreign):
         stdout.say(line)
@@ -197,7 +195,6 @@ def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
 
 def _skipped(foreign: list[str]) -> Iterator[str]:
     """Yield lines about files that are not nginx's: each one, or if they are many how many they are."""
-    from nginxopt.text.display import printable
 
     if len(foreign) > _SHOWN:
         what = "that do not look like nginx configurations"

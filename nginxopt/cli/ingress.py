@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, UsageError
 
@@ -70,7 +71,6 @@ def command(
     printed. The result has none of the controller's Lua, so that trace, test, lint and verify can say what it answers.
     Notes on standard error name what is left out.
     """
-    from nginxopt.budget import limited
     from nginxopt.config.reader import source
     from nginxopt.ingress import convert, ingresses, is_printed, settings_of, without_lua
     from nginxopt.settings.target import choose

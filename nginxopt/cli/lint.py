@@ -13,9 +13,12 @@ import click
 
 from nginxopt.cli import lint_results, options
 from nginxopt.cli.lint_results import LintCall, refuse_contradictions, refuse_overwritten_inputs
+from nginxopt.config import roots
+from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.lint.report import FORMATS
 from nginxopt.records import record
+from nginxopt.settings import around, vocabulary
 from nginxopt.settings import file as settings_
 from nginxopt.text import Source
 
@@ -284,15 +287,12 @@ def _judge(
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-    from nginxopt.settings import around, vocabulary
 
     return settings.assume | vocabulary.named(name for name in names if not around.is_main(name))
 
 
 def _around(names: Iterable[str], settings: Settings) -> Config | None:
     """Return the main configuration that fragments are in, if one is named."""
-    from nginxopt.config import roots
-    from nginxopt.settings import around
 
     roots.note(roots.of(name for name in names if around.is_main(name) and name != around.STOCK))
     mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
@@ -317,7 +317,6 @@ def _read(
     root: str | None,
 ) -> Inputs:
     from nginxopt.config import inputs
-    from nginxopt.config.filesystem import STDIN
 
     how = inputs.InputOptions(
         prefix or settings.prefix,

@@ -12,9 +12,9 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError, status_of
-from nginxopt.lint.report import COUNTED
+from nginxopt.lint.report import COUNTED, render
 from nginxopt.records import record
-from nginxopt.text.display import be, count
+from nginxopt.text.display import be, count, hide, inert_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -257,7 +257,6 @@ def report(
     """Return the report of a call."""
     from nginxopt.lint.report.model import LintReport, grouped
     from nginxopt.lint.withheld import shown
-    from nginxopt.text.display import hide
 
     spoken = {diagnostic.rule for diagnostic in diagnostics}
     titles = {rule.id: rule.title for rule, _ in judge.rules if rule.id in spoken}
@@ -296,7 +295,6 @@ def left(call: LintCall, checked: Checked) -> tuple[str, ...]:
 
 def _shown(error: InputError) -> InputError:
     """Return an error without words that only files outside of the named paths have."""
-    from nginxopt.text.display import hide
 
     told = copy(error)
     told.message, told.below = hide(error.message), tuple(map(hide, error.below))
@@ -310,8 +308,6 @@ def write_report(call: LintCall, report: LintReport) -> None:
 
     Further formats go to the files of --report.
     """
-    from nginxopt.lint.report import render
-    from nginxopt.text.display import inert_document
 
     aside = call.diff or (call.fix and call.piped)
     color = not call.output and stdout.colored(err=aside)

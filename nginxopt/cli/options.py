@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nginxopt import budget
+from nginxopt.cli import stdout
 from nginxopt.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -247,7 +249,6 @@ def allowed() -> Allowed:
 
 def binary(path: str | None) -> Binary:
     """Return the nginx of `--nginx`, by default the one on PATH; say so if nothing keeps it from the network."""
-    from nginxopt.cli import stdout
     from nginxopt.system import network, nginx
 
     found = nginx.find(path or None, allowed())
@@ -295,7 +296,6 @@ def host_of(configs: Iterable[Config], with_host: bool, root: str | None) -> Hos
     """
     if not with_host and root is None:
         return None
-    from datetime import UTC, datetime
 
     from nginxopt.system.host import host_at, pid_files, read_host, with_machine
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options
+from nginxopt.text.display import line, printable
 
 if TYPE_CHECKING:
     from nginxopt.lint.probe import Observation
@@ -46,7 +47,6 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
     """
     from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
     from nginxopt.system.upstream import UpstreamTarget
-    from nginxopt.text.display import line
 
     observations = []
     for observation in probe.probe(UpstreamTarget.parse(url), probe.Effort(held, idle, wait)):
@@ -60,7 +60,6 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
 
 
 def _line(observation: Observation) -> str:
-    from nginxopt.text.display import printable
 
     sign = {True: "ok  ", False: "FAIL", None: "note"}[observation.fits]
     return f"{sign}  {observation.premise.name}: {printable(observation.text)}"

@@ -9,6 +9,7 @@ import click
 
 from nginxopt.cli import options, site, stdout
 from nginxopt.errors import UsageError
+from nginxopt.system.interrupts import orderly
 
 if TYPE_CHECKING:
     from nginxopt.profile.reading import SiteLogs
@@ -148,7 +149,6 @@ def _spread(logs: SiteLogs, workers: int | None, scheduler: str | None) -> Profi
     """Return the profile that workers read."""
     from nginxopt.profile import spread
     from nginxopt.system import cluster
-    from nginxopt.system.interrupts import orderly
 
     cluster.require("cryptography", "distributed")
     if workers is not None and scheduler is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options, rewriting, stdout
 from nginxopt.errors import DefectError, UsageError
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 def run(call: Call, source: Source, kind: TableKind, compile_options: Options, reading: TableOptions) -> int:
     """Run the pipeline for one table."""
-    from nginxopt.budget import limited
     from nginxopt.rewrite.tables import RejectedError, check, read
     from nginxopt.rewrite.tables.premises import behind_proxy
 
@@ -41,7 +41,6 @@ def run(call: Call, source: Source, kind: TableKind, compile_options: Options, r
 
 def _compile(call: Call, checked: CheckedTable, compile_options: Options) -> None:
     """Write the text of a table, once it is proved, or only its summary."""
-    from nginxopt.budget import limited
     from nginxopt.rewrite.tables import emit, oldest, prove
 
     if call.mode == "plan":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
 from nginxopt.config import Config, File, surroundings
 from nginxopt.config import load as load_file
@@ -17,10 +19,12 @@ from nginxopt.config.configuration import parse_context
 from nginxopt.config.filesystem import Disk
 from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
+from nginxopt.config.tree import collector_paused
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.faults import collecting
 from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.settings import file as settings
+from nginxopt.text.display import count, hide, hide_in_json, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +42,6 @@ def run(call: Call, compile_options: Options, named: set[str] | None = None) -> 
 
     `named` are the files with lists that --check has named for the files before it, which it does not name again.
     """
-    from nginxopt.config.tree import collector_paused
 
     with collector_paused(), collecting() as faults:
         status = _run(call, compile_options, set() if named is None else named)
@@ -46,7 +49,6 @@ def run(call: Call, compile_options: Options, named: set[str] | None = None) -> 
 
 
 def _run(call: Call, compile_options: Options, named: set[str]) -> int:
-    from nginxopt.budget import limited
     from nginxopt.rewrite import plan
     from nginxopt.rewrite.proving import proved
 
@@ -121,7 +123,6 @@ def _verify(call: Call, emission: Emission) -> list[str]:
     from nginxopt.request.model import shown
     from nginxopt.rewrite.verification import NotVerifiedError, verification
     from nginxopt.settings.target import choose
-    from nginxopt.text.display import count
 
     try:
         result = verification(emission, choose(emission.plan.options.target, None).version)
@@ -284,9 +285,6 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
     It is written before the result, as it also describes one that is refused. If it belongs in the folder of -o, this
     therefore creates the folder. Raises `InputError` if that fails.
     """
-    import json
-
-    from nginxopt.text.display import hide_in_json
 
     text = hide_in_json(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     data = text.encode("utf-8", "backslashreplace")
@@ -336,7 +334,6 @@ def print_plan(
 
 def print_summary(call: Call, summary: Iterable[str], more: Iterable[str]) -> None:
     """Print a summary, its first line in bold, and more lines; to standard output only if the plan is the result."""
-    from nginxopt.text.display import hide, line
 
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None

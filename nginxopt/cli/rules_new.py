@@ -9,6 +9,7 @@ import click
 from nginxopt import lazy
 from nginxopt.cli import options
 from nginxopt.errors import InputError, UsageError
+from nginxopt.text.display import line
 
 _EXAMPLES = """\b
 Examples:
@@ -104,7 +105,6 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     from nginxopt.lint.catalogue import load_rules
     from nginxopt.settings import file as settings
     from nginxopt.system import files
-    from nginxopt.text.display import line
 
     if not _ID.fullmatch(id_):
         raise UsageError(f'invalid id "{id_}"', hint="use two or more lower-case words with dashes: acme-no-autoindex")

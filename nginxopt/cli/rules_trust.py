@@ -8,6 +8,7 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import UsageError
+from nginxopt.text.display import line
 
 _EXAMPLES = """\b
 Examples:
@@ -32,7 +33,6 @@ def command(folder: str | None, remove: bool, lists: bool) -> int:
     whoever can change the files of a trusted directory can run programs as you.
     """
     from nginxopt.system import trusted
-    from nginxopt.text.display import line
 
     if lists and (remove or folder is not None):
         raise UsageError("--list cannot be used with DIR or --remove")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options
+from nginxopt.config.reader import source
 from nginxopt.errors import UsageError
 from nginxopt.records import record
 from nginxopt.semantics.site import FIXES
@@ -107,7 +109,6 @@ def load(
 
     Raises `UsageError` for wrong options, `InputError` as the model does.
     """
-    from nginxopt.budget import limited
     from nginxopt.config import standins
     from nginxopt.request.model import SiteModel, World
     from nginxopt.settings.target import choose
@@ -128,7 +129,6 @@ def load(
 
 def _listed(world: World, path: str | None) -> tuple[World, tuple[str, ...]]:
     """Return the world with the files of `--exists`, and what was taken as given for them."""
-    from nginxopt.config.reader import source
     from nginxopt.request import listing
 
     if path is None:
@@ -204,7 +204,6 @@ def _disk() -> Files:
 def _read_config(
     path: str, context: str | None, prefix: str | None, main: str | None, files: Files
 ) -> tuple[Config, tuple[str, ...]]:
-    from nginxopt.budget import limited
     from nginxopt.config import surroundings
     from nginxopt.config.inputs import InputOptions, read
     from nginxopt.config.surroundings import Surroundings

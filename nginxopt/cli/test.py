@@ -6,15 +6,18 @@ import contextlib
 import os
 import sys
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nginxopt.cli import options, site, stdout
-from nginxopt.errors import UsageError
+from nginxopt.config.reader import source
+from nginxopt.errors import MissingError, UsageError
 from nginxopt.faults import collecting
 from nginxopt.records import record
 from nginxopt.request.report import FORMATS
+from nginxopt.text.display import count, hide, hide_in_json, inert_document, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -176,7 +179,6 @@ def _asking(asked: AskedSite, batch: Batch, binary: Binary | None) -> Iterator[A
         return
     from nginxopt.request.private import PrivateNginx
     from nginxopt.request.real_answers import RealAnswers
-    from nginxopt.text.display import printable
 
     prefix = asked.model.site.site["build"]["prefix"]
     tls = any(socket["tls"] for socket in asked.model.site.site["sockets"])
@@ -211,7 +213,6 @@ def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
 def _report(report: TestReport, call: TestCall) -> int:
     """Write a report; return the exit status."""
     from nginxopt.request.report import render
-    from nginxopt.text.display import hide, hide_in_json, inert_document
 
     color = call.output is None and stdout.colored()
     pieces = render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose)
@@ -232,9 +233,7 @@ def _live_options(
     live: str, resolve: tuple[str, ...], rate: float, timeout: float, http2: bool, insecure: bool
 ) -> LiveOptions:
     """Return how to ask a running server. Raises `MissingError` without what asks it."""
-    from importlib.util import find_spec
 
-    from nginxopt.errors import MissingError
     from nginxopt.request.live import LiveOptions, live_site, read_resolved
 
     for package in ("httpx", *(["h2"] if http2 else [])):
@@ -298,7 +297,6 @@ def _note(table: ExpectedTable, *, quiet: bool) -> None:
 def _record(asked: AskedSite, path: str, output: str | None, ask: Ask, names: Sequence[str]) -> int:
     """Write the table of today's answers."""
     from nginxopt.request.recording import recorded
-    from nginxopt.text.display import count, printable
 
     requests, broken = _requests(asked, path)
     recording = recorded(requests, ask(requests), names)
@@ -315,7 +313,6 @@ def _record(asked: AskedSite, path: str, output: str | None, ask: Ask, names: Se
 
 
 def _source(path: str) -> Source:
-    from nginxopt.config.reader import source
 
     return source(path)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options, site, stdout, trace_requests
 from nginxopt.errors import UsageError
 
@@ -75,7 +76,6 @@ def command(
     Shows the response, or where the request is passed on to, then the server, rules and location that decide it, and
     the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
     """
-    from nginxopt.budget import limited
     from nginxopt.request import trace_json, trace_sentences
     from nginxopt.request.trace import Circumstances, render, trace
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.budget import limited
 from nginxopt.cli import options, site, stdout
 from nginxopt.errors import UsageError
 
@@ -74,7 +75,6 @@ def command(
     shows it, or "unknown" with what may change an answer. Compares the responses of http and the requests to upstreams,
     not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
-    from nginxopt.budget import limited
     from nginxopt.config import standins
     from nginxopt.verify import confirm, formats, premises, report, verify
     from nginxopt.verify.formats.model import VerifyReport
@@ -144,7 +144,6 @@ def _model(
     """Return a configuration with its model, and what is taken as given of files that are read in place of missing
     ones: `files`, and those of packages.
     """
-    from nginxopt.budget import limited
     from nginxopt.config import standins
     from nginxopt.request.model import SiteModel
     from nginxopt.semantics.site import Build

@@ -10,6 +10,7 @@ from nginxopt.errors import InputError
 from nginxopt.faults import collecting, isolated
 from nginxopt.fleet.plan import FleetOptions
 from nginxopt.lint import Diagnostic
+from nginxopt.lint.baseline import compare, entries
 from nginxopt.lint.check import Checked, check, fixes
 from nginxopt.lint.report.model import Note, notes
 from nginxopt.records import record
@@ -68,7 +69,6 @@ def _beside_baseline(checked: Checked, plan: FleetOptions) -> tuple[Diagnostic, 
     known = plan.known
     if known is None:
         return checked.diagnostics
-    from nginxopt.lint.baseline import compare
 
     return compare(known, checked.diagnostics, files=(), rules=(), on_host=checked.on_host).diagnostics
 
@@ -88,7 +88,6 @@ def _confirmed(
 def _entries(checked: Checked, plan: FleetOptions) -> tuple[BaselineEntry, ...]:
     if not plan.records:
         return ()
-    from nginxopt.lint.baseline import entries
 
     return entries(checked.diagnostics, ".", checked.on_host)
 

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nginxopt import __version__
 from nginxopt.config.filesystem import Disk
 from nginxopt.fleet.tables import FORMAT
 from nginxopt.lint import baseline
@@ -141,6 +142,5 @@ def _digest(data: bytes) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions that decide what is found, and what a result looks like."""
-    from nginxopt import __version__
 
     return {"nginxopt": __version__, "format": FORMAT}

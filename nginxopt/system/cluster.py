@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
 
+from nginxopt import __version__
 from nginxopt.errors import MissingError, RunError, UsageError
 
 if TYPE_CHECKING:
@@ -193,7 +194,6 @@ def _reason(error: BaseException) -> str:
 
 def _refuse_other_versions(client: Client, where: str) -> None:
     """Raise `RunError` unless all workers run this version of nginxopt: other versions have other findings."""
-    from nginxopt import __version__
 
     versions = client.run(_version, on_error="return")
     for address, version in versions.items():
@@ -204,6 +204,5 @@ def _refuse_other_versions(client: Client, where: str) -> None:
 
 
 def _version() -> str:
-    from nginxopt import __version__
 
     return __version__
