@@ -13,13 +13,9 @@ import click
 
 from nginxopt.cli import lint_results, options
 from nginxopt.cli.lint_results import LintCall, refuse_contradictions, refuse_overwritten_inputs
-from nginxopt.config import roots
-from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.lint.report import FORMATS
 from nginxopt.records import record
-from nginxopt.settings import around, vocabulary
-from nginxopt.settings import file as settings_
 from nginxopt.text import Source
 
 if TYPE_CHECKING:
@@ -51,6 +47,8 @@ class Origin:
 
     def find(self, config: str | None, isolated: bool) -> Source | None:
         """Return the settings file, as `nginxopt.settings.file.find` does, under its path in the work tree."""
+        from nginxopt.settings import file as settings_  # 40 ms, which `--help` does not need
+
         if self.tree is None or isolated:
             return settings_.find(config=config, isolated=isolated)
         if config is not None:
@@ -70,6 +68,8 @@ class Origin:
 
     @staticmethod
     def _nearest(tree: Revision) -> Source | None:
+        from nginxopt.settings import file as settings_
+
         cwd = Path.cwd().resolve()
         if not cwd.is_relative_to(tree.root):
             return None
@@ -288,11 +288,16 @@ def _judge(
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
 
+    from nginxopt.settings import around, vocabulary
+
     return settings.assume | vocabulary.named(name for name in names if not around.is_main(name))
 
 
 def _around(names: Iterable[str], settings: Settings) -> Config | None:
     """Return the main configuration that fragments are in, if one is named."""
+
+    from nginxopt.config import roots
+    from nginxopt.settings import around
 
     roots.note(roots.of(name for name in names if around.is_main(name) and name != around.STOCK))
     mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
@@ -317,6 +322,7 @@ def _read(
     root: str | None,
 ) -> Inputs:
     from nginxopt.config import inputs
+    from nginxopt.config.filesystem import STDIN
 
     how = inputs.InputOptions(
         prefix or settings.prefix,

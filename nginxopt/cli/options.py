@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nginxopt import budget
 from nginxopt.cli import stdout
 from nginxopt.errors import InputError, UsageError
 
@@ -259,6 +258,8 @@ def binary(path: str | None) -> Binary:
 
 def put_in_force(limits: Mapping[str, int]) -> None:
     """Put the limits of settings in force for the rest of a command."""
+    from nginxopt import budget  # 10 ms, which `--help` does not need
+
     click.get_current_context().with_resource(budget.stated(limits))
 
 
