@@ -20,7 +20,7 @@ from nginxopt.text.display import count, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nginxopt.config.inputs import Selected
+    from nginxopt.config.inputs import SelectedFiles
     from nginxopt.format import IndentStyle
     from nginxopt.text import Edit, Source
 
@@ -118,7 +118,7 @@ def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> I
     return IndentStyle(width or style.width, style.tabs if indent_style is None else indent_style == "tab")
 
 
-def _format_all(selected: Selected, style: IndentStyle, stdin_name: str | None) -> _Formatted:
+def _format_all(selected: SelectedFiles, style: IndentStyle, stdin_name: str | None) -> _Formatted:
     """Format the selected files. A template that nobody has named is left."""
     from nginxopt.config.templating import TemplateError
     from nginxopt.format import edits

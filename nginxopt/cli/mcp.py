@@ -29,7 +29,7 @@ def command(roots: tuple[str, ...]) -> None:
     """
     if find_spec("mcp") is None:
         raise MissingError("mcp is not installed", hint="install it with pip install 'nginxopt[mcp]'")
-    from nginxopt.mcp.commands import Roots
+    from nginxopt.mcp.commands import AllowedFolders
     from nginxopt.mcp.server import server
 
-    server(Roots.of(roots or (".",))).run("stdio")
+    server(AllowedFolders.of(roots or (".",))).run("stdio")

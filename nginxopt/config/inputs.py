@@ -77,7 +77,7 @@ def nothing(_: str) -> bool:
     return False
 
 
-class Selected(NamedTuple):
+class SelectedFiles(NamedTuple):
     """The files that names on a command line stand for.
 
     Attributes:
@@ -94,7 +94,7 @@ class Selected(NamedTuple):
     errors: list[InputError]
 
 
-def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bool = False) -> Selected:
+def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bool = False) -> SelectedFiles:
     """Return the configurations that `names` stand for, as `named` does, without those of other programs.
 
     A file that is named is judged whatever it has, unless `by_content`.
@@ -114,7 +114,7 @@ def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bo
         where.append(path)
     if not own and not errors:
         errors += [_nothing(name, "its files do not look like those of nginx") for name in names if isdir(name)]
-    return Selected(own, foreign, frozenset(path for path, is_named in files.values() if not is_named), errors)
+    return SelectedFiles(own, foreign, frozenset(path for path, is_named in files.values() if not is_named), errors)
 
 
 def _place(path: str, own: list[str], foreign: list[str]) -> list[str]:

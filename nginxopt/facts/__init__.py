@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 from nginxopt.facts import vendors
 from nginxopt.facts.table import (
     GROUPS,
-    Fact,
+    DirectiveFact,
     declarations,
     fact,
     group,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS",
-    "Fact",
+    "DirectiveFact",
     "declarations",
     "fact",
     "group",

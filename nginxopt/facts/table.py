@@ -213,7 +213,7 @@ GROUPS: Mapping[str, str] = {
 """The groups of directives that belong together, with what they have in common."""
 
 
-class Fact(NamedTuple):
+class DirectiveFact(NamedTuple):
     """What is known of a directive; the columns are those of the package's docstring."""
 
     name: str
@@ -230,7 +230,7 @@ class Fact(NamedTuple):
     description: str
 
 
-def fact(name: str) -> Fact | None:
+def fact(name: str) -> DirectiveFact | None:
     """Return what is known of a directive; None if nothing is."""
     return _facts().get(name)
 
@@ -268,10 +268,10 @@ def _groups() -> Mapping[str, frozenset[str]]:
 
 
 @cache
-def _facts() -> Mapping[str, Fact]:
+def _facts() -> Mapping[str, DirectiveFact]:
     table = pkgutil.get_data("nginxopt.facts", "facts.tsv")  # importlib.resources would load zipfile
     assert table is not None, "facts.tsv belongs to the package"
-    stated = [Fact(*line.split("\t")) for line in table.decode().splitlines()[1:]]
+    stated = [DirectiveFact(*line.split("\t")) for line in table.decode().splitlines()[1:]]
     facts = {row.name: row for shared in stated if shared.name.startswith("@") for row in _of_gateways(shared)}
     for row in stated:
         if not row.name.startswith("@"):
@@ -280,7 +280,7 @@ def _facts() -> Mapping[str, Fact]:
     return facts
 
 
-def _of_gateways(shared: Fact) -> Iterator[Fact]:
+def _of_gateways(shared: DirectiveFact) -> Iterator[DirectiveFact]:
     """Yield what a line with `@` says of each directive of nginx that it stands for."""
     for gateway in GATEWAYS:
         name = shared.name.replace("@", gateway)

@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from nginxopt import budget
 from nginxopt.errors import InputError
-from nginxopt.fleet.content import MAIN, Content, Link
+from nginxopt.fleet.content import MAIN, HostContent, Link
 from nginxopt.fleet.hosts import NOT_HOSTS, FleetHost, default_name
 from nginxopt.fleet.unpacking import refuse_large_directory, unpacked
 from nginxopt.records import record
@@ -44,9 +44,9 @@ class Carried:
     """A configuration that was read from an archive."""
 
     place: str
-    content: Content
+    content: HostContent
 
-    def read(self) -> Content:
+    def read(self) -> HostContent:
         """Return the configuration."""
         return self.content
 
@@ -61,7 +61,7 @@ class Refused:
     place: str
     error: budget.ExceededError
 
-    def read(self) -> Content:
+    def read(self) -> HostContent:
         """Raise the error."""
         raise self.error
 
@@ -159,7 +159,7 @@ class _Gathering:
             self._left[name] -= 1
             if not self._left[name]:
                 self._waiting -= self._sizes.pop(name)
-                yield FleetHost(name, Carried(f"{self._url}:{name}", Content(self._parts.pop(name))))
+                yield FleetHost(name, Carried(f"{self._url}:{name}", HostContent(self._parts.pop(name))))
             elif self._waiting > most:
                 yield self._refused(max(self._sizes, key=lambda name: self._sizes[name]), "archive-waiting")
 

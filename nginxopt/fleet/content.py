@@ -31,7 +31,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Content:
+class HostContent:
     """The files of a host as they were read.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from nginxopt import lazy
 from nginxopt.errors import UsageError
-from nginxopt.fleet.content import Content
+from nginxopt.fleet.content import HostContent
 from nginxopt.records import record
 from nginxopt.settings.file import FILE, PYPROJECT
 from nginxopt.text.display import unicode
@@ -22,7 +22,7 @@ _SUFFIXES = lazy.pattern(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
 class Recipe(Protocol):
     """How the configuration of a host is read, on whatever machine."""
 
-    def read(self) -> Content:
+    def read(self) -> HostContent:
         """Return the configuration. Raises `OSError` or `InputError` if it cannot be read."""
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Block
 from nginxopt.errors import InputError, MissingError
 from nginxopt.faults import FAULTS, internal
-from nginxopt.fleet.content import Content
+from nginxopt.fleet.content import HostContent
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.linting import lint
 from nginxopt.fleet.plan import FleetOptions
@@ -85,7 +85,7 @@ def judge(recipe: Recipe, plan: FleetOptions) -> Judged:
     return Judged(content.digest, found.rows, found.columns, found.texts)
 
 
-def _limited_content(recipe: Recipe) -> Content | str:
+def _limited_content(recipe: Recipe) -> HostContent | str:
     """As `_content`, within the limits of a host: what it may read is less than what one configuration may."""
     try:
         with budget.using({"bytes": budget.limit("host-bytes")}):
@@ -94,7 +94,7 @@ def _limited_content(recipe: Recipe) -> Content | str:
         return error.message
 
 
-def _content(recipe: Recipe) -> Content | str:
+def _content(recipe: Recipe) -> HostContent | str:
     """Return the configuration of a host, or why it cannot be read: storage has errors of any kind."""
     try:
         return recipe.read()
@@ -112,7 +112,7 @@ def _content(recipe: Recipe) -> Content | str:
 class _Findings:
     """The rows of one configuration."""
 
-    def __init__(self, content: Content, plan: FleetOptions) -> None:
+    def __init__(self, content: HostContent, plan: FleetOptions) -> None:
         self._content = content
         self._plan = plan
         self._digest = content.digest

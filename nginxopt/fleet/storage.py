@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from nginxopt import budget
 from nginxopt.config.filesystem import DISK
 from nginxopt.errors import InputError, MissingError
-from nginxopt.fleet.content import Content, Link
+from nginxopt.fleet.content import HostContent, Link
 from nginxopt.records import record
 
 
@@ -48,14 +48,14 @@ class Stored:
     url: str
     is_tree: bool
 
-    def read(self) -> Content:
+    def read(self) -> HostContent:
         """Return the configuration."""
         storage, path = opened(self.url)
         if not self.is_tree:
             data = storage.read(path)
             data = DISK.read(path) if isinstance(data, Link) else data
             budget.check("host-bytes", len(data))
-            return Content({"": data})
+            return HostContent({"": data})
         files: dict[str, bytes | Link] = {}
         unread: dict[str, str] = {}
         size, count = budget.Meter("host-bytes"), budget.Meter("files")
@@ -67,7 +67,7 @@ class Stored:
                 unread[name] = error.strerror or str(error)
                 continue
             size.spend(len(data) if isinstance(data, bytes) else 0)
-        return Content(files, unread)
+        return HostContent(files, unread)
 
     def __str__(self) -> str:
         return self.url

@@ -37,13 +37,13 @@ class CommandResult:
 
 
 @record(eq=True)
-class Roots:
+class AllowedFolders:
     """The directories that calls may name files in, resolved."""
 
     folders: tuple[Path, ...]
 
     @classmethod
-    def of(cls, paths: Sequence[str]) -> Roots:
+    def of(cls, paths: Sequence[str]) -> AllowedFolders:
         """Return the roots of some directories. Raises `UsageError` for what is none."""
         for path in paths:
             if not Path(path).is_dir():
@@ -65,7 +65,7 @@ class Roots:
         return str(path)
 
 
-async def run(roots: Roots, *arguments: str, text: str | None = None) -> CommandResult:
+async def run(roots: AllowedFolders, *arguments: str, text: str | None = None) -> CommandResult:
     """Run a command in the first root, with a text as standard input; a status of 2 or more but 5 raises `InputError`.
 
     It ends with the time of the budget `seconds`.

@@ -16,7 +16,7 @@ from mcp.types import ToolAnnotations
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.mcp import commands
-from nginxopt.mcp.commands import Roots
+from nginxopt.mcp.commands import AllowedFolders
 
 _INSTRUCTIONS = (
     "Judges nginx configurations, and writes nothing. Before you change one, ask `lint` and `trace`; after it, `check` "
@@ -26,7 +26,7 @@ _INSTRUCTIONS = (
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def server(roots: Roots) -> MCPServer:
+def server(roots: AllowedFolders) -> MCPServer:
     """Return the server of the tools, confined to some directories."""
     made = MCPServer("nginxopt", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     tools = _Tools(roots)
@@ -54,7 +54,7 @@ def _told(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
 class _Tools:
     """The tools; what their docstrings say is what an assistant reads."""
 
-    def __init__(self, roots: Roots) -> None:
+    def __init__(self, roots: AllowedFolders) -> None:
         self._roots = roots
 
     async def lint(

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from nginxopt.errors import InputError, UsageError
 from nginxopt.mcp import commands
-from nginxopt.mcp.commands import Roots
+from nginxopt.mcp.commands import AllowedFolders
 
 OLD = """\
 events { }
@@ -144,7 +144,7 @@ def test_resources(folder: Path) -> None:
 
 def test_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that takes longer than the budget, and a text or a result that is too long, are errors."""
-    roots = Roots.of([str(folder)])
+    roots = AllowedFolders.of([str(folder)])
 
     def message(*arguments: str, text: str | None = None) -> str:
         async def main() -> None:
@@ -165,4 +165,4 @@ def test_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_root() -> None:
     """A root is a directory."""
     with pytest.raises(UsageError, match="is not a directory"):
-        Roots.of(["/nowhere"])
+        AllowedFolders.of(["/nowhere"])

@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import load, load_text, may_read_more, places
 from nginxopt.config.filesystem import Dump, Overlay
-from nginxopt.fleet.content import Content
+from nginxopt.fleet.content import HostContent
 
 # What an include names, and what is there: REPO is the folder of the main file, and OTHER a folder of this machine that
 # has the same files. Then whether it may read more elsewhere, and in a folder where nginx is installed.
@@ -91,6 +91,6 @@ def test_nginx_prints_all_that_it_reads() -> None:
 def test_a_tree_of_a_host_need_not_be_all() -> None:
     """The files that were collected from a host, or are in the repository of a fleet, may lack folders."""
     files = {"nginx.conf": INCLUDES, "conf.d/a.conf": b"gzip on;\n"}
-    dump = Content(files).dump()
+    dump = HostContent(files).dump()
     config = load_text(dump.read(dump.main), dump.main, files=dump, missing_ok=True)
     assert [may_read_more(config, include) for include in config.includes] == [False, True, True]

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
-from nginxopt.fleet.content import Content, Link
+from nginxopt.fleet.content import HostContent, Link
 
 
 def _names(files: dict[str, bytes | Link], installed: str = "/etc/nginx") -> list[str]:
-    dump = Content(files).dump(installed)
+    dump = HostContent(files).dump(installed)
     found = dump.matches("/", "/*") + dump.matches("/", "/*/*") + dump.matches("/", "/*/*/*")
     return [*found, *dump.matches("/", "/*/*/*/*")]
 
@@ -35,7 +35,7 @@ def test_a_tree_is_where_its_main_file_is_installed() -> None:
 )
 def test_a_tree_is_where_its_includes_show(main: bytes, folder: str) -> None:
     """Without a statement, the includes of the main file show its folder on the host."""
-    dump = Content({"nginx.conf": main, "vhost/a.conf": b"b;"}).dump()
+    dump = HostContent({"nginx.conf": main, "vhost/a.conf": b"b;"}).dump()
     assert [file.path for file in load_text(b"include vhost/*;", dump.main, files=dump).files[1:]] == [
         f"{folder}/vhost/a.conf"
     ]
@@ -49,7 +49,7 @@ def test_a_root_file_system_keeps_its_paths() -> None:
 
 def test_the_main_file_is_the_highest_one() -> None:
     """A nginx.conf in a folder below is not the main file."""
-    dump = Content({"a/nginx.conf": b"inner", "nginx.conf": b"outer"}).dump()
+    dump = HostContent({"a/nginx.conf": b"inner", "nginx.conf": b"outer"}).dump()
     assert dump.read(dump.main) == b"outer"
 
 
@@ -66,7 +66,7 @@ def test_links_lead_to_files_and_folders_of_the_tree() -> None:
         "self": Link("self"),
         "up": Link("."),
     }
-    dump = Content(files).dump()
+    dump = HostContent(files).dump()
     for name in ("sites-enabled/a", "sites-enabled/b", "sites-enabled/c", "more/c"):
         assert dump.read(f"/etc/nginx/{name}") == b"a"
     with pytest.raises(FileNotFoundError):
@@ -77,7 +77,7 @@ def test_links_lead_to_files_and_folders_of_the_tree() -> None:
 def test_a_tree_without_a_main_file_is_an_error(files: dict[str, bytes | Link]) -> None:
     """What nginx would start from must be there."""
     with pytest.raises(InputError, match=r"nginx\.conf"):
-        Content(files).dump()
+        HostContent(files).dump()
 
 
 @given(
@@ -86,5 +86,5 @@ def test_a_tree_without_a_main_file_is_an_error(files: dict[str, bytes | Link]) 
 )
 def test_only_the_same_files_have_the_same_digest(one: dict[str, bytes | Link], other: dict[str, bytes | Link]) -> None:
     """Digests are equal if and only if names, bytes and links are, whatever the order."""
-    assert (Content(one).digest == Content(other).digest) == (one == other)
-    assert Content(one).digest == Content(dict(reversed(one.items()))).digest
+    assert (HostContent(one).digest == HostContent(other).digest) == (one == other)
+    assert HostContent(one).digest == HostContent(dict(reversed(one.items()))).digest

@@ -15,7 +15,7 @@ import pytest
 from nginxopt import budget
 from nginxopt.errors import InputError
 from nginxopt.fleet import archives
-from nginxopt.fleet.content import Content, Link
+from nginxopt.fleet.content import HostContent, Link
 from nginxopt.fleet.judging import judge
 from nginxopt.fleet.plan import FleetOptions
 from nginxopt.fleet.storage import Stored
@@ -150,7 +150,7 @@ def test_links_that_double_end(tmp_path: Path) -> None:
         for name in "xy":
             files[f"d{number}/{name}"] = Link(f"../d{number + 1}")
     with pytest.raises(budget.ExceededError, match="files in one configuration"):
-        Content(files).dump()
+        HostContent(files).dump()
     del tmp_path
 
 
@@ -158,7 +158,7 @@ def test_a_text_with_many_names_is_there_once() -> None:
     """A file that links give a thousand names takes the memory of one."""
     files: dict[str, bytes | Link] = {"nginx.conf": SITE, "large": b"#" * MIB}
     files |= {f"sites/{number}.conf": Link("../large") for number in range(1_000)}
-    dump = Content(files).dump()
+    dump = HostContent(files).dump()
     assert dump.read("/etc/nginx/sites/999.conf") == b"#" * MIB
     assert len(dump._source.data) < 2 * MIB
 
