@@ -18,7 +18,7 @@ from nginxopt.config import load as load_file
 from nginxopt.config.configuration import parse_context
 from nginxopt.config.filesystem import Disk
 from nginxopt.config.reader import source
-from nginxopt.config.surroundings import Alone, Surroundings
+from nginxopt.config.surroundings import Alone, FoundMain
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.faults import collecting
@@ -93,7 +93,7 @@ def _run(call: Call, compile_options: Options, named: set[str]) -> int:
     return measured or int(would_change)
 
 
-def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
+def _reread(call: Call, emission: Emission, around: FoundMain | Alone | None) -> list[str]:
     """Read the result again as nginx does; return the notes for the user."""
     if not emission.changes:
         return []
@@ -103,7 +103,7 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
     from nginxopt.rewrite import output
 
-    installed = around.installed if isinstance(around, Surroundings) else None
+    installed = around.installed if isinstance(around, FoundMain) else None
     is_tried = call.nginx is not None and call.mode in IN_PLACE and installed is None
     changed = output.read_back(emission, rows=is_tried)
     notes = [f"  {note}" for note in output.unchecked(emission, installed)]
@@ -196,7 +196,7 @@ class Loaded(NamedTuple):
 
     config: Config
     file: File | None = None
-    around: Surroundings | Alone | None = None
+    around: FoundMain | Alone | None = None
     head: str | None = None
 
 
@@ -207,12 +207,12 @@ def load(call: Call) -> Loaded:
     """
     files = Disk(settings.includes())
     head = reading.map_head(call.context)
-    around: Surroundings | Alone | None = None
+    around: FoundMain | Alone | None = None
     if call.main is not None or call.mode in IN_PLACE or (reading.is_rows_context(call.context) and head is None):
         around = (
             None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main, files=files)
         )
-    if isinstance(around, Surroundings):
+    if isinstance(around, FoundMain):
         _refuse_context(call, around)
         return Loaded(around.config, around.file, around)
     if reading.is_rows_context(call.context):
@@ -235,7 +235,7 @@ def _is_main(call: Call) -> bool:
     return call.file == "-" or load_file(call.file, includes=False).http is not None
 
 
-def _refuse_context(call: Call, around: Surroundings) -> None:
+def _refuse_context(call: Call, around: FoundMain) -> None:
     """Raise `UsageError` if the configuration includes the file in another context than --context."""
     places = set(around.config.contexts(around.file))
     if call.context is None or (

@@ -206,7 +206,7 @@ def _read_config(
 ) -> tuple[Config, tuple[str, ...]]:
     from nginxopt.config import surroundings
     from nginxopt.config.inputs import InputOptions, read
-    from nginxopt.config.surroundings import Surroundings
+    from nginxopt.config.surroundings import FoundMain
 
     inputs = read([path], InputOptions(prefix, lambda _: context, files=files))
     if inputs.errors:
@@ -217,7 +217,7 @@ def _read_config(
     if config.http is not None or context is not None or path == "-":
         return config, ()
     around = limited(lambda: surroundings.find(path, prefix=prefix, main=main, files=files), path=path)
-    if isinstance(around, Surroundings):
+    if isinstance(around, FoundMain):
         return around.config, ()
     return config, (f"nothing is around {path}: {around.because}",)
 

@@ -27,8 +27,8 @@ Load = Callable[[str, Files], Config]
 
 
 @record(eq=True)
-class Surroundings:
-    """The configuration around a file.
+class FoundMain:
+    """The main configuration that a file belongs to, and the file in it.
 
     Attributes:
         config: The whole configuration. Includes of files that do not exist are in its `missing`.
@@ -49,7 +49,7 @@ class Alone:
     because: str
 
 
-def find(path: str, *, prefix: str | None = None, main: str | None = None, files: Files = DISK) -> Surroundings | Alone:
+def find(path: str, *, prefix: str | None = None, main: str | None = None, files: Files = DISK) -> FoundMain | Alone:
     """Return the configuration that includes the file at `path`.
 
     `main` is the main file, if known: raises `UsageError` if it does not include the file, `InputError` if it cannot be
@@ -93,7 +93,7 @@ def _load(main: str, files: Files) -> Config:
     return load(main, missing_ok=True, files=files, roots=roots.beside(main))
 
 
-def around(path: str, main: str, load: Load = _load, files: Files = DISK) -> Surroundings | None:
+def around(path: str, main: str, load: Load = _load, files: Files = DISK) -> FoundMain | None:
     """Return the configuration of a main file if it includes the file at `path`; otherwise None.
 
     The file may be included at its own path, or at the path that it will have once it is installed
@@ -106,7 +106,7 @@ def around(path: str, main: str, load: Load = _load, files: Files = DISK) -> Sur
         return None
     if config.http is None or file is config.main:
         return None
-    return Surroundings(config, file, _installed(config))
+    return FoundMain(config, file, _installed(config))
 
 
 def _installed(config: Config) -> str | None:

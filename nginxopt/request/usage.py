@@ -29,7 +29,7 @@ _WITH_VALUE = frozenset(["proxy", "delete"])
 
 
 @record(eq=True)
-class Use:
+class UsedDirective:
     """A directive, and the number of requests that it took part in."""
 
     node: Node
@@ -41,17 +41,17 @@ class Use:
 class Usage:
     """The servers, locations and rules of a site, in the order of reading."""
 
-    uses: tuple[Use, ...]
+    uses: tuple[UsedDirective, ...]
 
-    def of(self, part: Part) -> tuple[Use, ...]:
+    def of(self, part: Part) -> tuple[UsedDirective, ...]:
         """Return those of a part, in the order of reading."""
         return tuple(use for use in self.uses if use.part == part)
 
-    def by_use(self, part: Part) -> list[Use]:
+    def by_use(self, part: Part) -> list[UsedDirective]:
         """Return those of a part that took part, the most used first."""
         return sorted((use for use in self.of(part) if use.requests), key=lambda use: -use.requests)
 
-    def unused(self, part: Part) -> list[Use]:
+    def unused(self, part: Part) -> list[UsedDirective]:
         """Return those of a part that took part in nothing, in the order of reading."""
         return [use for use in self.of(part) if not use.requests]
 
@@ -66,7 +66,7 @@ def usage(site: SiteForm, requests: Mapping[Node, int]) -> Usage:
     for table in site["variables"]:
         if table["kind"] != "opaque":
             nodes |= dict.fromkeys((row["node"] for row in table["rows"] if _is_row(table, row)), "rule")
-    return Usage(tuple(Use(node, part, requests.get(node, 0)) for node, part in sorted(nodes.items())))
+    return Usage(tuple(UsedDirective(node, part, requests.get(node, 0)) for node, part in sorted(nodes.items())))
 
 
 def _rules(level: LevelForm) -> Iterator[Node]:

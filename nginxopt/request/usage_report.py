@@ -15,7 +15,7 @@ from nginxopt.request.batch import DirectiveTally, End, Ends
 from nginxopt.request.log_places import LogPlaces
 from nginxopt.request.real import SampleComparison
 from nginxopt.request.traffic import Traffic
-from nginxopt.request.usage import PARTS, Part, Usage, Use, usage
+from nginxopt.request.usage import PARTS, Part, Usage, UsedDirective, usage
 from nginxopt.semantics.site import LoweredSite
 from nginxopt.semantics.site.form import Node
 from nginxopt.text import shorten
@@ -55,7 +55,7 @@ class UsageReport:
     comparison: SampleComparison | None = None
     log: LogPlaces | None = None
 
-    def state(self, use: Use) -> State:
+    def state(self, use: UsedDirective) -> State:
         """Return whether a directive is used, and if not, whether the file can tell."""
         if use.requests:
             return "used"
@@ -155,7 +155,7 @@ def _unused(report: UsageReport, part: Part, most: int | None) -> Iterator[str]:
             yield from _more(uses, most)
 
 
-def _more(uses: Sequence[Use], most: int | None) -> Iterator[str]:
+def _more(uses: Sequence[UsedDirective], most: int | None) -> Iterator[str]:
     if most is not None and len(uses) > most:
         yield f"    ... and {len(uses) - most:,} more (-v lists all)"
 

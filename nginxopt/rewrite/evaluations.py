@@ -29,7 +29,7 @@ _NOT_ROWS = ("default", "volatile", "hostnames", "include")
 
 Name = TypeVar("Name", str, bytes)
 
-Names = tuple[str, ...]
+VariableNames = tuple[str, ...]
 """Names of variables in lower case, each as often as it occurs."""
 
 
@@ -37,8 +37,8 @@ Names = tuple[str, ...]
 class Definition:
     """A definition of a variable: the names in its source, those in each of its values, and whether it is volatile."""
 
-    source: Names = ()
-    values: tuple[Names, ...] = ()
+    source: VariableNames = ()
+    values: tuple[VariableNames, ...] = ()
     is_volatile: bool = False
 
     @property
@@ -124,7 +124,7 @@ class Evaluations:
         return reached(names, self._read)
 
     def _count(self, definition: Definition, counts: Mapping[str, float]) -> float:
-        def of(names: Names) -> float:
+        def of(names: VariableNames) -> float:
             return sum(counts[name] for name in names if self._is_volatile(name))
 
         return 1 + of(definition.source) + max(map(of, definition.values), default=0)
@@ -191,7 +191,7 @@ def _definition(source: bytes, values: list[bytes], *, is_volatile: bool) -> Def
     return Definition(names(_text(source)), tuple(dict.fromkeys(names(_text(value)) for value in values)), is_volatile)
 
 
-def names(text: str) -> Names:
+def names(text: str) -> VariableNames:
     """Return the variables in a value, without captures such as `$1`."""
     return tuple(name.lower() for name in _VARIABLE.findall(text)) if "$" in text else ()
 

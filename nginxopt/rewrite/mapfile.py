@@ -45,7 +45,7 @@ _ROOM = 12
 
 
 @record(eq=True)
-class Names:
+class RunNames:
     """The names of a run's variables: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
 
     stem: str

@@ -13,7 +13,7 @@ from nginxopt import _native
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
-from nginxopt.rewrite.mapfile import LONGEST_GROUP, Names
+from nginxopt.rewrite.mapfile import LONGEST_GROUP, RunNames
 from nginxopt.rewrite.proving import proved
 from nginxopt.semantics.maphash import Verdict, suitable, verdict
 
@@ -204,7 +204,7 @@ def test_the_same_rules_in_another_way() -> None:
 def test_names() -> None:
     """No name of a group is longer than PCRE allows, and stems that differ have names that do."""
     stems = ["m", "nxo_123456", "n" * 27, "n" * 28, "n" * 40, "n" * 39 + "m"]
-    groups = [Names(stem).group for stem in stems]
+    groups = [RunNames(stem).group for stem in stems]
     assert len(set(groups)) == len(stems)
     assert all(len(group) <= LONGEST_GROUP for group in groups)
 

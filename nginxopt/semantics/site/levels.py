@@ -180,7 +180,7 @@ def statement(directive: Directive, node: Node) -> StatementForm:
             return {"kind": "break", "node": node}
 
 
-class Texts:
+class FoldedTexts:
     """The texts of the files with folded runs, each once."""
 
     def __init__(self) -> None:
@@ -256,7 +256,7 @@ When = Literal["first", "in order", "after", "body", "headers", "response"]
 
 
 @record(eq=True)
-class Effect:
+class UnmodelledEffect:
     """The effect of a directive that is not simulated.
 
     `reason` is a phrase that names the cause in messages. `is_inherited`: whether inner locations inherit it.
@@ -283,7 +283,7 @@ _SIMULATED = ("read", "structure", "opaque")
 _MODULES = {"_by_lua": "Lua", "js_": "JavaScript", "perl": "Perl"}
 
 
-def effect(name: str, args: tuple[str, ...] = ()) -> Effect | None:
+def effect(name: str, args: tuple[str, ...] = ()) -> UnmodelledEffect | None:
     """Return the effect of a directive; None if it changes no outcome.
 
     Must not be called for directives that the model reads.
@@ -294,7 +294,7 @@ def effect(name: str, args: tuple[str, ...] = ()) -> Effect | None:
     when = _WHEN.get(model, "first")
     if when == "headers" and any("location" in arg.lower() for arg in args):
         when = "response"
-    return Effect(when, _reason(name), is_inherited=model != "content")
+    return UnmodelledEffect(when, _reason(name), is_inherited=model != "content")
 
 
 def is_off(name: str, args: tuple[str, ...]) -> bool:
@@ -336,7 +336,7 @@ class Opaque:
 
     name: str
     node: Node
-    effect: Effect
+    effect: UnmodelledEffect
 
     @property
     def opaque(self) -> OpaqueForm:
@@ -351,13 +351,14 @@ class Opaque:
 
 def missing(include: Directive, nodes: Nodes) -> Opaque:
     """Return the include of a missing file, which may contain any directives."""
-    return Opaque("include", nodes.number(include), Effect("in order", f"{unicode(include.args[0])} is missing"))
+    missing_file = UnmodelledEffect("in order", f"{unicode(include.args[0])} is missing")
+    return Opaque("include", nodes.number(include), missing_file)
 
 
 def neutral(include: Directive, nodes: Nodes) -> tuple[Opaque, ...]:
     """Return what a missing file may do that changes headers and bodies at most."""
     reason = f"what {unicode(include.args[0])} adds"
-    return tuple(Opaque("", nodes.number(include), Effect(when, reason)) for when in ("headers", "body"))
+    return tuple(Opaque("", nodes.number(include), UnmodelledEffect(when, reason)) for when in ("headers", "body"))
 
 
 def in_force(level: Level, outer: Iterable[Opaque], nodes: Nodes) -> tuple[Opaque, ...]:
@@ -442,7 +443,7 @@ class Levels:
         self.all: list[Level] = []
         self.forms: list[LevelForm] = []
         self.servers: dict[Level, int] = {}
-        self.texts = Texts()
+        self.texts = FoldedTexts()
         self.opaque: list[OpaqueForm] = []
         self.directives: list[StatedForm] = []
         self._config = config

@@ -18,7 +18,7 @@ from nginxopt.records import record
 from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, HttpPart, ListsPlan, StatementCost
 from nginxopt.rewrite.kinds.rules import reading
 from nginxopt.rewrite.kinds.rules.reading import Phase, Rewrites, RulesPlace, Section
-from nginxopt.rewrite.mapfile import Names, defined_variables, unused_stem
+from nginxopt.rewrite.mapfile import RunNames, defined_variables, unused_stem
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.surroundings import Entering
 from nginxopt.text import Edit, Source, Span, encode
@@ -415,7 +415,7 @@ class EmittedRun:
     part: RulesOfFile
     run: PlannedRun
     text: bytes
-    names: Names
+    names: RunNames
 
     @property
     def maps(self) -> bytes:
@@ -455,11 +455,11 @@ def edits(plan: RulesPlan, maps_name: str) -> Mapping[File, list[Edit]]:
     return found
 
 
-def _named(plan: RulesPlan) -> list[tuple[RulesOfFile, PlannedRun, Names]]:
+def _named(plan: RulesPlan) -> list[tuple[RulesOfFile, PlannedRun, RunNames]]:
     """Return the runs that change, with the names of their variables."""
     runs = [(part, run) for part in plan.parts for run in part.compiled]
     stems = [f"{plan.stem}_{number}" for number in range(1, len(runs) + 1)] if len(runs) > 1 else [plan.stem]
-    return [(part, run, Names(stem)) for (part, run), stem in zip(runs, stems, strict=False)]
+    return [(part, run, RunNames(stem)) for (part, run), stem in zip(runs, stems, strict=False)]
 
 
 def _headed(run: PlannedRun, maps: str) -> bytes:
