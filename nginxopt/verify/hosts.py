@@ -105,10 +105,11 @@ def addresses(side: VerifiedSide) -> dict[ListenAddress, SocketForm]:
 
 
 def taken(side: VerifiedSide) -> Counter[tuple[ListenAddress, str]]:
-    """Count the names that servers take at each address; the empty one stands for hosts without a server of their own,
-    where a `listen` says that its server takes them.
+    """Count how many servers have each name at each address. A server whose `listen` says `default_server` also has the
+    empty name: it answers the hosts that no server names.
 
-    Beside servers that were not read, a name counts even if nothing that was read takes its host otherwise.
+    A server that was not read may answer each host that no other server names. So both sides must have the same names,
+    even those that make no difference among the servers that were read.
     """
     found: Counter[tuple[ListenAddress, str]] = Counter()
     for address, socket in addresses(side).items():
@@ -120,13 +121,16 @@ def taken(side: VerifiedSide) -> Counter[tuple[ListenAddress, str]]:
 
 
 def is_default(server: Level) -> bool:
-    """Return whether a `listen` of a server says that it takes the hosts of no other one."""
+    """Return whether a `listen` of a server says that it answers the hosts that no server names."""
     return any(not {"default_server", "default"}.isdisjoint(listen.args[1:]) for listen in server.own("listen"))
 
 
 def alone(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[tuple[ListenAddress, int]]:
-    """Yield the addresses of TCP that clients reach on one side only, with the number of that side: the other has no
-    address with this port, which might be the same one, or take its connections."""
+    """Yield the TCP addresses that clients reach on one side only, with the number of that side (0 or 1).
+
+    An address counts only if the other side has no address with this port at all: one that it has might be the same
+    address under another name, or take the connections to it.
+    """
     sides = addresses(old), addresses(new)
     for number, (own, others) in enumerate((sides, reversed(sides))):
         ports = {other.port for other in others if other.family != "unix" and not other.quic}
@@ -141,7 +145,7 @@ _SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6
 
 
 def unlike(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[tuple[ListenAddress, str]]:
-    """Yield the addresses that only one side has, or that differ in how they are spoken to; with `part`, only its."""
+    """Yield each address that only one side has, or whose protocols differ, with how; with `part`, only its address."""
     mine, theirs = addresses(old), addresses(new)
     for address in {**mine, **theirs}:
         if part is not None and not part.is_at(address):
@@ -167,16 +171,17 @@ _HTTP3 = {"http3": "on", "http3_hq": "off"}
 
 
 def _protocols(side: VerifiedSide, socket: SocketForm) -> dict[str, str]:
-    """Return what the default server of an address, which nginx asks before it knows another, says of them."""
+    """Return which protocols the default server of an address allows: nginx knows no other server yet when it asks."""
     level = side.site.levels[side.server(socket["default"])["level"]]
     return {name: level.setting(name).value or default for name, default in _HTTP3.items()}
 
 
 def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[Hosts]:
-    """Yield which servers answer which hosts, so that each host is in one of them; with `part`, only its host.
+    """Yield classes of hosts with the server that answers them on each side; with `part`, only the class of its host.
 
-    Hosts divide by the names of both sides: each plain name, each wildcard and each of two of them together, and all
-    others. Where no name of a side is that of a host, any pattern of a `server_name` may be, or none.
+    Together the classes hold every host. There is one for each plain name, for each wildcard, for each two wildcards
+    that both match, and for all other hosts. A host that a side neither names nor matches by a wildcard may match any
+    pattern of a `server_name` there, or none.
     """
     mine, theirs = addresses(old), addresses(new)
     for address in filter(theirs.__contains__, mine):
@@ -312,7 +317,7 @@ Levels = tuple[int, int]
 
 @record(eq=True)
 class HiddenDifference:
-    """What differs, and counts if a file that was not read adds something there: a phrase, and the blocks."""
+    """A difference that shows only if a file that was not read adds something: a phrase, and the blocks it is in."""
 
     reason: str
     old: Node | None
@@ -320,8 +325,11 @@ class HiddenDifference:
 
 
 def unlike_locations(sides: Sides, levels: Levels) -> Iterator[HiddenDifference]:
-    """Yield what differs in two servers or locations, and in the locations inside of them, where a file that was not
-    read may add locations, which have the settings of the block around them whether a request comes to that or not.
+    """Yield the differences of two servers or locations, and of the locations inside of them, that only locations of a
+    file that was not read would show.
+
+    Such a location inherits the settings of the block around it. So these must be alike even where no request that is
+    known reaches that block itself.
     """
     inner = [_inner(side, level) for side, level in zip(sides, levels, strict=True)]
     is_open = any(side.may_add(level, "location") for side, level in zip(sides, levels, strict=True))
@@ -356,14 +364,14 @@ def _inner(side: VerifiedSide, level: int) -> dict[LocationName, int]:
 
 
 def _location_names(side: VerifiedSide, level: int) -> Hashable:
-    """Return the names of the locations in a block, with those inside of them: patterns in their order."""
+    """Return the names of the locations in a block, each with those inside of it. The order of patterns counts."""
     inner = [(side.location_name(number), _location_names(side, number)) for number in side.level(level)["locations"]]
     patterns = tuple(each for each in inner if each[0].modifier == "~")
     return patterns, frozenset(each for each in inner if each[0].modifier != "~")
 
 
 def _has_open(side: VerifiedSide, level: int) -> bool:
-    """Return whether a location includes something of which nothing is known, or one inside of it does."""
+    """Return whether a file that was not read may add locations to a location, or to one inside of it."""
     return side.may_add(level, "location") or any(_has_open(side, number) for number in side.level(level)["locations"])
 
 
@@ -387,6 +395,6 @@ def servers(side: VerifiedSide) -> list[tuple[Hashable, ...]]:
 
 
 def _server_names(names: list[str]) -> tuple[Hashable, ...]:
-    """Return names with the first of all, `$server_name`, and patterns in their order."""
+    """Return what counts of the names of a server: the first, which is `$server_name`; patterns in order; the rest."""
     patterns = tuple(name for name in names if name.startswith("~"))
     return tuple(names[:1]), patterns, frozenset(name.lower() for name in names if not name.startswith("~"))

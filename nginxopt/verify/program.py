@@ -94,7 +94,7 @@ class Compiler:
         self.definitions = SideDefinitions(side, keys)
 
     def place(self, level: int) -> Hashable:
-        """Return a number; servers and locations that do the same, but for the locations in them, have equal ones."""
+        """Return a number, equal for servers and locations that do the same, whatever locations are inside of them."""
         is_location = self._side.level(level)["kind"] == "location"
         program = self._location(level) if is_location else self.script(level)
         return self._keys.number(("place", tuple(each.key for each in program), self.settings(level)))
@@ -124,7 +124,7 @@ class Compiler:
         return tuple(self._statement(statement, name) for statement in self._side.script(level))
 
     def settings(self, level: int) -> Hashable:
-        """Return a number; blocks with equal settings in force have equal numbers."""
+        """Return a number, equal for blocks with equal settings in force."""
         known = self._reference.get(level)
         if known is None:
             side = self._side
@@ -137,7 +137,7 @@ class Compiler:
         return known
 
     def handler(self, level: int) -> Hashable:
-        """Return a number; blocks whose handlers answer alike have equal numbers."""
+        """Return a number, equal for blocks whose handlers answer alike."""
         name: object = None
         around = self.location_of(level)
         if around is not None and self._names_itself(level):
@@ -145,8 +145,9 @@ class Compiler:
         return self._keys.number(("handler", self.settings(level), name))
 
     def _names_around(self, location: int) -> tuple[tuple[tuple[str, str], bool], ...]:
-        """Return the names of a location and of those around it, each with whether it states an `alias`: an inherited
-        one replaces the name of the location that states it.
+        """Return the names of a location and of those around it, each with whether it states an `alias`.
+
+        An `alias` replaces the name of the location that states it, also in the locations that inherit it.
         """
         names = []
         level: int | None = location
@@ -157,7 +158,7 @@ class Compiler:
         return tuple(names)
 
     def answering(self, level: int) -> Hashable:
-        """Return a number; blocks under which a `return` answers alike in the same state have equal numbers."""
+        """Return a number, equal for blocks in which a `return` answers alike if the state is the same."""
         known = self._answering.get(level)
         if known is None:
             known = self._answering[level] = self._answers(level)
@@ -172,16 +173,15 @@ class Compiler:
         return self._keys.number(("answering", key))
 
     def early(self, level: int) -> Hashable:
-        """Return a number; servers that answer alike the requests that nginx refuses before it chooses a location have
-        equal numbers.
-        """
+        """Return a number, equal for servers that answer alike what nginx refuses before it chooses a location."""
         settings = self.of_early_errors(level)
         meaning = self._meaning(level, settings.items())
         return self._keys.number(("early", frozenset(settings.items()), self._unread(level), meaning))
 
     def of_early_errors(self, level: int) -> dict[str, Value]:
-        """Return the settings of a server that its early errors show: their pages, headers that are sent with errors,
-        and what changes any response. If one of them has a page, that may be a redirect, which has all headers.
+        """Return the settings of a server that its early errors show: error pages, headers that are sent with errors,
+        and what changes every response. If an early error has an error page, that page may be a redirect, which has all
+        headers.
         """
         known = self._side.settings(level)
         settings = {name: value for name, value in known.items() if name in _ANSWERING}
@@ -196,8 +196,8 @@ class Compiler:
         return {name: settings[name] for name in shown if settings[name]}
 
     def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
-        """Return some settings in force at a block, those that the model does not read, but for what is said to a
-        backend, and those that variables in all of them read.
+        """Return settings in force at a block: those with these names, those that are not simulated, and those that
+        decide variables in any of them. What is sent to a backend is left out.
         """
         settings, others = self._side.settings(level), self._side.others(level)
         read = {name: words for name, words in settings.items() if name in names}
@@ -211,8 +211,8 @@ class Compiler:
         return read
 
     def entering(self, level: int, *, is_internal: bool) -> frozenset[tuple[str, Hashable]]:
-        """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`), by the names
-        of the settings, with what is equal where it refuses requests alike.
+        """Return the settings by which nginx may refuse a request before the script of a location runs
+        (`ngx_http_core_find_config_phase`), each with a value that is equal if both sides refuse alike.
 
         `is_internal`: whether the request was led there by a rewrite, so that `internal` lets it in.
         """
@@ -349,7 +349,7 @@ class Compiler:
         return (*self._limit_except(level), enter, *self.script(level), self._end(level))
 
     def _limit_except(self, level: int) -> Program:
-        """Return what becomes of requests in a location whose methods have settings of their own: no script runs."""
+        """Return the operation for the methods that a `limit_except` limits: its settings hold, and no script runs."""
         inner = self._side.level(level)["limit_except"]
         if inner is None:
             return ()
@@ -363,13 +363,14 @@ class Compiler:
         return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
     def _names_itself(self, level: int) -> bool:
-        """Return whether the handler of a location uses its name: as `alias`, `proxy_pass` with a URI."""
+        """Return whether the handler of a location may use its name, as `alias` and a `proxy_pass` with a URI do."""
         settings = self._side.settings(level)
         return "alias" in settings or any(name.endswith("_pass") for name in settings)
 
     def replaces_name(self, level: int) -> bool:
-        """Return whether the handler of a location puts something in place of its name, which the URI may have no more
-        (`r->valid_location`): `alias`, `proxy_pass` with a URI.
+        """Return whether the handler of a location replaces its name in the URI, as `alias` and some `proxy_pass` do.
+
+        After a rewrite, the URI may not begin with that name (`r->valid_location`).
         """
         settings = self._side.settings(level)
         passing = [word for words in settings.get("proxy_pass", ()) for word in words]
@@ -378,8 +379,8 @@ class Compiler:
     def _choice(self, level: int, tail: Program) -> Iterator[Operation]:
         """Yield the tests of the locations directly in a block, in an order that chooses as nginx does.
 
-        `tail` are the regular expressions further out that nginx tries after those in here, unless what is chosen here
-        is final (`ngx_http_core_find_location`).
+        `tail` has the regular expressions of the blocks around it. nginx tries them after those of this block, unless
+        the prefix that matched here is final, as with `^~` (`ngx_http_core_find_location`).
         """
         exact: list[tuple[bytes, int]] = []
         prefixes: list[tuple[bytes, int, bool]] = []
@@ -403,9 +404,10 @@ class Compiler:
         yield from beside
 
     def _slashes(self, exact: list[tuple[bytes, int]], prefixes: list[tuple[bytes, int, bool]]) -> Iterator[Operation]:
-        """Yield the redirects to the name of a location that passes requests on and ends with a slash.
+        """Yield the redirects from `/a` to `/a/`, the name of a location that passes requests on.
 
-        The settings of the location are in force, of the exact one if there are two of that name.
+        They are sent under the settings of that location; if an exact and a prefix location have the name, of the exact
+        one.
         """
         static = sorted([*exact, *((text, inner) for text, inner, _ in prefixes)])
         names = [text for text, _ in static]

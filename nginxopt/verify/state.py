@@ -130,9 +130,9 @@ class State:
         return captured(Capture(self.captures, group, use))
 
     def key(self, live: Live, *, is_over: bool) -> tuple[object, ...]:
-        """Return all of it that is read, but the level: states with equal keys go on alike under equal settings.
+        """Return what is still read of the state: requests in states with equal keys go on alike under equal settings.
 
-        `is_over`: at the end of a script.
+        `is_over`: whether a script has ended, behind which less is read.
         """
         values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name, is_over=is_over))
         cached = (self.cached or {}).items()
@@ -154,7 +154,7 @@ class State:
 
 
 def _counts(name: str, live: Live, *, is_over: bool) -> bool:
-    """Return whether something is read of what is kept under a name in `State.cached`."""
+    """Return whether anything later reads what `State.cached` keeps under a name."""
     _, is_mark, groups = name.partition(LOOKED_UP)
     if is_mark:
         return live.captures or any(live.reads(group, is_over=is_over) for group in groups.split(",") if group)
@@ -179,8 +179,9 @@ def _is_perhaps(value: Symbol) -> bool:
 
 
 def _cut(first: Symbol, second: Symbol, value: Symbol, state: State) -> tuple[Symbol, State]:
-    """Return a value of a text that was read twice, and the state then. Where the readings differ, nginx cuts the text
-    to the length of the first, or ends the request.
+    """Return the value of a text that nginx evaluated twice, for its length and for its bytes, and the state then.
+
+    If the two evaluations differ, nginx cuts the text to the length of the first, or ends the request.
     """
     if first == second:
         return value, state
@@ -212,10 +213,10 @@ class Values:
         return self._compiler.entering(level, is_internal=is_internal)
 
     def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
-        """Return the value of a text with variables, and the state after it was read, which keeps values of maps.
+        """Return the value of a text with variables, and the state after nginx has evaluated it, with its lookups.
 
-        nginx reads the variables of a text twice, for the length and for the bytes: what a map matches in the first
-        pass is there for the second, which looks nothing up again (`ngx_http_complex_value`).
+        nginx evaluates a text twice, for its length and for its bytes. The second pass looks up no map again, but it
+        sees the captures that lookups of the first pass have set (`ngx_http_complex_value`).
         """
         looked_up: _LookedUp = {}
         names = _names(text)
@@ -234,9 +235,9 @@ class Values:
         return value, state
 
     def values_in_script(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
-        """Return the values of the parts of such a text, each part with its use, and the state after it was read.
+        """Return the values of the parts of a text as in `value_in_script`, and the state then. Each part has its use.
 
-        The first pass reads all parts before the second pass writes the first one.
+        The first pass evaluates all parts before the second pass writes the first one.
         """
         names = [name for text, _ in parts for name in _names(text)]
         is_again = any(map(self._matches, names)) and (len(names) > 1 or not self._is_same_again(names[0]))
@@ -259,13 +260,12 @@ class Values:
         return name in self._side.definitions and self._definitions.matches(name)
 
     def _is_same_again(self, name: str) -> bool:
-        """Return whether a second lookup has the same result, because it reads nothing that the first may have
-        captured."""
+        """Return whether a second lookup has the result of the first, as it reads no capture that the first may set."""
         groups = self._definitions.groups(name)
         return not any(base.isdigit() or base in groups for base in self._definitions.bases(name))
 
     def _read(self, text: bytes, state: State, use: str, looked_up: _LookedUp | None) -> tuple[Symbol, State]:
-        """Return the value of a text and the state then; `looked_up` keeps what one reading looks up only once."""
+        """Return the value of a text and the state then. A map in `looked_up` is not looked up again in this pass."""
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
@@ -284,11 +284,11 @@ class Values:
         return join(parts), state
 
     def _is_defined(self, name: str, known: Symbol | None) -> bool:
-        """Return whether a lookup may yield the value of a variable of which that is known."""
+        """Return whether the value of a variable may come from a lookup: no script has certainly set it to `known`."""
         return name in self._side.definitions and (known is None or _is_perhaps(known))
 
     def _within(self, name: str, value: Symbol, looked_up: _LookedUp) -> Symbol:
-        """Return a value in a text, where a lookup before it may have looked it up already, after other matches."""
+        """Return the value of a variable, which an earlier lookup of the text may have read under other captures."""
         readers = [
             (reader, known)
             for reader, (_, known) in looked_up.items()

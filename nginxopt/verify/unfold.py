@@ -87,10 +87,10 @@ class Unfolding:
         return Division(symbol, parts, is_complete=not self._is_kept(symbol))
 
     def asked(self, atom: Atom, region: PathCondition) -> list[PathCondition] | None:
-        """Return the parts of a region by the rows of one map that a question depends on; each knows the value.
+        """Return a region divided by the rows of one map that a question depends on; in each part the value is known.
 
-        None if it depends on none, or if they are too many to go on with each by itself, as they may be where nothing
-        is known of what is looked up. `atom` is as of `atom_now`.
+        None if the question depends on no map, or if there are too many parts to follow each by itself, as there may be
+        if nothing is known of what is looked up. `atom` is a question as `atom_now` returns it.
         """
         values = (atom.subject,) if isinstance(atom, Matches) else atom.values
         symbol = next((symbol for value in values for symbol in self._within(value, region.found)), None)
@@ -127,7 +127,7 @@ class Unfolding:
                 yield from self._within(value, found)
 
     def _within(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Iterator[Derived | Capture]:
-        """Yield the maps and groups that a value comes from and that are not known, what they come from before them."""
+        """Yield the maps and groups of unknown value that a value comes from, each after those it comes from."""
         seen: set[Symbol] = set()
         waiting: list[tuple[Symbol, bool]] = [(symbol, False)]
         while waiting:
@@ -151,7 +151,7 @@ class Unfolding:
         return (self._source(symbol, table, found),)
 
     def _is_divided(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> bool:
-        """Return whether a value is that of a map or of a group of which it is known what it may hold."""
+        """Return whether requests can be divided by a value: that of a map, or of a group with few possible texts."""
         match symbol:
             case Derived():
                 return self._tables.table(symbol) is not None
