@@ -10,6 +10,7 @@ from itertools import islice
 
 from nginxopt import lazy
 from nginxopt.config import Directive
+from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError
 from nginxopt.facts import known
 from nginxopt.request.model import SiteModel
@@ -87,7 +88,11 @@ def verify(
 
     If the result is unknown, it names premises with which it would be "equivalent", if there are any.
     """
-    taken = Premises() if premises is None else premises
+    with collector_paused():
+        return _verified(old, new, only, Premises() if premises is None else premises)
+
+
+def _verified(old: SiteModel, new: SiteModel, only: Part | None, taken: Premises) -> Verification:
     verifier = _Verifier(old, new, only, taken)
     result = verifier.result()
     if result.verdict != "unknown":
@@ -152,7 +157,6 @@ class _Verifier:
         self._comparison = ServerComparison(self._old, self._new, PathCondition() if only is None else only.region)
         self._addresses = addresses(self._old), addresses(self._new)
         self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)))
-        self._probes = list(probes(self._old, self._new))
         self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
         self._unlike: dict[str, None] = {}
 
@@ -163,7 +167,8 @@ class _Verifier:
         witness = self._ask_alone()
         for hosts in pairs(self._old, self._new, self._only):
             compared.add((hosts.old, hosts.new))
-            witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._probe(hosts)
+            if not self._are_written_alike(hosts):
+                witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._probe(hosts)
         compared.update(self._compare_others(compared))
         self._compare_hidden(sorted(compared))
         if self._only is not None and not compared:
@@ -185,7 +190,8 @@ class _Verifier:
 
     def _places(self, compared: Iterable[tuple[int, int]], *, is_equal: bool) -> tuple[ComparedPlace, ...]:
         """Return the servers and locations that were compared. If nothing is in doubt, what both have is equal."""
-        found = places(self._sides, self._comparison.compilers, sorted(compared))
+        comparison = self._comparison
+        found = places(self._sides, comparison.compilers, sorted(compared), comparison.written.alike)
         if not is_equal:
             return tuple(found)
         return tuple(replace(each, state="equal", names=()) for each in found)
@@ -298,6 +304,14 @@ class _Verifier:
             for reason, before, after in (*result.reasons, *captures):
                 self._doubt(reason, before, after)
         return others
+
+    def _are_written_alike(self, hosts: Hosts) -> bool:
+        """Return whether two servers certainly answer hosts alike, with the same captures of their names."""
+        return hosts.patterns[0] == hosts.patterns[1] and self._comparison.written.alike(hosts.old, hosts.new)
+
+    @cached_property
+    def _probes(self) -> list[Candidate]:
+        return list(probes(self._old, self._new))
 
     def _patterns(self, old: int, new: int) -> list[tuple[str | None, str | None]]:
         """Return the patterns by which one of two servers alone may be chosen."""
@@ -495,6 +509,8 @@ class _Verifier:
     def _compare_hidden(self, compared: Iterable[tuple[int, int]]) -> None:
         """Add doubts about locations that were not read, in all pairs of servers."""
         for old, new in compared:
+            if self._comparison.written.alike(old, new):
+                continue
             levels = self._old.server(old)["level"], self._new.server(new)["level"]
             for each in unlike_locations(self._sides, levels):
                 self._doubt(each.reason, each.old, each.new)

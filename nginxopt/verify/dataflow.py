@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
@@ -100,7 +101,7 @@ def _groups(condition: Sequence[str]) -> tuple[str, ...]:
 
 @record(eq=True)
 class Live:
-    """What is read anywhere on either side.
+    """What is read where two servers, one of each side, answer a request.
 
     Attributes:
         names: The variables that are read.
@@ -108,30 +109,80 @@ class Live:
         captures: Whether `$1` and the like are read where they may still come from an earlier pattern.
         kept: Those of `names` whose values count after a script has ended: they are read outside of scripts, or in a
             script that has not set them before.
+        shared: What is read outside of servers, such as by maps and upstreams.
     """
 
-    names: frozenset[str]
-    everything: bool
-    captures: bool
-    kept: frozenset[str]
+    names: frozenset[str] = frozenset()
+    everything: bool = False
+    captures: bool = False
+    kept: frozenset[str] = frozenset()
+    shared: Live | None = None
 
     def reads(self, name: str, *, is_over: bool) -> bool:
         """Return whether a variable is read later. `is_over`: after the end of a script."""
-        return self.everything or name in (self.kept if is_over else self.names)
+        if self.everything or name in (self.kept if is_over else self.names):
+            return True
+        return self.shared is not None and self.shared.reads(name, is_over=is_over)
 
-    @classmethod
-    def of(cls, sides: tuple[VerifiedSide, VerifiedSide], definitions: tuple[SideDefinitions, SideDefinitions]) -> Live:
-        """Return what is read in these sides."""
-        words = {word for side in sides for word in _words(side)}
-        rewrites = {word for side in sides for word in _replacements(side)}
-        names = set().union(*(variables(encode(word)) for word in words | rewrites if "$" in word))
-        digits = set().union(*(variables(encode(word)) for word in words if "$" in word))
-        everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
-        everything = everything or any(side.has_opaque or side.has_code for side in sides)
-        everything = everything or any(form["kind"] == "opaque" for side in sides for form in side.definitions.values())
-        has_captures = everything or any(name.isdigit() for name in digits)
-        kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
-        return cls(frozenset(names), everything, has_captures, frozenset(kept))
+
+class Liveness:
+    """Finds what is read where two servers answer a request, which never leaves its server."""
+
+    def __init__(
+        self, sides: tuple[VerifiedSide, VerifiedSide], definitions: tuple[SideDefinitions, SideDefinitions]
+    ) -> None:
+        self._sides = sides
+        self._readings = [_Reading(*each) for each in zip(sides, definitions, strict=True)]
+
+    def of(self, old: int, new: int) -> Live:
+        """Return what is read where these servers answer."""
+        parts = [
+            _Read(reading, [_HTTP, *side.levels_of(server)])
+            for reading, side, server in zip(self._readings, self._sides, (old, new), strict=True)
+        ]
+        shared = self._shared
+        everything = shared.everything or any(part.reads_everything for part in parts)
+        words = {word for part in parts for word in part.words}
+        names = {name for part in parts for name in part.names}
+        return Live(
+            frozenset(names),
+            everything,
+            everything or shared.captures or _has_captures(words),
+            frozenset(name for part in parts for name in part.kept),
+            shared,
+        )
+
+    @cached_property
+    def _shared(self) -> Live:
+        """What is read outside of servers."""
+        settings = [list(_settings_outside(side)) for side in self._sides]
+        words = {word for side in self._sides for word in _words_of_definitions(side)}.union(*settings)
+        everything = any(_is_opaque_outside(side) for side in self._sides)
+        kept = set().union(
+            *(
+                reading.variables(word)
+                for reading, stated in zip(self._readings, settings, strict=True)
+                for word in stated
+            )
+        )
+        return Live(_variables(words), everything, everything or _has_captures(words), frozenset(kept))
+
+
+_HTTP = 0  # the number of the http block
+
+
+def _variables(words: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*(variables(encode(word)) for word in words if "$" in word))
+
+
+def _has_captures(words: Iterable[str]) -> bool:
+    return any(name.isdigit() for name in _variables(words))
+
+
+def _is_opaque_outside(side: VerifiedSide) -> bool:
+    """Return whether something outside of servers is not understood, and may read any variable."""
+    is_computed = any(form["kind"] == "opaque" for form in side.definitions.values())
+    return bool(side.form["opaque"]) or is_computed or side.has_code_in_upstreams
 
 
 _SPLIT = {"fastcgi_script_name", "fastcgi_path_info"}
@@ -143,29 +194,18 @@ def splitting(side: VerifiedSide, definitions: SideDefinitions) -> tuple[tuple[s
     """Return the statements of all scripts if one of them reads a variable that keeps the URI of its first use;
     otherwise nothing."""
     reading = _Reading(side, definitions)
-    statements = list(_statements(side))
+    levels = range(len(side.form["levels"]))
+    statements = [statement for number in levels for statement in side.script(number)]
     if not any(_SPLIT & reading.variables(word) for statement in statements for word in _read(statement)):
         return ()
     return tuple((statement["kind"], *_read(statement), *statement_words(statement)) for statement in statements)
-
-
-def _kept(side: VerifiedSide, definitions: SideDefinitions) -> set[str]:
-    """Return the variables that are read outside of scripts, or in one that has not set them before."""
-    reading = _Reading(side, definitions)
-    kept = set().union(*map(reading.variables, _settings(side)))
-    inner = {statement["level"] for statement in _statements(side) if statement["kind"] == "if"}
-    outside = frozenset(group for name in side.definitions for group in definitions.own_groups(name) or ())
-    for number in range(len(side.form["levels"])):
-        if number not in inner:
-            kept |= reading.unset(number, Assigned(outside))
-    return kept
 
 
 class _Reading:
     """Finds what the words of a side read, directly and through its maps."""
 
     def __init__(self, side: VerifiedSide, definitions: SideDefinitions) -> None:
-        self._side = side
+        self.side = side
         self._definitions = definitions
 
     def variables(self, word: str) -> set[str]:
@@ -177,7 +217,7 @@ class _Reading:
     def unset(self, level: int, assigned: Assigned) -> set[str]:
         """Return the variables that a script may read before it has set them. `assigned` records what it sets."""
         unset: set[str] = set()
-        for statement in self._side.script(level):
+        for statement in self.side.script(level):
             unset |= set().union(*map(self.variables, _read(statement))) - assigned.names
             assigned.note(statement)
             if statement["kind"] == "if":
@@ -185,6 +225,64 @@ class _Reading:
                 unset |= self.unset(statement["level"], block)
                 assigned.leave(block)
         return unset
+
+    @cached_property
+    def outside(self) -> frozenset[str]:
+        """The variables that patterns of maps may set while a script runs."""
+        groups = (self._definitions.own_groups(name) or () for name in self.side.definitions)
+        return frozenset(group for own in groups for group in own)
+
+
+class _Read:
+    """What the blocks of a server read."""
+
+    def __init__(self, reading: _Reading, levels: Sequence[int]) -> None:
+        self._reading = reading
+        self._side = reading.side
+        self._levels = levels
+        self._statements = [statement for number in levels for statement in self._side.script(number)]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of settings and statements, without the targets of rewrites and the names that are set."""
+        statements = (each for each in self._statements if each["kind"] != "rewrite")
+        return frozenset(self._settings).union(*map(_read, statements))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that are read."""
+        targets = (each["replacement"] for each in self._statements if each["kind"] == "rewrite")
+        return _variables([*self.words, *targets])
+
+    @property
+    def kept(self) -> set[str]:
+        """The variables that are read outside of scripts, or in one that has not set them before."""
+        kept = set().union(*map(self._reading.variables, self._settings))
+        inner = {statement["level"] for statement in self._statements if statement["kind"] == "if"}
+        scripts = (number for number in self._levels if number not in inner)
+        return kept.union(*(self._reading.unset(number, Assigned(self._reading.outside)) for number in scripts))
+
+    @cached_property
+    def _settings(self) -> list[str]:
+        """The words of directives outside of scripts."""
+        side, found = self._side, list[str]()
+        for number in self._levels:
+            level = side.level(number)
+            for stated in level["settings"].values():
+                found += (word for directive in stated or () for word in side.form["directives"][directive]["args"])
+            around = {} if level["parent"] is None else side.others(level["parent"])
+            for name, words in side.others(number).items():
+                if words is not around.get(name):  # those that are inherited have been read
+                    found += (word for directive in words for word in directive)
+        return found
+
+    @property
+    def reads_everything(self) -> bool:
+        """Whether something that is not understood may read any variable."""
+        levels = (self._side.level(number) for number in self._levels)
+        is_unknown = any(level["opaque"] or level["filters"] for level in levels)
+        is_unknown = is_unknown or any(statement["kind"] == "opaque" for statement in self._statements)
+        return is_unknown or self._side.has_code_in(self._levels)
 
 
 def _read(statement: StatementForm) -> Sequence[str]:
@@ -201,34 +299,22 @@ def _read(statement: StatementForm) -> Sequence[str]:
     return []
 
 
-def _words(side: VerifiedSide) -> Iterator[str]:
-    """Yield the words of settings, maps and statements, without the targets of rewrites and the names that are set.
-
-    A row of a map that reads what its own pattern has captured reads nothing from outside, so these names are left out.
+def _words_of_definitions(side: VerifiedSide) -> Iterator[str]:
+    """Yield the words of maps. A row that reads what its own pattern has captured reads nothing from outside, so these
+    names are left out.
     """
-    yield from _settings(side)
     for form in side.definitions.values():
         if form["kind"] != "opaque":
             yield form["source"] or ""
             for row in form["rows"]:
                 yield from _without_own_groups(row["args"])
-    for statement in _statements(side):
-        if statement["kind"] != "rewrite":
-            yield from _read(statement)
 
 
-def _settings(side: VerifiedSide) -> Iterator[str]:
-    """Yield the words of directives outside of scripts, those of upstreams as well: `hash $key`."""
-    for directive in side.form["directives"]:
-        yield from directive["args"]
+def _settings_outside(side: VerifiedSide) -> Iterator[str]:
+    """Yield the words of upstreams (`hash $key`) and of zones."""
     for content in side.upstreams.values():
         yield from (word for _, *words in content for word in words)
     yield from (word for zones in side.zones.values() for words in zones.values() for word in words)
-    for number, level in enumerate(side.form["levels"]):
-        around = {} if level["parent"] is None else side.others(level["parent"])
-        for name, words in side.others(number).items():
-            if words is not around.get(name):  # those that are inherited have been read
-                yield from (word for directive in words for word in directive)
 
 
 def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
@@ -239,12 +325,3 @@ def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
             yield "".join(f"${{{name}}}" for name in sorted(read))
         else:
             yield word
-
-
-def _statements(side: VerifiedSide) -> Iterator[StatementForm]:
-    for number in range(len(side.form["levels"])):
-        yield from side.script(number)
-
-
-def _replacements(side: VerifiedSide) -> Iterator[str]:
-    return (statement["replacement"] for statement in _statements(side) if statement["kind"] == "rewrite")

@@ -250,12 +250,7 @@ class SideDefinitions:
     @cached_property
     def _assigned(self) -> frozenset[str]:
         """The variables that scripts and patterns set, those of maps and names of servers, too."""
-        names = set(self._side.named_groups)
-        for number in range(len(self._side.form["levels"])):
-            for statement in self._side.script(number):
-                if statement["kind"] == "set":
-                    names.add(statement["variable"].removeprefix("$").lower())
-        return frozenset(names)
+        return self._side.variables_set | self._side.named_groups.keys()
 
     def _inner(self, name: str) -> tuple[str, ...]:
         known = {name}

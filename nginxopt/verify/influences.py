@@ -190,7 +190,7 @@ def keeps_first(name: str, stated: frozenset[str]) -> bool:
 def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
     """Return the directives that change no answer by themselves, but that something in these sites makes visible."""
     sites = list(sites)
-    stated = [item for site in sites for item in _stated(site)]
+    stated = dict.fromkeys(item for site in sites for item in _stated(site))
     names, words = {name for name, _ in stated}, {word for _, args in stated for word in args}
     text = "\0".join(chain(words, *(_rewrites(site) for site in sites))).lower()  # a program may name variables, too
     counted = set().union(*(directives for variable, directives in _SHOWN_BY.items() if variable in text))

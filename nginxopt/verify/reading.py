@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
 from nginxopt.config import statements
 from nginxopt.facts import script
 from nginxopt.records import record
@@ -39,6 +41,11 @@ if TYPE_CHECKING:
     from nginxopt.semantics import Level
     from nginxopt.semantics.site import LoweredSite
 
+_DEFINING = ("map", "geo", "split_clients", "upstream")
+"""The blocks of http that define variables, and upstreams."""
+
+_WORD = lazy.pattern(r"\w+", re.ASCII)
+
 Definition = MapForm | GeoForm | OpaqueVariableForm
 
 
@@ -63,9 +70,10 @@ class SideReading:
         form: Its form, or that with other names of variables.
     """
 
-    def __init__(self, site: LoweredSite, form: SiteForm, silent: Silent, names: Names) -> None:
+    def __init__(self, site: LoweredSite, form: SiteForm, invisible: Set[str], silent: Silent, names: Names) -> None:
         self.site = site
         self.form = form
+        self._invisible = invisible
         self._silent = silent
         self._names = names
         self._scripts: dict[int, Sequence[StatementForm]] = {}
@@ -77,6 +85,84 @@ class SideReading:
     def server(self, number: int) -> ServerForm:
         """Return a server by its number."""
         return self.form["servers"][number]
+
+    def levels_of(self, server: int) -> Sequence[int]:
+        """Return the numbers of the blocks of a server: its own, and those inside of it."""
+        return self._levels_by_server[self.server(server)["level"]]
+
+    @cached_property
+    def _levels_by_server(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for number, level in enumerate(self.form["levels"]):
+            inside = found.get(level["parent"]) if level["parent"] is not None else None
+            if level["kind"] == "server":
+                inside = []
+            if inside is not None:
+                inside.append(number)
+                found[number] = inside
+        return found
+
+    def written(self, server: int) -> Words | None:
+        """Return the text of a server with what it includes; None if it is not a block of the configuration."""
+        level = self.site.levels[self.server(server)["level"]]
+        opener = level.opener
+        if opener is None or opener.block is None:
+            return None
+        text = opener.source.data[opener.block.span.start : opener.block.span.end].decode("latin-1")
+        return (text, *self._included(level, opener.source)) if "include" in text else (text,)
+
+    def _included(self, level: Level, source: Source) -> Iterator[str]:
+        """Yield what the blocks of a level say in other files, and which of these were read."""
+        for each in level.walk():
+            yield "{"
+            for directive in each.directives:
+                if directive.name == "include":
+                    yield "missing" if self.site.nodes.is_missing(directive) else "read"
+                if directive.source is not source:
+                    yield from (str(directive.name), *map(latin, directive.args), ";")
+            for bulk in each.bulks:
+                if bulk.source is not source:
+                    yield bulk.source.data[bulk.span.start : bulk.span.end].decode("latin-1")
+
+    @cached_property
+    def http_settings(self) -> tuple[Words, ...]:
+        """What the http block itself says that counts, but for servers and definitions, in its order."""
+        return tuple(
+            (str(each.name), *self._whole(each), *(["missing"] if self.site.nodes.is_missing(each) else []))
+            for each in self.site.levels[0].directives
+            if each.name not in (*_DEFINING, "server") and self.counts(str(each.name))
+        )
+
+    @cached_property
+    def http_definitions(self) -> dict[str, tuple[Words, ...]]:
+        """What the http block says of each variable and upstream, by the longest word in its name."""
+        found: dict[str, tuple[Words, ...]] = {}
+        for name in _DEFINING:
+            for each in self.site.levels[0].own(name):
+                words = _WORD.findall(str(each.args[-1]).lower()) if each.args else []
+                key = max(words, key=len, default="")
+                found[key] = (*found.get(key, ()), (name, *self._whole(each)))
+        return found
+
+    @property
+    def has_unread_definitions(self) -> bool:
+        """Whether the rows of a table, or what defines a variable, are not known."""
+        return any(form["kind"] == "opaque" for form in self.definitions.values())
+
+    @cached_property
+    def variables_set(self) -> frozenset[str]:
+        """The variables that scripts set."""
+        scripts = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
+        return frozenset(each["variable"].removeprefix("$").lower() for each in scripts if each["kind"] == "set")
+
+    def counts(self, name: str) -> bool:
+        """Return whether a directive may change an answer."""
+        return name not in self._invisible
+
+    @property
+    def has_other_names(self) -> bool:
+        """Whether it has names that stand for others of the other side."""
+        return self.is_renamed or self._names != Names()
 
     def script(self, number: int) -> Sequence[StatementForm]:
         """Return the statements of a block, those of folded runs one by one."""

@@ -4,21 +4,24 @@ named location, whatever the state of the request there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, reduce
 from operator import or_
 
+from nginxopt import lazy
 from nginxopt.budget import limit
 from nginxopt.facts import group
 from nginxopt.records import record
-from nginxopt.verify.dataflow import Live, splitting
-from nginxopt.verify.definitions import Tables, groups_of
+from nginxopt.semantics.variables import HTTP
+from nginxopt.verify.dataflow import Liveness, splitting
+from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of
 from nginxopt.verify.executor import SymbolicExecutor
 from nginxopt.verify.explore import Divergence, Explorer, SideRunner
 from nginxopt.verify.hosts import Hosts
-from nginxopt.verify.influences import Reads
-from nginxopt.verify.names import defined
+from nginxopt.verify.influences import READING, Reads
+from nginxopt.verify.names import defined, is_own
 from nginxopt.verify.path_condition import Matches, PathCondition
 from nginxopt.verify.patterns import starts_with
 from nginxopt.verify.program import Compiler, Program
@@ -26,6 +29,7 @@ from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.state import State, TooMuchError, Values
 from nginxopt.verify.symbols import URI, Interner, Variable
 from nginxopt.verify.unfold import Unfolding
+from nginxopt.verify.unread import Words
 
 _BEFORE = group("early")
 """The settings of a server that nginx checks before it runs the script."""
@@ -50,7 +54,8 @@ class ServersCompared:
 class ServerComparison:
     """Compares servers of two sides, each pair once, for the requests of a region.
 
-    `is_uneven`: whether it is true of any pair so far (`Explorer.is_uneven`).
+    `is_uneven`: whether it is true of any pair so far (`Explorer.is_uneven`). `written` knows the pairs that are
+    written alike, so that nothing has to be compared.
     """
 
     def __init__(self, old: VerifiedSide, new: VerifiedSide, region: PathCondition) -> None:
@@ -60,17 +65,25 @@ class ServerComparison:
         self._sides = (old, new)
         self._tables = Tables()
         self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
-        definitions = (self._compilers[0].definitions, self._compilers[1].definitions)
-        self._live = Live.of(self._sides, definitions)
-        self._splits_alike = splitting(old, definitions[0]) == splitting(new, definitions[1])
+        self._liveness = Liveness(self._sides, self._definitions)
         self._known: dict[tuple[int, int], ServersCompared] = {}
+        self.written = ServerTexts(self._sides)
         self.is_uneven = False
 
     def servers(self, old: int, new: int) -> ServersCompared:
         """Return what differs between two servers."""
         if (old, new) not in self._known:
-            self._known[old, new] = self._compare(old, new)
+            self._known[old, new] = ServersCompared() if self.written.alike(old, new) else self._compare(old, new)
         return self._known[old, new]
+
+    @property
+    def _definitions(self) -> tuple[SideDefinitions, SideDefinitions]:
+        return self._compilers[0].definitions, self._compilers[1].definitions
+
+    @cached_property
+    def _splits_alike(self) -> bool:
+        first, second = (splitting(*each) for each in zip(self._sides, self._definitions, strict=True))
+        return first == second
 
     @property
     def compilers(self) -> tuple[Compiler, Compiler]:
@@ -98,7 +111,7 @@ class ServerComparison:
 
     def unlike_definitions(self) -> Iterator[str]:
         """Yield the variables that both sides define, and not alike."""
-        definitions = self._compilers[0].definitions, self._compilers[1].definitions
+        definitions = self._definitions
         for name in sorted(self._sides[0].definitions.keys() & self._sides[1].definitions.keys()):
             if definitions[0].number(name) != definitions[1].number(name):
                 yield name
@@ -106,6 +119,8 @@ class ServerComparison:
     @cached_property
     def has_long_chains(self) -> bool:
         """Whether a map is another one now that many others are evaluated for."""
+        if self.written.has_equal_definitions:
+            return False
         definitions = self._compilers[0].definitions
         return any(len(definitions.inner(name)) > _LONG for name in self.unlike_definitions())
 
@@ -116,8 +131,9 @@ class ServerComparison:
             return
         patterns = [pattern for pattern in hosts.patterns if pattern is not None]
         names = {name for pattern in patterns for name in groups_of(pattern)}
-        is_read = any(self._live.reads(name, is_over=False) for name in names)
-        if is_read or (self._live.captures and any("(" in pattern for pattern in patterns)):
+        live = self._liveness.of(hosts.old, hosts.new)
+        is_read = any(live.reads(name, is_over=False) for name in names)
+        if is_read or (live.captures and any("(" in pattern for pattern in patterns)):
             nodes = self._sides[0].server(hosts.old)["node"], self._sides[1].server(hosts.new)["node"]
             yield ("the patterns of server_name that set captures differ", *nodes)
 
@@ -159,7 +175,8 @@ class ServerComparison:
         reasons = [*self._reasons(old, new)]
         has_named = bool(mine.named or theirs.named)
         unfolding = Unfolding(self._tables)
-        explorer = Explorer(mine.runner, theirs.runner, self._live, unfolding, self._work // 2, has_named=has_named)
+        live = self._liveness.of(old, new)
+        explorer = Explorer(mine.runner, theirs.runner, live, unfolding, self._work // 2, has_named=has_named)
         # An error page for what a script answered behind a rewrite: the script of the server runs again, and the URI
         # still counts as changed (`ngx_http_internal_redirect`).
         rewritten = "before" if any("error_page" in side.stated for side in self._sides) else False
@@ -228,3 +245,85 @@ class _Server:
     locating: Program
     named: dict[bytes, Program]
     runner: SideRunner
+
+
+class ServerTexts:
+    """Knows pairs of servers that answer alike because they are written alike.
+
+    A request never leaves the server that was chosen for it. So if two servers have the same text and include the same,
+    they answer alike if what the text means is the same, too. That is what the http block says: its settings, and those
+    definitions of variables and upstreams that the text may reach, which are found by the words in it. Besides, names
+    have one meaning in the whole configuration: a named group anywhere takes over the variable of its name, and a `set`
+    anywhere defines one.
+    """
+
+    def __init__(self, sides: tuple[VerifiedSide, VerifiedSide]) -> None:
+        self._sides = sides
+
+    def alike(self, old: int, new: int) -> bool:
+        """Return whether two servers certainly answer alike by what is written; False says nothing."""
+        if not self._is_comparable:
+            return False
+        mine, theirs = (side.written(number) for side, number in zip(self._sides, (old, new), strict=True))
+        if mine is None or mine != theirs:
+            return False
+        return not self._unlike or self._reaches_none(mine)
+
+    @property
+    def has_equal_definitions(self) -> bool:
+        """Whether both sides certainly define all variables and upstreams alike."""
+        return self._is_comparable and not self._unlike
+
+    @cached_property
+    def _is_comparable(self) -> bool:
+        """Whether http says the same on both sides, but for definitions."""
+        old, new = self._sides
+        if any(side.has_other_names for side in self._sides) or old.form["build"] != new.form["build"]:
+            return False
+        if old.named_groups.keys() != new.named_groups.keys() or old.variables_set != new.variables_set:
+            return False
+        if old.http_settings != new.http_settings:
+            return False
+        if not self._unlike:
+            return True
+        if any(side.has_open or side.runs_anything or side.has_unread_definitions for side in self._sides):
+            return False
+        if any(name in HTTP or name in _READ_UNNAMED or is_own(name) for name in self._unlike):
+            return False
+        return self._unlike.isdisjoint(_words(old.http_settings))
+
+    @cached_property
+    def _unlike(self) -> frozenset[str]:
+        """The names of the variables and upstreams that are defined otherwise, or that read such a one."""
+        old, new = (side.http_definitions for side in self._sides)
+        found = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+        found |= self._sides[0].definitions.keys() ^ self._sides[1].definitions.keys()
+        if not found:
+            return frozenset()
+        readers: dict[str, set[str]] = {}
+        for name, texts in (*old.items(), *new.items()):
+            for word in _words(texts):
+                readers.setdefault(word, set()).add(name)
+        waiting = list(found)
+        while waiting:
+            more = readers.get(waiting.pop(), set()) - found
+            found |= more
+            waiting += more
+        return frozenset(found)
+
+    def _reaches_none(self, text: Words) -> bool:
+        """Return whether no word of a server names what is defined otherwise; a pass with a variable may name it."""
+        is_named = any(_PASS_TO_VARIABLE.search(each) for each in text)
+        return not is_named and self._unlike.isdisjoint(_words([text]))
+
+
+def _words(texts: Iterable[Words]) -> Iterator[str]:
+    """Yield what may be a name in texts, in lower case."""
+    return (word for text in texts for part in text for word in _WORD.findall(part.lower()))
+
+
+_WORD = lazy.pattern(r"\w+", re.ASCII)
+_READ_UNNAMED = frozenset(variable.removeprefix("$") for variable in READING.values())
+"""The variables that nginx reads where no argument names them, as it may its own ones."""
+
+_PASS_TO_VARIABLE = lazy.pattern(r"_pass\s[^;]*\$", re.ASCII)

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
-from itertools import chain
 from operator import or_
 from typing import TYPE_CHECKING, TypeVar
 
@@ -105,19 +104,15 @@ class VerifiedSide(SideReading):
         names: Names | None = None,
         shown: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(site, form, Silent() if silent is None else silent, Names() if names is None else names)
+        silent, names = silent or Silent(), names or Names()
+        super().__init__(site, form, INVISIBLE - counting, silent, names)
         self.arranged: set[tuple[str, Value]] = set()
         self.stated_once: set[tuple[str, Place]] = set()
         self._shown = shown
-        self._invisible = INVISIBLE - counting
         self._stated: dict[int, _InForce] = {}
         self._known: dict[int, dict[str, Value]] = {}
         self._others: dict[int, dict[str, Value]] = {}
         self._code: dict[int, dict[str, Reads]] = {}
-
-    def counts(self, name: str) -> bool:
-        """Return whether a directive may change an answer."""
-        return name not in self._invisible
 
     def handler(self, number: int) -> str | None:
         """Return the directive that makes a block handle requests, the last of its own; where one may be in a file that
@@ -591,14 +586,33 @@ class VerifiedSide(SideReading):
     @cached_property
     def has_code(self) -> bool:
         """Return whether code anywhere may read any variable."""
-        levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
-        return any(Reads.VARIABLES in read for read in chain(levels, self.code_of_upstreams.values()))
+        return self.has_code_in_upstreams or self.has_code_in(range(len(self.form["levels"])))
+
+    def has_code_in(self, levels: Iterable[int]) -> bool:
+        """Return whether code of some blocks may read any variable."""
+        if not self._may_have_code:
+            return False
+        return any(Reads.VARIABLES in read for number in levels for read in self.code(number).values())
+
+    @cached_property
+    def has_code_in_upstreams(self) -> bool:
+        """Whether code in an upstream may."""
+        return any(Reads.VARIABLES in read for read in self.code_of_upstreams.values())
+
+    @cached_property
+    def _may_have_code(self) -> bool:
+        """Whether the name of a directive, or a file that was not read, says that there may be code."""
+        names = {str(name) for level in self.site.levels for name in level.names} - {"include"}
+        is_read = not self.form["opaque"] and not any(level["opaque"] for level in self.form["levels"])
+        return not is_read or any(map(reads, names))
 
     @cached_property
     def runs_anything(self) -> bool:
         """Whether anything runs, or is shown, whose words do not say what it reads."""
-        levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
-        return self.has_opaque or any(chain(levels, self.code_of_upstreams.values()))
+        if self.has_opaque or any(self.code_of_upstreams.values()):
+            return True
+        levels = range(len(self.form["levels"])) if self._may_have_code else ()
+        return any(read for number in levels for read in self.code(number).values())
 
     @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:

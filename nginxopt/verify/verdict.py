@@ -6,7 +6,7 @@ proves it. Otherwise it may answer differently, or only change what upstreams ge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -163,22 +163,25 @@ class ComparedPlace:
         return " ".join(filter(None, (self.server or "server", self.location)))
 
 
-def places(sides: Sides, compilers: Compilers, pairs: Iterable[tuple[int, int]]) -> Iterator[ComparedPlace]:
-    """Yield all places of pairs of servers, each once."""
+def places(
+    sides: Sides, compilers: Compilers, pairs: Iterable[tuple[int, int]], are_alike: Callable[[int, int], bool]
+) -> Iterator[ComparedPlace]:
+    """Yield all places of pairs of servers, each once. Everything is equal in servers that are certainly alike."""
     seen: set[tuple[int, int]] = set()
     for old, new in pairs:
         levels = sides[0].server(old)["level"], sides[1].server(new)["level"]
-        for place, key in _inside(sides, compilers, levels, sides[0].server_name(old), ""):
+        inside = _inside(sides, compilers, levels, sides[0].server_name(old), "", is_alike=are_alike(old, new))
+        for place, key in inside:
             if key not in seen:
                 seen.add(key)
                 yield place
 
 
 def _inside(
-    sides: Sides, compilers: Compilers, levels: tuple[int, int], server: str, name: str
+    sides: Sides, compilers: Compilers, levels: tuple[int, int], server: str, name: str, *, is_alike: bool
 ) -> Iterator[tuple[ComparedPlace, tuple[int, int]]]:
     nodes = [side.level(level)["node"] for side, level in zip(sides, levels, strict=True)]
-    is_equal = compilers[0].place(levels[0]) == compilers[1].place(levels[1])
+    is_equal = is_alike or compilers[0].place(levels[0]) == compilers[1].place(levels[1])
     names = () if is_equal else tuple(unlike_settings(sides[0], levels[0], sides[1], levels[1]))
     is_passed = bool(names) and all(map(_is_of_upstreams, names))
     state: PlaceState = "equal" if is_equal else "upstream" if is_passed else "differs"
@@ -186,7 +189,7 @@ def _inside(
     inner = [_locations(side, level) for side, level in zip(sides, levels, strict=True)]
     for each in [name for name in inner[0] if name in inner[1]]:
         pair = inner[0][each], inner[1][each]
-        yield from _inside(sides, compilers, pair, server, _written(sides[0], pair[0]))
+        yield from _inside(sides, compilers, pair, server, _written(sides[0], pair[0]), is_alike=is_alike)
     for each in [name for name in inner[0] if name not in inner[1]]:
         level = inner[0][each]
         node = sides[0].level(level)["node"]

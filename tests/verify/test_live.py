@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.verify.dataflow import Live
+from nginxopt.verify.dataflow import Liveness
 from nginxopt.verify.program import Compiler
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import Interner
@@ -20,7 +20,7 @@ def kept(script: str) -> frozenset[str]:
     site = model(whole(script)).site
     side = VerifiedSide(site, site.site, frozenset())
     definitions = Compiler(side, Interner()).definitions
-    return Live.of((side, side), (definitions, definitions)).kept & {"k", "t"}
+    return Liveness((side, side), (definitions, definitions)).of(0, 0).kept & {"k", "t"}
 
 
 @pytest.mark.parametrize(

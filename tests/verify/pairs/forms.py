@@ -266,8 +266,73 @@ IN_DOUBT = (
           f" {_HOSTED} proxy_pass http://b{{N}}; }} location /l {{ content_by_lua_file l.lua; }} }}"),
 )  # fmt: skip
 
-ALIKE = (*VALUES_ALIKE, *DEFAULTS_ALIKE, *ORDER_ALIKE, *INHERITED_FORMS, *NAMES_ALIKE)
-UNLIKE = (*VALUES_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE)
+
+def around(name: str, server: str, old: str, new: str, *targets: str) -> Forms:
+    """The same text of a server, with other text of http around it."""
+    text = f"server {{ listen {{L}}; server_name h; {server} }}"
+    return Forms(name, f"{old} {text}", f"{new} {text}", targets or _TARGETS)
+
+
+def _other(text: str) -> str:
+    return f"server {{ listen {{L}}; server_name other; {text} }}"
+
+
+WRITTEN_ALIKE = (
+    around(
+        "a map that is not read", "location / { return 200 a; }", "map $uri $m{N} { /a 1; }", "map $uri $m{N} { /a 2; }"
+    ),
+    around(
+        "an upstream that is not used",
+        "location / { return 200 a; }",
+        "upstream u{N} { server 127.0.0.1:{U}; }",
+        "upstream u{N} { server 127.0.0.1:1; }",
+    ),
+)
+WRITTEN_UNLIKE = (
+    around("a map", "location / { return 200 [$m{N}]; }", "map $arg_a $m{N} { 1 x; }", "map $arg_a $m{N} { 1 y; }"),
+    around(
+        "a map that a map reads",
+        "location / { return 200 [$m{N}]; }",
+        "map $uri $a{N} { /a 1; } map $a{N} $m{N} { 1 x; }",
+        "map $uri $a{N} { /a 2; } map $a{N} $m{N} { 1 x; }",
+    ),
+    around(
+        "an upstream",
+        "location / { proxy_pass http://u-{N}.b; }",
+        "upstream u-{N}.b { server 127.0.0.1:{U}; }",
+        "upstream u-{N}.b { server 127.0.0.1:1; }",
+    ),
+    around(
+        "an upstream that a variable names",
+        "location / { set $t u; proxy_pass http://${t}{N}; }",
+        "upstream u{N} { server 127.0.0.1:{U}; }",
+        "upstream u{N} { server 127.0.0.1:1; }",
+    ),
+    around(
+        "an upstream that a map names",
+        "location / { proxy_pass $m{N}; }",
+        "upstream u{N} { server 127.0.0.1:{U}; } map $uri $m{N} { default http://u{N}; }",
+        "upstream u{N} { server 127.0.0.1:1; } map $uri $m{N} { default http://u{N}; }",
+    ),
+    around(
+        "a group elsewhere takes over a map",
+        "location / { return 200 [$m{N}]; }",
+        "map $uri $m{N} { default 1; } " + _other("location ~ ^/(.) { }"),
+        "map $uri $m{N} { default 1; } " + _other("location ~ ^/(?<m{N}>.) { }"),
+    ),
+    around(
+        "a server before takes the name",
+        "location / { return 200 a; }",
+        "server { listen {L}; server_name b; return 403; }",
+        "server { listen {L}; server_name h; return 403; }",
+    ),
+)
+"""Servers that are written alike, and what stands around them."""
+
+ALIKE = (*VALUES_ALIKE, *DEFAULTS_ALIKE, *ORDER_ALIKE, *INHERITED_FORMS, *NAMES_ALIKE, *WRITTEN_ALIKE)
+UNLIKE = (
+    *VALUES_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE, *WRITTEN_UNLIKE,
+)  # fmt: skip
 
 
 def http(text: str, number: int, port: int, upstream: int, folder: str) -> str:
