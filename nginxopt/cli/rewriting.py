@@ -49,6 +49,7 @@ def run(call: Call, compile_options: Options, named: set[str] | None = None) -> 
 
 
 def _run(call: Call, compile_options: Options, named: set[str]) -> int:
+    from nginxopt.rewrite import output as outputs
     from nginxopt.rewrite import plan
     from nginxopt.rewrite.proving import proved
 
@@ -69,7 +70,7 @@ def _run(call: Call, compile_options: Options, named: set[str]) -> int:
         return 0
     emission, proof = limited(lambda: proved(planned), path=call.file)
     planned = emission.plan
-    refuse_outside(emission)
+    outputs.refuse_outside(emission)
     if not proof.holds:
         report_plan(call, planned, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
@@ -260,15 +261,6 @@ def refuse_shared(call: Call, emission: Emission) -> None:
         options.refuse_shared("--report", call.report, "-o", outputs.in_folder(emission, call.folder))
     if call.mode == "write":
         options.refuse_shared("--report", call.report, "--write", outputs.new(emission))
-
-
-def refuse_outside(emission: Emission) -> None:
-    """Raise `InputError` if a file outside of the named paths changes: the result would show its text, too."""
-    from nginxopt.system.inplace import outside
-
-    paths = sorted({changed.file.path for changed in emission.changes if changed.file.source.outside})
-    if paths:
-        raise outside(*paths)
 
 
 def report_plan(call: Call, planned: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:

@@ -1,4 +1,4 @@
-"""Code actions: the fixes of findings, comments that suppress them, and all safe fixes of a file at once."""
+"""Code actions: the fixes of findings, comments that suppress them, all safe fixes at once, and compiled lists."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from nginxopt.lint.baseline import unaccepted
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
 from nginxopt.lint.fix import Wanted, fix
 from nginxopt.lint.suppress import FAULTY, UNUSED
+from nginxopt.lsp import compiling
+from nginxopt.lsp.compiling import Plans
 from nginxopt.lsp.diagnostics import SOURCE, Judgement, Judges
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.edits import text_edits, workspace_edit
 from nginxopt.lsp.suppressing import file_edit, line_edit
 from nginxopt.lsp.workspace import Workspace
-from nginxopt.text import Change, Edit
+from nginxopt.text import Change, Edit, Span
 
 FIX_ALL = types.CodeActionKind.SourceFixAll
 FIX_ALL_OURS = f"{FIX_ALL.value}.nginxopt"
 
-KINDS: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_ALL, FIX_ALL_OURS]
+KINDS: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, compiling.KIND, FIX_ALL, FIX_ALL_OURS]
 
 
-def actions(workspace: Workspace, judges: Judges, params: types.CodeActionParams) -> list[types.CodeAction]:
+def actions(
+    workspace: Workspace, judges: Judges, plans: Plans, params: types.CodeActionParams
+) -> list[types.CodeAction]:
     """Return the actions for a range of a document; none while the document does not parse.
 
     The action for all safe fixes is offered only if the editor requests its kind, as it needs a check for each round of
@@ -38,6 +42,9 @@ def actions(workspace: Workspace, judges: Judges, params: types.CodeActionParams
     offered: list[types.CodeAction] = []
     if only is None or _is_wanted(types.CodeActionKind.QuickFix.value, only):
         offered += _quick_fixes(workspace, document, judgement, params)
+    if only is None or _is_wanted(compiling.KIND.value, only):
+        start, end = document.lines.offset(params.range.start), document.lines.offset(params.range.end)
+        offered += compiling.compile_actions(workspace, plans, document, Span(start, end))
     if only is not None and _is_wanted(FIX_ALL_OURS, only):
         offered += _fix_all(workspace, document, judgement, FIX_ALL if FIX_ALL in only else FIX_ALL_OURS)
     return offered

@@ -17,7 +17,7 @@ from pygls.protocol import LanguageServerProtocol
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError
 from nginxopt.faults import FAULTS, internal
-from nginxopt.lsp import actions, coloring, completion, formatting, hover, navigation, outline, renaming
+from nginxopt.lsp import actions, coloring, compiling, completion, formatting, hover, navigation, outline, renaming
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.watching import Watching
@@ -51,6 +51,7 @@ class Server(LanguageServer):
         super().__init__("nginxopt", __version__, types.TextDocumentSyncKind.Full, protocol_cls=_Protocol)
         self._preferences = preferences
         self._thread = ThreadPoolExecutor(1, "answers")
+        self.plans = compiling.Plans()
         self.files: Workspace
         self.checking: Checking
         self._watching: Watching
@@ -100,6 +101,7 @@ def make(preferences: Preferences) -> Server:
     server = Server(preferences)
     _follow_documents(server)
     _offer_actions(server)
+    _compile(server)
     _explain(server)
     _write(server)
     _navigate(server)
@@ -149,7 +151,24 @@ def _follow_documents(server: Server) -> None:
 def _offer_actions(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=actions.KINDS))
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        return await server.ask(actions.actions, server.checking.judges, params)
+        return await server.ask(actions.actions, server.checking.judges, server.plans, params)
+
+
+def _compile(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        return await server.ask(compiling.lenses, server.plans, params)
+
+    @server.command(compiling.COMMAND)
+    async def compile_lists(uri: str) -> None:
+        lists = await server.ask(compiling.compiled, uri, server.client_capabilities)
+        if lists.edit is not None:
+            edit = types.ApplyWorkspaceEditParams(lists.edit, "Compile lists of patterns")
+            applied = await server.workspace_apply_edit_async(edit)
+            if not applied.applied:
+                reason = applied.failure_reason or "the editor does not say why"
+                lists = compiling.CompiledLists(None, f"the editor made no changes: {reason}")
+        server.window_show_message(types.ShowMessageParams(types.MessageType.Info, lists.message))
 
 
 def _explain(server: Server) -> None:

@@ -312,8 +312,8 @@ class _Walk:
         if node.source not in self.counted:
             return _NONE
         changes = self.changes.get(node.source, [])
-        first = bisect_left(changes, node.span.start, key=lambda change: change.start)
-        last = bisect_left(changes, end, key=lambda change: change.start)
+        first = bisect_left(changes, node.span.start, key=lambda change: change.span.start)
+        last = bisect_left(changes, end, key=lambda change: change.span.start)
         after = Cost.of(patterns)
         for change in changes[first:last]:
             parts = zip(after, change.after, change.before, strict=True)
@@ -352,7 +352,7 @@ def _name(variable: str) -> bytes:
 
 def _by_source(changes: Collection[StatementCost]) -> dict[Source, list[StatementCost]]:
     by_source: dict[Source, list[StatementCost]] = {}
-    for change in sorted(changes, key=lambda change: change.start):
+    for change in sorted(changes, key=lambda change: change.span.start):
         by_source.setdefault(change.source, []).append(change)
     return by_source
 

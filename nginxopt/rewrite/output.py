@@ -35,7 +35,7 @@ from nginxopt.rewrite.mapfile import (
 )
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.system.files import folder, is_among, write_all
-from nginxopt.system.inplace import change
+from nginxopt.system.inplace import change, outside
 from nginxopt.text import Edit, Span, apply, decode, diff, encode
 from nginxopt.text.display import count
 
@@ -128,7 +128,7 @@ class Emission:
 def emit(plan: Plan) -> Emission:
     """Return the text of a plan, without using the disk. Linear in the size of the text.
 
-    Raises `InputError` for sizes of hash tables that nginx refuses (`nginxopt.rewrite.mapfile.standing_sizes_sizes`).
+    Raises `InputError` for sizes of hash tables that nginx refuses (`nginxopt.rewrite.mapfile.standing_sizes`).
     """
     standing = standing_sizes(plan.config)
     if not plan.changes:
@@ -312,7 +312,7 @@ def in_place(emission: Emission) -> list[str]:
     notes = [f"  wrote {file.path}" for file in written if not file.copy]
     notes += [f"  changed {file.path}; to undo: {file.undo}" for file in written if file.copy]
     if emission.maps_path is None and emission.maps:
-        notes += _to_include(emission)
+        notes += to_include(emission)
     return notes
 
 
@@ -333,7 +333,7 @@ def new(emission: Emission) -> dict[str, bytes]:
     return ({_sizes_path(emission): sizes_text(shared)} if shared else {}) | {_maps_path(emission): maps}
 
 
-def _to_include(emission: Emission) -> list[str]:
+def to_include(emission: Emission) -> list[str]:
     """Return notes on what the user of a fragment must do."""
     maps, shared = Path(_maps_path(emission)).absolute(), _shared_sizes(emission)
     notes = []
@@ -433,6 +433,13 @@ def _heading(text: str) -> bytes:
 
 
 # Checks before anything is written
+
+
+def refuse_outside(emission: Emission) -> None:
+    """Raise `InputError` if a file outside of the named paths changes: the result would show its text, too."""
+    paths = sorted({changed.file.path for changed in emission.changes if changed.file.source.outside})
+    if paths:
+        raise outside(*paths)
 
 
 def read_back(emission: Emission, *, rows: bool = True) -> Config:

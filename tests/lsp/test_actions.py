@@ -10,6 +10,7 @@ import pytest
 from lsprotocol import types
 
 from nginxopt.lsp.actions import actions
+from nginxopt.lsp.compiling import Plans
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.suppressing import REASON
 from tests.lsp.editing import MAIN, SITE, Editor, at, edited
@@ -29,7 +30,7 @@ def offered(
     kinds = None if only is None else [*only]
     context = types.CodeActionContext(editor.diagnostics(document), kinds)
     params = types.CodeActionParams(types.TextDocumentIdentifier(document.uri), range_, context)
-    return actions(editor.workspace, editor.judges, params)
+    return actions(editor.workspace, editor.judges, Plans(), params)
 
 
 def done(document: Document, action: types.CodeAction) -> str:

@@ -88,7 +88,7 @@ def test_the_page_names_the_capabilities_of_the_server() -> None:
     features = make(Preferences()).protocol.fm.features
     requests = {name.partition("/")[2] for name in features if name.startswith("textDocument/") and "did" not in name}
     words = {
-        "codeAction": "code actions", "documentSymbol": "outline", "foldingRange": "folding",
+        "codeAction": "code actions", "codeLens": "code lens", "documentSymbol": "outline", "foldingRange": "folding",
         "prepareRename": "rename", "documentHighlight": "references",
         "semanticTokens/full": "semantic tokens", "semanticTokens/range": "semantic tokens",
     }  # fmt: skip

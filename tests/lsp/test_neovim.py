@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nginxopt.config import load
 from tests.lsp.editing import MAIN, SITE
 from tests.lsp.session import COMMAND
 from tests.support import PATIENCE
@@ -130,3 +131,53 @@ def test_neovim_finds_the_definition(result: dict[str, Any]) -> None:
     """The upstream of a pass is explained, and found where it is defined."""
     assert "upstream app { server 192.0.2.1:8080; }" in result["hover"]
     assert "upstream app" in result["text"].splitlines()[result["definition"]]
+
+
+_COMPILING = """\
+local patience, command, folder = ...
+vim.cmd('edit nginx.conf')
+local id = vim.lsp.start_client({ cmd = command, root_dir = folder })
+vim.lsp.buf_attach_client(0, id)
+vim.wait(patience, function()
+  local client = vim.lsp.get_client_by_id(id)
+  return client and client.server_capabilities and client.server_capabilities.codeLensProvider
+end, 20)
+local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')
+local _, row = text:sub(1, text:find('rewrite')):gsub('\\n', '')
+vim.lsp.codelens.refresh()
+vim.wait(patience, function() return #vim.lsp.codelens.get(0) > 0 end, 20)
+local lens = vim.lsp.codelens.get(0)[1]
+vim.api.nvim_win_set_cursor(0, { row + 1, 0 })
+vim.lsp.codelens.run()
+vim.wait(patience, function() return vim.fn.execute('messages'):find('proved') end, 20)
+vim.cmd('silent wall!')
+local file = io.open('result.json', 'w')
+file:write(vim.fn.json_encode({ title = lens.command.title, row = lens.range.start.line - row }))
+file:close()
+vim.lsp.stop_client(id)
+vim.cmd('qall!')
+"""
+
+
+@pytest.mark.slow
+def test_neovim_compiles_a_list(tmp_path: Path) -> None:
+    """Neovim shows the lens, runs it, and saves the maps and the changed text, as `rewrite-to-map` writes them."""
+    from nginxopt.rewrite import Options, emit, plan
+
+    rules = "".join(f"        rewrite ^/old/{number}$ /new/{number} permanent;\n" for number in range(40))
+    text = f"events {{}}\nhttp {{\n    server {{\n        listen 80;\n{rules}    }}\n}}\n"
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "nginx.conf").write_text(text)
+    emission = emit(plan(load(str(tmp_path / "nginx.conf")), Options(groups=True, in_place=True)))
+    assert emission.maps_path is not None
+    (tmp_path / "scene.lua").write_text(_COMPILING)
+    command = "{" + ", ".join(json.dumps(word) for word in COMMAND) + "}"
+    call = f"loadfile('scene.lua')({int(PATIENCE * 1000)}, {command}, {json.dumps(str(tmp_path))})"
+    done = _neovim(tmp_path, f"lua {call}")
+    assert (tmp_path / "result.json").exists(), done.stdout + done.stderr
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result == {"title": "a request tries 40 patterns here; compile: 0 at most", "row": 0}
+    (change,) = emission.changes
+    assert (tmp_path / "nginx.conf").read_bytes() == change.after
+    # Into a new file, Neovim puts text before an empty line.
+    assert Path(emission.maps_path).read_bytes() == emission.maps + b"\n"

@@ -75,18 +75,20 @@ class Cost(NamedTuple):
 
 @record(eq=True)
 class StatementCost:
-    """What a plan changes: the place of its first statement, and the patterns tried there before and after."""
+    """What a plan changes: the place of a list of statements, and the patterns tried there before and after."""
 
     source: Source
-    start: int
+    span: Span
     before: Cost
     after: Cost
 
 
 @record(eq=True)
 class MapCost:
-    """The patterns that one evaluation of the map of a variable tries, before and after."""
+    """The patterns that one evaluation of the map of a variable tries, before and after, and the place of the map."""
 
+    source: Source
+    span: Span
     variable: str
     before: Cost
     after: Cost

@@ -20,7 +20,7 @@ from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, Statem
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
 from nginxopt.rewrite.mapfile import short_stem, unused_stem
 from nginxopt.rewrite.surroundings import captures_may_be_read
-from nginxopt.text import Edit, encode
+from nginxopt.text import Edit, Span, encode
 
 REASONS = {
     "unstable-variable": "its variable is unknown, or may change before it is evaluated again",
@@ -186,8 +186,9 @@ class ChainsPlan(ListsPlan[PlannedChain]):
     def statement_costs(self) -> Iterator[StatementCost]:
         """Yield what the chains cost that become lookups."""
         for each in self.compiled:
-            first = each.chain.conditions[0].directive
-            yield StatementCost(each.chain.file.source, first.span.start, each.before, each.after)
+            first, last = each.chain.conditions[0].directive, each.chain.conditions[-1].directive
+            span = Span(first.span.start, last.span.end)
+            yield StatementCost(each.chain.file.source, span, each.before, each.after)
 
 
 def plan(asked: Asked) -> ChainsPlan:

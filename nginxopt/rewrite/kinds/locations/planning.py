@@ -158,8 +158,9 @@ class LocationsPlan(ListsPlan[GroupedLocations]):
     def statement_costs(self) -> Iterator[StatementCost]:
         """Yield what the runs cost that are divided into groups."""
         for each in self.compiled:
-            first = each.run.locations[0].directive
-            yield StatementCost(each.run.file.source, first.span.start, each.before, each.after)
+            first, last = each.run.locations[0].directive, each.run.locations[-1].directive
+            span = Span(first.span.start, last.span.end)
+            yield StatementCost(each.run.file.source, span, each.before, each.after)
 
 
 def plan(runs: Iterable[LocationRun], changing: Offsets) -> LocationsPlan:

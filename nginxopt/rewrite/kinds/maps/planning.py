@@ -152,8 +152,13 @@ class MapsPlan(ListsPlan[PlannedMap]):
 
     def map_costs(self) -> Iterator[MapCost]:
         """Yield what the evaluation of each map costs."""
-        yield from (MapCost(each.map.variable, each.before, each.after) for each in self.compiled)
-        yield from (MapCost(each.map.variable, each.cost, each.cost) for each in self.kept)
+        yield from (_cost(each.map, each.before, each.after) for each in self.compiled)
+        yield from (_cost(each.map, each.cost, each.cost) for each in self.kept)
+
+
+def _cost(regex_map: RegexMap, before: Cost, after: Cost) -> MapCost:
+    directive = regex_map.directive
+    return MapCost(directive.source, directive.span, regex_map.variable, before, after)
 
 
 def plan(asked: Asked) -> MapsPlan:

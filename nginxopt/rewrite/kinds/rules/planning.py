@@ -227,7 +227,9 @@ class RulesPlan(ListsPlan[PlannedRun]):
         """Yield what the runs cost that change."""
         for part in self.parts:
             for run in part.compiled:
-                yield StatementCost(part.file.source, run.first.start, Cost.of(len(run.native)), run.cost)
+                _, end = run.native.spans()[-1]
+                span = Span(run.first.start, end)
+                yield StatementCost(part.file.source, span, Cost.of(len(run.native)), run.cost)
 
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""
