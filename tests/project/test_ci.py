@@ -252,6 +252,23 @@ def test_actionlint_finds_nothing_in_the_release() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_zizmor_finds_nothing(tmp_path: Path) -> None:
+    """Our workflows and the action let nobody do what he may not, and neither does the workflow that others copy.
+
+    That one pushes a branch, so the credentials of its checkout stay, which zizmor reports with little confidence.
+    """
+    (workflow,) = (text for text in blocks("yaml") if text.startswith("name: "))
+    copied = tmp_path / ".github" / "workflows" / "fix.yml"
+    copied.parent.mkdir(parents=True)
+    copied.write_text(workflow)
+    zizmor = [str(Path(sys.executable).parent / "zizmor"), "--offline", "--no-progress"]
+    for options in ([".github", "action.yml"], ["--no-config", "--min-confidence=medium", str(copied)]):
+        done = subprocess.run(
+            [*zizmor, *options], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert done.returncode == 0, done.stdout
+
+
 def test_the_gate_is_five_lines() -> None:
     """Each gate of docs/guide/ci.md is five lines at most; the workflow that proposes fixes is a whole one."""
     examples = [text for text in (*blocks("yaml"), *blocks("sh")) if not text.startswith("name: ")]
