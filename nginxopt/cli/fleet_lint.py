@@ -180,6 +180,7 @@ def command(
         ignore=ignore,
         assume=assume,
         target=target.version,
+        guesses=target.is_guess,
         context=context,
         installed=None if installed is None else installed.rstrip("/") or "/",
         table=None if table is None else _table(table, base, follows),

@@ -268,7 +268,7 @@ def report(
         rules=tuple(rule for rule, _ in judge.rules),
         errors=tuple(map(_shown, errors)),
         notes=tuple(replace(note, message=hide(note.message)) for note in notes),
-        fixed=sum(checked.made.values()) if call.applies_fixes else None,
+        fixed=checked.fixed if call.applies_fixes else None,
         shown=call.diff,
         changed=tuple(checked.drafts),
         left=left(call, checked),

@@ -14,6 +14,7 @@ from nginxopt.lint.baseline import compare, entries
 from nginxopt.lint.check import Checked, check, fixes
 from nginxopt.lint.report.model import Note, notes
 from nginxopt.records import record
+from nginxopt.settings.target import GUESSES, TargetVersion, recognised
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
@@ -47,7 +48,7 @@ def lint(config: Config, plan: FleetOptions, *, is_complete: bool) -> LintResult
 
     Raises the errors of `nginxopt.lint.fix` if a rule of one's own has a wrong fix.
     """
-    judge = replace(plan.judge, is_complete=is_complete, known=plan.known)
+    judge = replace(_judge_of(config, plan), is_complete=is_complete, known=plan.known)
     checked = check([config], judge)
     left = _beside_baseline(checked, plan)
     diagnostics, answers = _confirmed(config, left, plan)
@@ -62,6 +63,14 @@ def lint(config: Config, plan: FleetOptions, *, is_complete: bool) -> LintResult
         _entries(checked, plan),
         patches,
     )
+
+
+def _judge_of(config: Config, plan: FleetOptions) -> Judge:
+    """Return the judge for the nginx that a configuration shows, if the target version is a guess."""
+    if not plan.guesses:
+        return plan.judge
+    target = recognised([config], TargetVersion(plan.target, "", is_guess=True), here=False)
+    return replace(plan.judge, target=target.version, maybe=GUESSES if target.is_guess else ())
 
 
 def _beside_baseline(checked: Checked, plan: FleetOptions) -> tuple[Diagnostic, ...]:

@@ -50,6 +50,7 @@ class FleetOptions:
         ignore: The names of rules to skip.
         assume: The names of premises, or `stock`.
         target: The target nginx version.
+        guesses: Whether that is a guess, so that a configuration may show another one.
         context: The context of fragments; None to infer it.
         installed: The folder of trees on their hosts; None for the one that their includes show.
         table: A table of expectations that each host is to fulfil; None if there is none.
@@ -69,6 +70,7 @@ class FleetOptions:
     ignore: tuple[str, ...] = ()
     assume: tuple[str, ...] = ()
     target: Version = Version(1, 28, 0)  # noqa: RUF009 - it cannot be changed
+    guesses: bool = False
     context: str | None = None
     installed: str | None = None
     table: NamedText | None = None

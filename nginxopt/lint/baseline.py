@@ -29,7 +29,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Wanted, everything
 from nginxopt.lint.report.fingerprint import fingerprints, text_digest
-from nginxopt.lint.report.model import cause_text, grouped
+from nginxopt.lint.report.model import grouped
 from nginxopt.lint.withheld import beside_recorded
 from nginxopt.records import record
 from nginxopt.system.files import write_all
@@ -172,9 +172,7 @@ def entries(
     tree = cache(lambda path: _name(path, folder, on_host) if path else "")
     digest = cache(lambda tree, cause: text_digest(encode(f"{tree}\0{cause}")))
     return tuple(
-        BaselineEntry(
-            diagnostic.path, diagnostic.rule, fingerprint, digest(tree(diagnostic.tree), cause_text(diagnostic))
-        )
+        BaselineEntry(diagnostic.path, diagnostic.rule, fingerprint, digest(tree(diagnostic.tree), diagnostic.cause))
         for diagnostic, fingerprint in zip(named, prints, strict=True)
     )
 

@@ -167,7 +167,7 @@ class Checked:
     Attributes:
         configs: The configurations, with the changes of `drafts`.
         drafts: The files that fixes change, by path.
-        made: The number of fixes applied, by rule.
+        fixed: The number of findings with fixes applied, each once for all its places.
         unknown: The rules that asked for settings which may be around a fragment, with the names of these settings.
         unsettled: For each configuration with templates, the rules with findings that depend on their tags.
         declined: The rules that could not judge all of some configuration.
@@ -181,7 +181,7 @@ class Checked:
     diagnostics: tuple[Diagnostic, ...]
     errors: tuple[InputError, ...]
     drafts: Mapping[str, Draft] = field(default_factory=dict)
-    made: Counter[str] = field(default_factory=Counter)
+    fixed: int = 0
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsettled: Mapping[Config, frozenset[str]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
@@ -278,7 +278,7 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
     """
     judge = replace(judge, shared=_shared(configs))
     drafts: dict[str, Draft] = {}
-    fix_counts: Counter[str] = Counter()
+    causes: set[tuple[str, str, str]] = set()
     with collecting() as faults:
         for config in configs:
             if is_dump(config.origin):
@@ -289,10 +289,10 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
                 except _TOO_LARGE:
                     continue  # the check says so, too
                 drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
-                fix_counts += fixed.made
+                causes.update((_tree(config), rule, cause) for rule, cause in fixed.causes)
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
-    return replace(checked, errors=(*checked.errors, *faults), drafts=drafts, made=fix_counts)
+    return replace(checked, errors=(*checked.errors, *faults), drafts=drafts, fixed=len(causes))
 
 
 def fixes(config: Config, judge: Judge, *, unsafe: bool) -> Fixed:

@@ -311,6 +311,11 @@ class Diagnostic:
         return self.finding.message
 
     @property
+    def cause(self) -> str:
+        """What the findings of its rule that one change would repair have in common."""
+        return self.message if self.finding.cause is None else self.finding.cause
+
+    @property
     def fix(self) -> Fix | None:
         """The fix of the finding."""
         return self.finding.fix

@@ -50,11 +50,13 @@ class Fixed:
     Attributes:
         drafts: The files that change, by path.
         made: The number of fixes applied, by rule.
+        causes: The rules and causes of the findings that they fixed.
         remaining: The findings in the new text.
     """
 
     drafts: dict[str, Draft]
     made: Counter[str]
+    causes: frozenset[tuple[str, str]]
     remaining: Linted
 
 
@@ -66,6 +68,7 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False, wanted: Wanted = ever
     config = read({})
     drafts: dict[str, Draft] = {}
     fix_counts: Counter[str] = Counter()
+    causes: set[tuple[str, str]] = set()
     recent: deque[Diagnostic] = deque(maxlen=ROUNDS)
     rounds = limit = 0
     while True:
@@ -76,7 +79,8 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False, wanted: Wanted = ever
             if diagnostic.fix and (unsafe or diagnostic.fix.safety.grade is Grade.SAFE)
         ]
         if not offered:
-            return Fixed({path: draft for path, draft in drafts.items() if draft.edits}, fix_counts, linted)
+            changed = {path: draft for path, draft in drafts.items() if draft.edits}
+            return Fixed(changed, fix_counts, frozenset(causes), linted)
         if rounds < ROUNDS:
             limit = max(limit, ROUNDS + len(offered))
         if rounds == limit:
@@ -84,6 +88,7 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False, wanted: Wanted = ever
         chosen, changes = _choose(offered)
         _make(changes, drafts, chosen)
         fix_counts.update(diagnostic.rule for diagnostic in chosen)
+        causes.update((diagnostic.rule, diagnostic.cause) for diagnostic in chosen)
         recent.extend(chosen)
         config = _read_again(read, drafts, chosen)
         rounds += 1

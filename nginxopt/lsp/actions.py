@@ -126,7 +126,7 @@ def _fix_all(workspace: Workspace, document: Document, judgement: Judgement, kin
     if len(judgement.reading.configs) > 1:  # fixes do not change files that several configurations include
         return
     config, path = judgement.reading.config, judgement.reading.file.path
-    judge = workspace.preferences.judge(document.path)
+    judge = workspace.preferences.judge(document.path, judgement.reading.configs)
     fixed = fix(lambda texts: reread(config, texts), judge, wanted=_of_file(unaccepted(judge.known), path))
     edits: tuple[Edit, ...] = fixed.drafts[path].edits if path in fixed.drafts else ()
     if edits:

@@ -60,7 +60,7 @@ def _offers(
     workspace: Workspace, reading: DocumentContext | None, document: Document, place: Cursor
 ) -> Iterator[tuple[str, types.CompletionItem]]:
     """Yield completions for the word at the cursor, each with its text."""
-    target = workspace.preferences.target(document.path)
+    target = workspace.preferences.target(document.path, () if reading is None else reading.configs).version
     contexts = _contexts(reading, place)
     if not place.words:
         for item in _directives(contexts, target):

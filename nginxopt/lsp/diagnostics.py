@@ -116,7 +116,7 @@ class Judges:
         reading = self._workspace.judged(document)
         if reading is None:
             return None
-        judge = self._workspace.preferences.judge(document.path)
+        judge = self._workspace.preferences.judge(document.path, reading.configs)
         with self._lock:  # the second of two threads uses the result of the first
             checked = self._check(reading.configs, judge, is_current)
         self.latest[document.uri] = judgement = Judgement(reading.document, reading, checked, judge.catalogue)

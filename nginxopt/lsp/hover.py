@@ -54,7 +54,7 @@ def _about(
     if word is not directive.name:
         yield from _definitions(workspace, reading, offset)
         return
-    target = workspace.preferences.target(reading.document.path)
+    target = workspace.preferences.target(reading.document.path, reading.configs).version
     level = _level_of(directive, levels(reading.config, target))
     if level is None or level.kind in group("rows"):
         return

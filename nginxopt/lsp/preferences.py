@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from nginxopt.config import Config
 from nginxopt.config.filesystem import Disk
 from nginxopt.errors import InputError
 from nginxopt.lint import baseline
@@ -17,7 +19,7 @@ from nginxopt.lint.catalogue import Catalogue, catalogue, selection
 from nginxopt.lint.check import Judge
 from nginxopt.settings import around
 from nginxopt.settings.file import Settings
-from nginxopt.settings.target import TargetVersion, choose
+from nginxopt.settings.target import GUESSES, TargetVersion, choose, recognised
 from nginxopt.version import Version
 
 
@@ -72,14 +74,14 @@ class Preferences:
         read = self._read(_folder(path))
         return read if isinstance(read, InputError) else None
 
-    def target(self, path: str) -> Version:
-        """Return the target version for the file at a path."""
+    def target(self, path: str, configs: Sequence[Config] = ()) -> TargetVersion:
+        """Return the target version for the file at a path, which `configs` may show if nobody states it."""
         stated = next(iter(self.settings(path).target_version), None)
         if self.target_version is None and stated is None:
-            return self._installed.version
-        return choose(self.target_version, stated).version
+            return recognised(configs, self._installed)
+        return choose(self.target_version, stated)
 
-    def judge(self, path: str) -> Judge:
+    def judge(self, path: str, configs: Sequence[Config]) -> Judge:
         """Return the judge of the configurations that the file at a path is in.
 
         Raises `NginxoptError` if the main file that the settings name cannot be read.
@@ -87,7 +89,8 @@ class Preferences:
         judges, folder = self._judges, _folder(path)  # another thread may forget them
         if folder not in judges:
             judges[folder] = self._judge(path)
-        return judges[folder]
+        target = self.target(path, configs)
+        return replace(judges[folder], target=target.version, maybe=GUESSES if target.is_guess else ())
 
     def _judge(self, path: str) -> Judge:
         settings, all_rules = self.settings(path), self.catalogue(path)
@@ -97,7 +100,7 @@ class Preferences:
         main = around.main(settings.main, Disk(settings.include)) if settings.main else None
         return Judge(
             rules,
-            self.target(path),
+            self.target(path).version,
             settings,
             assumed=settings.assume,
             around=main,

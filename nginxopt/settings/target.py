@@ -111,11 +111,14 @@ class ShownImage:
     version: Version
 
 
-def recognised(configs: Sequence[Config], guess: TargetVersion) -> TargetVersion:
-    """Return the target version that configurations show; the guess, if they show none. What is stated is no guess."""
+def recognised(configs: Sequence[Config], guess: TargetVersion, *, here: bool = True) -> TargetVersion:
+    """Return the target version that configurations show; the guess, if they show none. What is stated is no guess.
+
+    `here` is whether the configurations are on this machine, so that the files beside them count.
+    """
     if not guess.is_guess:
         return guess
-    image = shown_image(configs)
+    image = shown_image(configs) if here else None
     if image is not None:
         return TargetVersion(image.version, f"image {image.name} in {image.path}")
     used = frozenset(_used(configs))

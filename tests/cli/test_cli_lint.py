@@ -94,6 +94,16 @@ def test_what_counts_is_chosen(run: Any, least: str, status: int) -> None:
     assert run("nginx.conf", "--ignore", "upstream-keepalive-missing").status == 0
 
 
+def test_fixes_are_counted_as_findings_are(run: Any) -> None:
+    """A finding in three places is one finding, also once it is fixed."""
+    server = "server { listen 80; gzip on; gzip_comp_level 9; location / { root /srv; } }\n"
+    Path("three.conf").write_text(f"events {{}}\nhttp {{\n{server}{server}{server}}}\n")
+    select = ("--select", "gzip-level")
+    assert "1 finding at 3 places" in run("three.conf", *select).out
+    assert "fixed 1 finding\n" in run("three.conf", *select, "--fix").out
+    assert Path("three.conf").read_text().count("gzip_comp_level 6;") == 3
+
+
 def test_a_clean_file_says_so(run: Any) -> None:
     """Without findings there is one line, which says for which nginx, and how that is known."""
     ran = run("nginx.conf", "--ignore", "gzip-level,upstream-keepalive-missing")

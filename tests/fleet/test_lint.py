@@ -43,6 +43,18 @@ def test_each_host_has_the_findings_of_its_configuration(tmp_path: Path) -> None
     assert rows("SELECT rule, severity, path, line FROM host_findings ORDER BY number") == expected
 
 
+def test_the_nginx_of_each_host_is_recognised(tmp_path: Path) -> None:
+    """Without a stated target version, each host is judged for a release that has what its files use."""
+    early = b"http {\n    server { listen 81; location / { early_hints $http2; proxy_pass http://192.0.2.1; } }"
+    tree(tmp_path / "hosts" / "new", GOOD.replace(b"http {", early))
+    tree(tmp_path / "hosts" / "old", GOOD)
+    command = ["fleet", "lint", "hosts", "--isolated", "--workers", "1", "--select", "newer-directive"]
+    for stated, found in (([], []), (["--target-version", "1.28.0"], [("new",)])):
+        output = f"{len(stated)}.duckdb"
+        CliRunner().invoke(nginxopt, [*command, "--output", output, *stated], standalone_mode=False)
+        assert rows("SELECT host FROM host_findings", output) == found
+
+
 def test_hosts_share_files_but_no_findings(tmp_path: Path) -> None:
     """What is found in a file depends on the files around it, also where a worker has parsed it for another host."""
     other = GOOD.replace(b"http {", b'http {\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";')

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config import load_text
+from nginxopt.config import load, load_text
 from nginxopt.facts import vendors
 from nginxopt.lint.catalogue import catalogue, selection
 from nginxopt.lint.check import Judge, check
@@ -104,6 +104,16 @@ def test_a_directive_that_one_vendor_has(http: str, build: str) -> None:
     """What several have, or a module that others add as well, is no sign."""
     config = load_text(f"events {{}}\nhttp {{ {http} }}\n".encode(), "n.conf")
     assert vendors.vendor_of(recognised([config], _GUESS).version) == build
+
+
+def test_what_is_beside_the_files_of_another_host_is_no_sign(tmp_path: Path) -> None:
+    """Their paths lead to files of this machine; what they use counts."""
+    (tmp_path / "Dockerfile").write_text("FROM nginx:1.25.3\n")
+    main = tmp_path / "nginx.conf"
+    main.write_text("events {}\nhttp { server { listen 80; } }\n")
+    config = load(main)
+    assert recognised([config], _GUESS).version == Version(1, 25, 3)
+    assert recognised([config], _GUESS, here=False) == _GUESS
 
 
 def test_a_guess_has_all_that_is_used() -> None:

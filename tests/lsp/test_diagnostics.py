@@ -43,6 +43,16 @@ def test_a_finding_has_its_place_severity_page_and_source(editor: Editor) -> Non
     assert diagnostic.code_description.href.endswith(f"{_MISSING}.md")
 
 
+def test_the_nginx_of_a_file_is_recognised(editor: Editor) -> None:
+    """Without a stated target version, a file is judged for a release that has what it uses."""
+    location = "location / { early_hints $http2; proxy_pass http://192.0.2.1; }"
+    document = editor.open("nginx.conf", f"events {{}}\nhttp {{\n    server {{ listen 81; {location} }}\n}}\n")
+    assert "newer-directive" in editor.codes(document)
+    editor.workspace.preferences.target_version = None
+    editor.workspace.preferences.forget()
+    assert "newer-directive" not in editor.codes(document)
+
+
 def test_a_fragment_is_judged_in_the_configuration_that_includes_it(editor: Editor) -> None:
     """The upstream of another file is known in a site, and what the site passes to it is known there."""
     editor.write("conf.d/site.conf", SITE)

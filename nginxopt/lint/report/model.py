@@ -169,12 +169,7 @@ def grouped(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 def cause(diagnostic: Diagnostic) -> tuple[str, str, str]:
     """Return what findings of one cause have in common: the configuration, the rule and the cause."""
-    return diagnostic.tree, diagnostic.rule, cause_text(diagnostic)
-
-
-def cause_text(diagnostic: Diagnostic) -> str:
-    """Return the cause of a finding among those of its rule."""
-    return diagnostic.message if diagnostic.finding.cause is None else diagnostic.finding.cause
+    return diagnostic.tree, diagnostic.rule, diagnostic.cause
 
 
 def _together(found: Sequence[Diagnostic]) -> Diagnostic:
