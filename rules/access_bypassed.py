@@ -75,7 +75,7 @@ _SAME_HOST = pattern(r"(?:https?://|\$scheme://)?\$\{?(?:host|http_host|server_n
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
-@rule(severity=Severity.WARNING, category="security", witness=True)
+@rule(severity=Severity.WARNING, category="security", witness=True, about=("return", "rewrite"))
 def check(model: Model) -> Iterator[Finding]:
     """Find answers that come before the restriction beside them."""
     for level in model.levels("location"):

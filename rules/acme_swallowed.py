@@ -62,7 +62,7 @@ _FOLDER = "/.well-known/acme-challenge"
 _TOKEN = AskedRequest(f"{_FOLDER}/token".encode())
 
 
-@rule(severity=Severity.WARNING, category="correctness", witness=True)
+@rule(severity=Severity.WARNING, category="correctness", witness=True, about=("rewrite", "if"))
 def check(model: Model) -> Iterator[Finding]:
     """Find challenges that statements of the server answer."""
     if not model.mentions("acme-challenge"):

@@ -69,7 +69,7 @@ _CHOOSING = ("host", "x-forwarded-host", "x-forwarded-proto", "accept-encoding",
 WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_by_lua_file")
 
 
-@rule(severity=Severity.INFO, category="cache", scenario="cache")
+@rule(severity=Severity.INFO, category="cache", scenario="cache", about=("proxy_pass",))
 def check(model: Model) -> Iterator[Finding]:
     """Find files that are proxied without a cache."""
     for pass_ in model.passes:

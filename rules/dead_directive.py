@@ -94,7 +94,7 @@ _HANDLERS = {f"{protocol}_pass" for protocol in PROTOCOLS} | {"try_files"}
 _STATEMENTS = script() - {"break"}
 
 
-@rule(severity=Severity.WARNING, category="correctness", everywhere=True)
+@rule(severity=Severity.WARNING, category="correctness", everywhere=True, about=("return",))
 def check(model: Model) -> Iterator[Finding]:
     """Find what a `return` leaves without effect."""
     for level in model.levels("server", "location", "if"):

@@ -54,7 +54,7 @@ from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.semantics import locations
 
 
-@rule(severity=Severity.ERROR, category="refused")
+@rule(severity=Severity.ERROR, category="refused", about=("location",))
 def check(model: Model) -> Iterator[Finding]:
     """Find second locations that nginx refuses."""
     for level in model.levels("server", "location"):

@@ -122,7 +122,7 @@ SORTED_FAST = Version(1, 25, 3)
 """The first version with merge sort for locations (CHANGES 1.25.3)."""
 
 
-@rule(severity=Severity.INFO, category="rewrite")
+@rule(severity=Severity.INFO, category="rewrite", about=("return",))
 def check(model: Model) -> Iterator[Finding]:
     """Find servers with many exact locations that only redirect."""
     for server in model.levels("server"):

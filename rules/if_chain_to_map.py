@@ -126,7 +126,7 @@ class _Case(NamedTuple):
     value: str
 
 
-@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE, about=("if",))
 def check(model: Model) -> Iterator[Finding]:
     """Find chains of conditions that a map can replace."""
     for level in model.levels("server", "location"):

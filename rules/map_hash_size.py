@@ -86,7 +86,7 @@ class _Map(NamedTuple):
     keys: list[bytes]
 
 
-@rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE)
+@rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE, about=("map",))
 def check(model: Model) -> Iterator[Finding]:
     """Find maps whose keys do not fit the hash table."""
     for block in model.protocols("http", "stream"):

@@ -81,7 +81,7 @@ _OFF = {"off", "none"}
 _LOCAL = pattern(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
 
 
-@rule(severity=Severity.INFO, category="proxy", scenario="hop")
+@rule(severity=Severity.INFO, category="proxy", scenario="hop", about=("proxy_pass",))
 def check(model: Model) -> Iterator[Finding]:
     """Find hops without a purpose."""
     plain, alone = _plain(model), _alone(model)

@@ -106,7 +106,13 @@ from nginxopt.lint.queries import headers, pooling, pools
 from nginxopt.semantics import PIVOT, Pass, Upstream
 
 
-@rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
+@rule(
+    severity=Severity.WARNING,
+    category="proxy",
+    fix=(pooling.KEPT, Safety.UNSAFE),
+    scenario="keepalive",
+    about=("proxy_pass",),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they close their connections."""
     pooled, offered = pools.stated(model), pooling.offers(model)

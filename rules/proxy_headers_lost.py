@@ -76,7 +76,7 @@ _AS_ALWAYS = {"host": ("$proxy_host",), "connection": ("close", ""), "upgrade": 
 """Values that are as nginx sends them, or that no client can abuse."""
 
 
-@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True, about=("proxy_set_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find levels that drop headers which the upstream should get."""
     for level in model.levels("server", "location", "if"):

@@ -71,7 +71,7 @@ from nginxopt.lint.queries import traversal
 from nginxopt.semantics import Pass, locations
 
 
-@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True, about=("proxy_pass",))
 def check(model: Model) -> Iterator[Finding]:
     """Find passes whose path a request leaves."""
     for pass_ in model.passes:

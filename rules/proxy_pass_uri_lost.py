@@ -70,7 +70,7 @@ from nginxopt.semantics import Pass, locations
 _MOST_REQUESTS = 6
 
 
-@rule(severity=Severity.WARNING, category="correctness", witness=True)
+@rule(severity=Severity.WARNING, category="correctness", witness=True, about=("proxy_pass",))
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that lose the path."""
     for pass_ in model.passes:

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from nginxopt.lint import RedirectChain
 
 
-@rule(severity=Severity.WARNING, category="rewrite")
+@rule(severity=Severity.WARNING, category="rewrite", about=("return", "rewrite"))
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects whose target is redirected."""
     for chain in model.chains:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from nginxopt.lint import RedirectChain
 
 
-@rule(severity=Severity.ERROR, category="rewrite")
+@rule(severity=Severity.ERROR, category="rewrite", about=("return", "rewrite"))
 def check(model: Model) -> Iterator[Finding]:
     """Find redirect loops."""
     reported: set[tuple[Source, Span]] = set()

@@ -69,7 +69,7 @@ _LITERAL = pattern(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 """Anchored at both ends, with only literal characters; an unescaped dot counts as a dot."""
 
 
-@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE, about=("location",))
 def check(model: Model) -> Iterator[Finding]:
     """Find regular expressions that match one URI."""
     exact = {

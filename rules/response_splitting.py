@@ -98,7 +98,7 @@ _MOST_VALUES = 500
 """The number of values that are looked at: each takes some ms."""
 
 
-@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
+@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True, about=(*_TARGETS, *_HEADERS))
 def check(model: Model) -> Iterator[Finding]:
     """Find values that a client breaks into lines."""
     for directive, level, value in islice(_suspects(model), _MOST_VALUES):

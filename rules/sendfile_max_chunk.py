@@ -74,7 +74,7 @@ CHUNK = "2m"
 """The default since 1.21.4."""
 
 
-@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE, about=("sendfile",))
 def check(model: Model) -> Iterator[Finding]:
     """Find files that are sent in one call."""
     for level in static.senders(model):

@@ -113,6 +113,7 @@ from nginxopt.semantics import Level
     category="tls",
     fix=(Safety.SAFE, Safety.under(NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
     since="1.5.9",
+    about=("ssl_session_tickets",),
 )
 def check(model: Model) -> Iterator[Finding]:
     """Find servers without tickets and without a shared session cache."""

@@ -83,7 +83,7 @@ NANOSECONDS = 200_000
 """What a page with a hundred matches takes more (measured)."""
 
 
-@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE)
+@rule(severity=Severity.INFO, category="static", fix=Safety.SAFE, about=("sub_filter",))
 def check(model: Model) -> Iterator[Finding]:
     """Find texts that are replaced in files which the kernel sends."""
     for level in static.senders(model) if model.mentions("sub_filter") else ():

@@ -142,7 +142,13 @@ from nginxopt.lint.queries import pooling, pools
 
 
 @rule(
-    severity=Severity.WARNING, category="proxy", fix=pooling.KEPT, since="1.1.4", until="1.29.6", scenario="keepalive"
+    severity=Severity.WARNING,
+    category="proxy",
+    fix=pooling.KEPT,
+    since="1.1.4",
+    until="1.29.6",
+    scenario="keepalive",
+    about=("upstream",),
 )
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams in use without a pool."""

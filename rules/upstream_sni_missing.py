@@ -71,7 +71,13 @@ _PUBLIC = pattern(
 _SCHEMES = {"https": "proxy", "grpcs": "grpc"}
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.0")
+@rule(
+    severity=Severity.INFO,
+    category="proxy",
+    fix=Safety.UNSAFE,
+    since="1.7.0",
+    about=("proxy_pass", "grpc_pass", "uwsgi_pass"),
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find handshakes without a name."""
     for pass_ in model.passes:

@@ -35,6 +35,7 @@ RULES = {
         severity=Severity.WARNING,
         category="security",
         witness=True,
+        about=("return", "rewrite"),
     ),
     "access_log_unbuffered": unloaded(
         "access_log_unbuffered",
@@ -56,6 +57,7 @@ RULES = {
         severity=Severity.WARNING,
         category="correctness",
         witness=True,
+        about=("rewrite", "if"),
     ),
     "alias_traversal": unloaded(
         "alias_traversal",
@@ -138,6 +140,7 @@ RULES = {
         severity=Severity.INFO,
         category="cache",
         scenario="cache",
+        about=("proxy_pass",),
     ),
     "capture_missing": unloaded(
         "capture_missing",
@@ -223,6 +226,7 @@ RULES = {
         severity=Severity.WARNING,
         category="correctness",
         everywhere=True,
+        about=("return",),
     ),
     "default_server_accidental": unloaded(
         "default_server_accidental",
@@ -254,6 +258,7 @@ RULES = {
         "duplicate_location",
         severity=Severity.ERROR,
         category="refused",
+        about=("location",),
     ),
     "early_data_replayed": unloaded(
         "early_data_replayed",
@@ -273,6 +278,7 @@ RULES = {
         "exact_location_bulk",
         severity=Severity.INFO,
         category="rewrite",
+        about=("return",),
     ),
     "fastcgi_keep_conn": unloaded(
         "fastcgi_keep_conn",
@@ -409,6 +415,7 @@ RULES = {
         severity=Severity.INFO,
         category="rewrite",
         fixes=(Safety.UNSAFE,),
+        about=("if",),
     ),
     "if_file_exists": unloaded(
         "if_file_exists",
@@ -523,6 +530,7 @@ RULES = {
         severity=Severity.WARNING,
         category="rewrite",
         fixes=(Safety.SAFE,),
+        about=("map",),
     ),
     "map_regex_bulk": unloaded(
         "map_regex_bulk",
@@ -588,6 +596,7 @@ RULES = {
         severity=Severity.INFO,
         category="proxy",
         scenario="hop",
+        about=("proxy_pass",),
     ),
     "password_file": unloaded(
         "password_file",
@@ -634,6 +643,7 @@ RULES = {
         category="proxy",
         fixes=(Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS), Safety.UNSAFE),
         scenario="keepalive",
+        about=("proxy_pass",),
     ),
     "proxy_headers_lost": unloaded(
         "proxy_headers_lost",
@@ -641,6 +651,7 @@ RULES = {
         category="security",
         fixes=(Safety.UNSAFE,),
         witness=True,
+        about=("proxy_set_header",),
     ),
     "proxy_http_version": unloaded(
         "proxy_http_version",
@@ -662,12 +673,14 @@ RULES = {
         category="security",
         fixes=(Safety.UNSAFE,),
         witness=True,
+        about=("proxy_pass",),
     ),
     "proxy_pass_uri_lost": unloaded(
         "proxy_pass_uri_lost",
         severity=Severity.WARNING,
         category="correctness",
         witness=True,
+        about=("proxy_pass",),
     ),
     "proxy_ssl_session_reuse_off": unloaded(
         "proxy_ssl_session_reuse_off",
@@ -695,11 +708,13 @@ RULES = {
         "redirect_chain",
         severity=Severity.WARNING,
         category="rewrite",
+        about=("return", "rewrite"),
     ),
     "redirect_loop": unloaded(
         "redirect_loop",
         severity=Severity.ERROR,
         category="rewrite",
+        about=("return", "rewrite"),
     ),
     "redirect_without_scheme": unloaded(
         "redirect_without_scheme",
@@ -738,6 +753,7 @@ RULES = {
         severity=Severity.INFO,
         category="rewrite",
         fixes=(Safety.UNSAFE,),
+        about=("location",),
     ),
     "removed_directive": unloaded(
         "removed_directive",
@@ -784,6 +800,7 @@ RULES = {
         category="security",
         fixes=(Safety.UNSAFE,),
         witness=True,
+        about=("return", "rewrite", "proxy_pass", "add_header", "proxy_set_header"),
     ),
     "rewrite_capture_cve": unloaded(
         "rewrite_capture_cve",
@@ -867,6 +884,7 @@ RULES = {
         severity=Severity.INFO,
         category="static",
         fixes=(Safety.SAFE,),
+        about=("sendfile",),
     ),
     "server_name_conflict": unloaded(
         "server_name_conflict",
@@ -914,6 +932,7 @@ RULES = {
         category="tls",
         fixes=(Safety.SAFE, Safety.under(NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
         since=Version(1, 5, 9),
+        about=("ssl_session_tickets",),
     ),
     "ssl_session_tickets": unloaded(
         "ssl_session_tickets",
@@ -966,6 +985,7 @@ RULES = {
         severity=Severity.INFO,
         category="static",
         fixes=(Safety.SAFE,),
+        about=("sub_filter",),
     ),
     "suppression": unloaded(
         "suppression",
@@ -1035,6 +1055,7 @@ RULES = {
         since=Version(1, 1, 4),
         until=Version(1, 29, 6),
         scenario="keepalive",
+        about=("upstream",),
     ),
     "upstream_sni_missing": unloaded(
         "upstream_sni_missing",
@@ -1042,6 +1063,7 @@ RULES = {
         category="proxy",
         fixes=(Safety.UNSAFE,),
         since=Version(1, 7, 0),
+        about=("proxy_pass", "grpc_pass", "uwsgi_pass"),
     ),
     "upstream_tls_unverified": unloaded(
         "upstream_tls_unverified",
