@@ -98,11 +98,11 @@ If the tests must run at their place among other rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Directive, decode, encode, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, pattern, rule, without_captures
+from nginxopt.lint import Finding, Fix, Model, PlannedChain, Safety, Saving, Severity, pattern, rule, without_captures
 from nginxopt.lint.queries import cost, whole
 from nginxopt.semantics import Level, locations, maphash, values
 
@@ -129,6 +129,8 @@ class _Case(NamedTuple):
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE, about=("if",))
 def check(model: Model) -> Iterator[Finding]:
     """Find chains of conditions that a map can replace."""
+    compiled = model.plan.chains.compiled if model.mentions("if") else ()
+    replaced = {condition.directive.origin for each in compiled for condition in each.chain.conditions}
     for level in model.levels("server", "location"):
         chains: dict[tuple[str, str], list[_Case]] = {}
         for inner in level.levels:
@@ -136,23 +138,27 @@ def check(model: Model) -> Iterator[Finding]:
             if case is not None:
                 chains.setdefault((case.tested, case.name), []).append(case)
         for cases in chains.values():
-            if len(cases) >= LEAST:
+            if len(cases) >= LEAST and not any(case.condition.origin in replaced for case in cases):
                 yield _finding(model, level, cases)
-    yield from _returns(model)
+    yield from _compiled(model, compiled)
 
 
-def _returns(model: Model) -> Iterator[Finding]:
-    """Find conditions with a `return` that `nginxopt rewrite-to-map` replaces by one lookup."""
-    for compiled in model.plan.chains.compiled if model.mentions("if") else ():
+def _compiled(model: Model, chains: Iterable[PlannedChain]) -> Iterator[Finding]:
+    """Find conditions that `nginxopt rewrite-to-map` replaces by one lookup."""
+    for compiled in chains:
         conditions, saved = compiled.chain.conditions, cost.saved(compiled.before.far, compiled.after.far)
         first = conditions[0].directive
         command = f"nginxopt rewrite-to-map {model.config.main.path}"
         counted = f"at least {len(conditions)} of {compiled.of}" if compiled.of else f"{len(conditions)}"
         about = "at least " if compiled.of else ""
+        stated = [inner for each in conditions if each.directive.block for inner in each.directive.block.directives()]
+        flag = next((inner.args[0] for inner in stated if inner.name == "set" and inner.args), "")
+        ends = any(inner.name == "return" for inner in stated)
+        how = "in turn, and only the first that is true returns" if ends else f"one after the other, to set {flag}"
         yield Finding(
             first.source,
             first.name.span,
-            f"{counted} ifs test {conditions[0].variable} in turn, and only the first that is true returns",
+            f"{counted} ifs test {conditions[0].variable} {how}",
             help=f"{command} replaces them with one lookup, which saves {about}{cost.time(saved)} a request"
             if saved
             else "",

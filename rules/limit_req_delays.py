@@ -1,7 +1,7 @@
 """`limit_req` with `burst` and without `nodelay`: requests wait for their turn
 
 Flags a `limit_req` with `burst=` and neither `nodelay` nor `delay=`, if its zone is known, with the time that the last
-request of a burst waits.
+request of a burst waits. A block that says `nodelay` or `delay=` for another zone has chosen.
 
 ## Why it matters
 A browser requests the files of a page all at once. With `rate=1r/s burst=20`, nginx answers the first request at once
@@ -44,6 +44,18 @@ server {
     }
 }
 ```
+A block that has both, as it is known there what `nodelay` does:
+```nginx http
+limit_req_zone $binary_remote_addr zone=clients:10m rate=1r/s;
+limit_req_zone $server_name zone=servers:10m rate=25r/s;
+server {
+    location / {
+        limit_req zone=clients burst=5 nodelay;
+        limit_req zone=servers burst=50;
+        root /srv/www;
+    }
+}
+```
 
 ## When to ignore it
 If requests are meant to wait, to slow down a log-in form or to smooth what an upstream gets.
@@ -71,11 +83,11 @@ NOTICED = 1.0
 def check(model: Model) -> Iterator[Finding]:
     """Find bursts that wait."""
     rates = {_parameter(zone, "zone").partition(":")[0]: _parameter(zone, "rate") for zone, _ in _zones(model)}
-    for directive, _ in model.each("limit_req"):
+    for directive, level in model.each("limit_req"):
         burst = values.number(_parameter(directive, "burst"))
         rate = rates.get(_parameter(directive, "zone"), "")
         seconds = _wait(burst or 0, rate)
-        if seconds >= NOTICED and "nodelay" not in directive.args and not _parameter(directive, "delay"):
+        if seconds >= NOTICED and not any(map(_is_chosen, level.own("limit_req"))):
             yield Finding(
                 directive.source,
                 directive.name.span,
@@ -83,6 +95,11 @@ def check(model: Model) -> Iterator[Finding]:
                 help="add `nodelay`, or `delay=` for the first few (1.15.7): the same requests are rejected, but "
                 "a burst reaches the upstream at once",
             )
+
+
+def _is_chosen(directive: Directive) -> bool:
+    """Return whether a `limit_req` says which requests wait."""
+    return "nodelay" in directive.args or bool(_parameter(directive, "delay"))
 
 
 def _zones(model: Model) -> Iterator[tuple[Directive, object]]:

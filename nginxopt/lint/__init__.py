@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.queries.requests import FOREIGN, AskedRequest, ModelAnswer
     from nginxopt.records import record
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
+    from nginxopt.rewrite.kinds.chains.planning import PlannedChain
     from nginxopt.rewrite.kinds.rules.planning import Dead, Duplicate, PlannedRun, RulesOfFile
     from nginxopt.rewrite.kinds.rules.reading import transparent
     from nginxopt.rewrite.requests import shown
@@ -70,6 +71,7 @@ __all__ = [
     "Model",
     "ModelAnswer",
     "Page",
+    "PlannedChain",
     "PlannedRun",
     "Premise",
     "Reach",
@@ -125,6 +127,7 @@ __getattr__ = attributes(
         ),
         "nginxopt.semantics.refusals.reading": ("pattern_error",),
         "nginxopt.rewrite.suspicious": ("without_captures",),
+        "nginxopt.rewrite.kinds.chains.planning": ("PlannedChain",),
         "nginxopt.rewrite.kinds.rules.planning": (
             "Dead",
             "Duplicate",

@@ -127,3 +127,12 @@ def test_conditions_that_return_name_the_command() -> None:
     assert diagnostic.fix is None
     assert diagnostic.finding.help.startswith("nginxopt rewrite-to-map ")
     assert diagnose("if-chain-to-map", f"server {{ {''.join(chain.splitlines()[:7])} }}", context="http") == ()
+
+
+def test_conditions_that_set_a_flag_are_one_finding() -> None:
+    """A flag that a later condition tests is a chain for the command, and said once, as what it is."""
+    chain = "".join(f"if ($http_user_agent ~ Bot{number}x) {{ set $bad 1; }}\n" for number in range(20))
+    text = f"server {{ set $bad 0; {chain} if ($bad = 1) {{ return 403; }} }}"
+    (diagnostic,) = diagnose("if-chain-to-map", text, context="http")
+    assert diagnostic.message == "20 ifs test $http_user_agent one after the other, to set $bad"
+    assert diagnostic.finding.help.startswith("nginxopt rewrite-to-map ")

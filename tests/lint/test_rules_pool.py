@@ -311,3 +311,10 @@ def test_a_configuration_is_read_as_often_however_many_upstreams_it_has(monkeypa
         return len(readings)
 
     assert count(2) == count(20) > 0
+
+
+def test_an_upstream_without_servers_needs_no_pool() -> None:
+    """nginx refuses it, which is said by itself."""
+    text = "upstream app {{ {} }} server {{ location / {{ proxy_pass http://app; }} }}"
+    assert diagnose("upstream-keepalive-missing", text.format("server 192.0.2.1;"), context="http", target=OLD)
+    assert diagnose("upstream-keepalive-missing", text.format(""), context="http", target=OLD) == ()

@@ -221,7 +221,7 @@ def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
     """Return the upstreams that should have a pool but do not, with the passes to them.
 
     Skips upstreams with `keepalive 0` or a commented-out `keepalive`, those to which no pass may keep its connection,
-    and those with `ntlm`, which keeps connections of its own.
+    those with `ntlm`, which keeps connections of its own, and those without servers, which nginx refuses.
     """
     if model.target >= PIVOT:
         return {}
@@ -229,6 +229,7 @@ def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
         upstream: passes
         for upstream, passes in users(model).items()
         if upstream.keepalive.is_unset
+        and upstream.level.own("server")
         and not (upstream.level.own("ntlm") or _commented_out(upstream))
         and any(wants_pool(model, pass_) for pass_ in passes)
     }
