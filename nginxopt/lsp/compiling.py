@@ -152,7 +152,7 @@ def compiled(workspace: Workspace, uri: str, capabilities: types.ClientCapabilit
 
 
 def _in_place(workspace: Workspace, reading: DocumentContext) -> Plan:
-    target = workspace.preferences.target(reading.document.path)
+    target = workspace.preferences.target(reading.document.path).version
     return plan(reading.config, Options(groups=True, in_place=True, target=target), reading.file)
 
 
