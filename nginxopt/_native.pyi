@@ -133,7 +133,7 @@ class Compilation:
 
 def compile_rewrites(
     bytes: bytes,
-    sections: list[tuple[list[tuple[int, int]], bool]],
+    sections: list[tuple[list[tuple[int, int]], bool, bool]],
     *,
     phase: Literal["server", "location"],
     captures_matter: bool,
@@ -146,7 +146,8 @@ def compile_rewrites(
 ) -> Compilation:
     """Plan and write the rewrites of sections.
 
-    A section is a list of byte ranges, and whether an `if` that an earlier compilation may have written stands before.
+    A section is a list of byte ranges, whether an `if` that an earlier compilation may have written stands before, and
+    whether it is the last of the script of a server.
 
     `entering` says which rules may stand in an `if`, and `reruns` which URIs may run the rules again in one request.
 

@@ -277,8 +277,8 @@ CALLS = [
     lambda: native.compile_map(text, stem="nxo_1_"),
     lambda: native.compile_map(text, stem="nxo_1_", keeps_captures=True),
     lambda: [run.dead_kept() for run in native.compile_rewrites(
-        rules, [([(0, len(rules))], False)], phase="server", captures_matter=True, reruns=None, readings=Readings,
-        bound=64, entering=native.Entering.ALL,
+        rules, [([(0, len(rules))], False, False)], phase="server", captures_matter=True, reruns=None,
+        readings=Readings, bound=64, entering=native.Entering.ALL,
     ).runs],
     lambda: native.prove_map(text, b"map $uri $new {{ default $t; }} map $uri $t {{ " + rows + b"}}"),
     lambda: native.never(pattern, True),

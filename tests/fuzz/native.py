@@ -131,7 +131,8 @@ class Values:
         for event in [event for batch in _native.Events(data) for event in batch]:
             if event[0] == ";" and event[5][0][0] == "rewrite":
                 spans.append((event[1], event[2]))
-        sections = [(spans if self.flag() else self.spans(), self.flag()) for _ in range(self.random.randrange(1, 3))]
+        count = self.random.randrange(1, 3)
+        sections = [(spans if self.flag() else self.spans(), self.flag(), self.flag()) for _ in range(count)]
         return data, _native.compile_rewrites(
             data,
             sections,

@@ -48,7 +48,7 @@ def test_offsets_of_another_text_are_an_error() -> None:
     spans = [(event[1], event[2]) for batch in _native.Events(text) for event in batch]
     (run,) = _native.compile_rewrites(
         text,
-        [(spans, False)],
+        [(spans, False, False)],
         phase="server",
         captures_matter=False,
         reruns=None,

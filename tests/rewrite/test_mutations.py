@@ -21,6 +21,7 @@ from tests.rewrite.mutations import (
     missing,
     residuals,
     rows,
+    stops,
     surroundings,
     tables,
     targets,
@@ -28,7 +29,17 @@ from tests.rewrite.mutations import (
 from tests.rewrite.mutations.fault import Mutation
 from tests.rewrite.mutations.forged import FORGERIES, Forgery
 from tests.rewrite.mutations.obligations import Refutation
-from tests.rewrite.mutations.programs import FILTERS, KEPT, KINDS, NOT_KEPT, WHOLES, program
+from tests.rewrite.mutations.programs import (
+    FILTERS,
+    KEPT,
+    KINDS,
+    NOT_KEPT,
+    NOT_STOPPED,
+    SITES,
+    STOPPED,
+    WHOLES,
+    program,
+)
 from tests.support import ROOT
 
 pytestmark = pytest.mark.no_cover
@@ -48,12 +59,11 @@ MUTATIONS = (
     *missing.MUTATIONS,
     *targets.MUTATIONS,
     *kept.MUTATIONS,
+    *stops.MUTATIONS,
 )
 
 
-@pytest.mark.parametrize(
-    "name", [*KINDS, *WHOLES, *FILTERS, *KEPT, *NOT_KEPT, "missing", "groups-location", "of-kinds-location"]
-)
+@pytest.mark.parametrize("name", [*KINDS, *WHOLES, *FILTERS, *SITES, "missing", "groups-location", "of-kinds-location"])
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)
@@ -64,6 +74,12 @@ def test_what_is_kept() -> None:
     """Targets are volatile where the rules may run again with a URI for which they are wrong, and only there."""
     targets = {name: program(name).maps.split(b"$m_to {\n")[1] for name in (*KEPT, *NOT_KEPT)}
     assert {name for name, rows in targets.items() if not rows.startswith(b"    volatile;")} == set(KEPT)
+
+
+def test_where_a_script_ends() -> None:
+    """A `break` skips the last statements of a server, and only these."""
+    texts = {name: program(name).changes[0].after for name in (*STOPPED, *NOT_STOPPED)}
+    assert {name for name, text in texts.items() if b"    break;" in text} == set(STOPPED)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)

@@ -82,7 +82,7 @@ pub struct Compilation {
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: PyBackedBytes,
-    sections: Vec<(Vec<(usize, usize)>, bool)>,
+    sections: Vec<(Vec<(usize, usize)>, bool, bool)>,
     phase: &str,
     captures_matter: bool,
     reruns: Option<PyReruns>,
@@ -95,8 +95,8 @@ pub fn compile_rewrites(
     let (phase, entering) = (read_phase(phase)?, entering.into());
     let reruns = reruns.map(|reruns| Reruns::new(&reruns.uris, &reruns.names, reruns.changes));
     let options = Options { phase, captures_matter, reruns, readings: readings.into(), bound, entering };
-    let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| {
-        Ok(Section { ranges: ranges(bytes.len(), spans)?, is_behind_if })
+    let section = |(spans, is_behind_if, is_last): (Vec<(usize, usize)>, bool, bool)| {
+        Ok(Section { ranges: ranges(bytes.len(), spans)?, is_behind_if, is_last })
     };
     let sections: Vec<Section> = sections.into_iter().map(section).collect::<PyResult<_>>()?;
     let most = Most { effort: effort(for_remark), share };
@@ -181,7 +181,12 @@ fn compile(
         if let Some(message) = compile_error(&barrier.pattern) {
             return Err(Failed::Pattern(barrier.span.clone(), message));
         }
-        let item = SectionItem { staying: vec![StayingItem::Barrier(barrier)], compiled: None, is_behind: false };
+        let item = SectionItem {
+            staying: vec![StayingItem::Barrier(barrier)],
+            compiled: None,
+            is_behind: false,
+            is_last: false,
+        };
         portions.entry(barrier.portion).or_default().push(item);
     }
     let (mut runs, mut barriers) = (Vec::new(), Vec::new());
@@ -205,6 +210,8 @@ struct SectionItem<'r> {
     compiled: Option<CompiledRun>,
     /// As [`Run::is_behind`].
     is_behind: bool,
+    /// As [`Run::is_last`].
+    is_last: bool,
 }
 
 impl<'r> SectionItem<'r> {
@@ -218,12 +225,12 @@ impl<'r> SectionItem<'r> {
         let has_keys = !plan.entries.is_empty();
         let compiled = CompiledRun::new(bytes, run, plan, options);
         let others = if has_keys && options.phase == Phase::Location {
-            CompiledRun::of_items(bytes, &all, options)
+            CompiledRun::of_items(bytes, &all, options, run.is_last)
         } else {
             None
         };
         let compiled = others.filter(|others| others.rank() < compiled.rank()).unwrap_or(compiled);
-        SectionItem { staying: all, compiled: Some(compiled), is_behind: run.is_behind }
+        SectionItem { staying: all, compiled: Some(compiled), is_behind: run.is_behind, is_last: run.is_last }
     }
 
     /// A run of which only the beginning is compiled, as all of it takes too much work: what moves of it is a bound.
@@ -247,7 +254,7 @@ impl<'r> SectionItem<'r> {
         let item = |(rule, each)| StayingItem::Rule(each, run.number(rule), reason);
         let staying: Vec<StayingItem> = run.rules.iter().enumerate().map(item).collect();
         let compiled = Some(CompiledRun::of_staying(&staying, None, false));
-        SectionItem { staying, compiled, is_behind: run.is_behind }
+        SectionItem { staying, compiled, is_behind: run.is_behind, is_last: run.is_last }
     }
 
     fn start(&self) -> usize {
@@ -273,7 +280,10 @@ fn of_all(bytes: &[u8], items: &[SectionItem], options: &Options, most: Most) ->
     }
     let staying: Vec<StayingItem> = items.iter().flat_map(|item| item.staying.iter().copied()).collect();
     let most = most.for_bytes(staying.iter().map(|item| item.span().len()).sum());
-    work::within(most, || CompiledRun::of_items(bytes, &staying, options)).ok().and_then(|(together, _)| together)
+    let is_last = items.last().is_some_and(|item| item.is_last);
+    work::within(most, || CompiledRun::of_items(bytes, &staying, options, is_last))
+        .ok()
+        .and_then(|(together, _)| together)
 }
 
 /// Adds consecutive items: as one run, or else as they are.

@@ -53,7 +53,8 @@ pub struct CompiledRun {
     pub(super) tiers: Vec<Tier>,
     /// The grouping of the rules that stay, if some are in groups.
     grouping: Option<Grouping>,
-    captures_matter: bool,
+    /// As [`Run::is_last`].
+    is_last: bool,
     /// The patterns of groups as they were read, if they are kept.
     patterns: Option<Arc<ReadPatterns>>,
     /// Whether `$1` to `$9` must be emptied if no key is hit.
@@ -94,7 +95,7 @@ impl CompiledRun {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
             listing: lists.flat_map(|tier| &tier.blocks).map(|block| block.patterns.len()).sum(),
             grouping,
-            captures_matter: options.captures_matter,
+            is_last: run.is_last,
             clears: clears(&tiers, &plan, options),
             tiers,
             stands_before: plan.stands_before(options),
@@ -111,19 +112,24 @@ impl CompiledRun {
     }
 
     /// Rules that stay, some of which do not end the script; `None` if none is in a group or behind a filter.
-    pub(super) fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<CompiledRun> {
+    pub(super) fn of_items(
+        bytes: &[u8],
+        items: &[StayingItem],
+        options: &Options,
+        is_last: bool,
+    ) -> Option<CompiledRun> {
         let grouping = Grouping::of_items(bytes, items, options)?;
-        Some(CompiledRun::of_staying(items, Some(grouping), options.captures_matter))
+        Some(CompiledRun::of_staying(items, Some(grouping), is_last))
     }
 
     /// Rules that stay.
-    pub(super) fn of_staying(items: &[StayingItem], grouping: Option<Grouping>, captures_matter: bool) -> CompiledRun {
+    pub(super) fn of_staying(items: &[StayingItem], grouping: Option<Grouping>, is_last: bool) -> CompiledRun {
         CompiledRun {
             spans: items.iter().map(StayingItem::span).collect(),
             fates: items.iter().map(|item| Fate::Kept(item.reason())).collect(),
             kept: items.iter().map(|item| item.pattern().to_vec()).enumerate().collect(),
             grouping,
-            captures_matter,
+            is_last,
             patterns: None,
             tiers: Vec::new(),
             clears: false,
@@ -346,9 +352,10 @@ impl CompiledRun {
     /// The statements that replace the removed rules.
     fn statements<'py>(&self, py: Python<'py>, names: PyNames) -> Bound<'py, PyBytes> {
         let names: Names = names.into();
-        let text = text::statements(&self.tiers, &names, self.clears);
-        let staying = self.grouping.as_ref().map(|grouping| grouping.statements(&names, self.captures_matter));
+        let staying = self.grouping.as_ref().map(|grouping| grouping.statements(&names, self.is_last));
         let [before, behind] = staying.unwrap_or_default();
+        let ends = self.is_last && behind.is_empty() && (self.grouping.is_some() || self.kept.is_empty());
+        let text = text::statements(&self.tiers, &names, self.clears, ends);
         PyBytes::new(py, &[before, text, behind].concat())
     }
 

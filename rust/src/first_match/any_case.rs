@@ -43,7 +43,7 @@ mod tests {
 
     fn may_match(patterns: &[&str], subject: &str, limit: usize) -> bool {
         let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
-        FirstMatch::new(&patterns).expect("a small index").may_match_some_case(subject.as_bytes(), limit)
+        FirstMatch::new(&patterns).expect("a small index").may_match_some_case(subject.as_bytes(), 0..limit)
     }
 
     /// One matching spelling is enough, wherever the letters are in the pattern. Patterns from the limit on are not

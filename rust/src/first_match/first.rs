@@ -87,12 +87,12 @@ impl FirstMatch {
 
     /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up
     /// on one either.
-    pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
-        if limit == 0 {
+    pub fn may_match_some_case(&self, subject: &[u8], within: Range<usize>) -> bool {
+        if within.is_empty() {
             return false;
         }
         let subject = subject.to_ascii_lowercase();
-        self.index.candidates(&subject, limit).any(|index| {
+        self.index.candidates(&subject, within.end).filter(|index| *index >= within.start).any(|index| {
             let build = || AnyCaseMatcher::of(self.patterns.get(index)).map(Box::new);
             self.spellings[index].get_or_init(build).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
         })

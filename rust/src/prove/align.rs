@@ -123,8 +123,9 @@ impl<'t> Alignment<'t, '_> {
     ) -> Discharged<(Checked, HashSet<*const Node<'t>>)> {
         let mut checked = Checked::default();
         let maps = self.known.maps;
+        let is_whole = phase == Some(Phase::Server) && block == Some(b"server");
         let flat = match phase {
-            Some(_) => groups::flatten(after, self.known, entering, before)?,
+            Some(_) => groups::flatten(after, self.known, entering, before, is_whole)?,
             None => Flat { statements: after.to_vec(), grouping: Vec::new() },
         };
         let after = &flat.statements;
@@ -142,6 +143,8 @@ impl<'t> Alignment<'t, '_> {
                 let (compiled, length) =
                     CompiledForm::split(&after[emitted_at..], |node| emitted_names.is_emitted(node));
                 let facts = self.known.facts;
+                let is_last = is_whole && emitted_at + length == after.len();
+                compiled.check_stop(is_last)?;
                 let (captures_matter, reruns) = (self.known.captures_matter, self.known.reruns.as_ref());
                 checked += run::check(rules, &compiled, maps, &facts.readings, phase, captures_matter, reruns)?;
                 emitted.extend(compiled.new_statements().map(std::ptr::from_ref));

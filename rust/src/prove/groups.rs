@@ -11,7 +11,12 @@
 //! string, and no `if` is entered. Else let r be the first that does. The numbers differ, so only the group of r is
 //! entered; the rules before r in it do not match u; r fires, and ends the script as its flag says. A rule that matches
 //! sets `$1` to `$9` and its named groups wherever it is; if none matches, the rules leave `$1` to `$9` empty, and so
-//! does the statement after the groups.
+//! does the pattern that reads `$pattern`, which does not match the empty string
+//! (`ngx_http_script_regex_start_code`).
+//!
+//! `if ($group = "") { break; }` before the groups skips them if no rule matches, and all that follows in the script. So
+//! nothing may follow, neither in the file nor in an included one. In a server, `break` does nothing else: the flag that
+//! it resets is set again before it is read (`ngx_http_core_find_config_phase`).
 //!
 //! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for
 //! which rules this does not matter.
@@ -27,7 +32,7 @@ use crate::phase::Entering;
 use crate::prove::kinds::KindLookUp;
 use crate::prove::known::Known;
 use crate::prove::maps::LONGEST_GROUP;
-use crate::prove::node::{Node, number};
+use crate::prove::node::{Node, is_stop, number};
 use crate::prove::places::{Item, Segments};
 use crate::prove::trees::Trees;
 use crate::prove::{Discharged, Refutation, filters, names, surroundings};
@@ -43,6 +48,14 @@ enum LookUp<'l, 't> {
 }
 
 impl<'t> LookUp<'_, 't> {
+    /// The variable with the number of a group or kind.
+    fn result(&self) -> &'t [u8] {
+        match self {
+            LookUp::Group { group, .. } => group,
+            LookUp::Kind(kinds) => kinds.kind,
+        }
+    }
+
     /// The variables that the lookup sets.
     fn variables(&self) -> Vec<&'t [u8]> {
         match self {
@@ -68,12 +81,13 @@ pub struct Flat<'t> {
 
 /// Replaces lookups of groups by the rules of the groups, lookups of kinds by the rules that these stand for, and
 /// filters by the rules behind them. These rules must be allowed in an `if`. Statements of the original are not
-/// taken for filters.
+/// taken for filters. `is_whole`: the script is all that a server has.
 pub fn flatten<'t>(
     script: &[&'t Node<'t>],
     known: &Known<'t, '_>,
     entering: Entering,
     original: &[&'t Node<'t>],
+    is_whole: bool,
 ) -> Discharged<Flat<'t>> {
     let mut segments = Segments::new(original, known.captures_matter);
     let mut grouping = Vec::new();
@@ -98,6 +112,11 @@ pub fn flatten<'t>(
         grouping.extend([first, node]);
         rest = &rest[1..];
         check_variables(&look_up, known)?;
+        let stop = rest.first().copied().filter(|next| is_stop(next, look_up.result()));
+        if let Some(stop) = stop {
+            grouping.push(stop);
+            rest = &rest[1..];
+        }
         let length = match look_up {
             LookUp::Kind(kinds) => {
                 let statements = kinds.statements(rest, entering)?;
@@ -113,13 +132,8 @@ pub fn flatten<'t>(
         };
         grouping.extend(&rest[..length]);
         rest = &rest[length..];
-        if known.captures_matter {
-            let clear = rest.first().filter(|node| node.is_clear());
-            let clear = clear.ok_or_else(|| {
-                Refutation::new("a URI that no rule matches keeps $1 to $9, which the original rules would clear")
-            })?;
-            grouping.push(*clear);
-            rest = &rest[1..];
+        if stop.is_some() && !(is_whole && rest.is_empty()) {
+            return Err(Refutation::new("a `break` ends the script before its last statement"));
         }
     }
     Ok(Flat { statements: segments.flat(known)?, grouping })

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use crate::prove::effect::{Behaviour, Effect, Rewrite, Uri};
 use crate::prove::maps::{LONGEST_GROUP, Maps, UriMap};
-use crate::prove::node::Node;
+use crate::prove::node::{Node, is_stop};
 use crate::prove::oracle::Matches;
 use crate::prove::reruns::Reruns;
 use crate::prove::residual::Residual;
@@ -82,6 +82,10 @@ impl<'t> Guards<'t> {
         let scope = Scope { hit: hit.map(|(name, _)| name), line, maps };
         let mut statements = Vec::new();
         for node in rest {
+            // It is checked that only statements that compare `hit` come behind it.
+            if scope.hit.is_some_and(|hit| is_stop(node, hit)) {
+                continue;
+            }
             if let Some((targets, captured)) = target_condition(node) {
                 statements.push(Statement::Target(scope.target(targets, captured, node)?));
                 continue;

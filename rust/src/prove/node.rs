@@ -63,6 +63,15 @@ pub fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
     (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
 }
 
+/// Whether a node is `if ($variable = "") { break; }`.
+pub fn is_stop(node: &Node, variable: &[u8]) -> bool {
+    let is_condition =
+        matches!(node.words()[..], [b"if", left, b"=", b"", b")"] if left.strip_prefix(b"($") == Some(variable));
+    let is_break =
+        |block: &Vec<Node>| matches!(&block[..], [only] if only.block.is_none() && only.words() == [b"break"]);
+    is_condition && node.block.as_ref().is_some_and(is_break)
+}
+
 /// Reads a text into statements.
 pub fn parse<'t>(text: &'t [u8], what: &str) -> Discharged<Vec<Node<'t>>> {
     let mut open: Vec<(Node, Vec<Node>)> = Vec::new();

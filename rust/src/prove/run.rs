@@ -10,7 +10,7 @@ use crate::prove::gone::{self, GoneStrings};
 use crate::prove::guards::{Clears, Guards, Key};
 use crate::prove::listed::Listed;
 use crate::prove::maps::{Maps, Near};
-use crate::prove::node::Node;
+use crate::prove::node::{Node, is_stop, number};
 use crate::prove::oracle::Matches;
 use crate::prove::reruns::Reruns;
 use crate::prove::residual::Residual;
@@ -99,6 +99,25 @@ impl<'t> CompiledForm<'t> {
         }
         let trailing = places(&rules[leading..], &self.rules[new..])?.into_iter().map(|place| leading + place);
         Ok(RuleOrder { leading, new: self.rules[leading..new].to_vec(), kept: (0..leading).chain(trailing).collect() })
+    }
+
+    /// Checks that `if ($hit = "") { break; }` skips nothing but comparisons of the variable with numbers: see
+    /// [`super::groups`]. `is_last`: the statements are the last of a server.
+    pub fn check_stop(&self, is_last: bool) -> Discharged<()> {
+        let is_end = is_last && self.clears.is_none() && self.rules.is_empty();
+        let stop = |node: &&Node<'t>| node.block.iter().flatten().any(|inner| inner.word(0) == b"break");
+        match self.emitted.iter().position(stop) {
+            None => Ok(()),
+            Some(at) => {
+                let name = self.emitted[at].word(1).strip_prefix(b"($").unwrap_or_default();
+                let is_stop = !name.is_empty() && is_stop(self.emitted[at], name);
+                let is_skipped = |node: &&'t Node<'t>| number(node, name).is_some();
+                if is_end && is_stop && self.emitted[at + 1..].iter().all(is_skipped) {
+                    return Ok(());
+                }
+                Err(Refutation::new("a `break` ends the script before its last statement"))
+            }
+        }
     }
 
     /// The statements that are not rules of the original.

@@ -242,6 +242,6 @@ impl Answers<'_, '_> {
             Finite::Strings { strings, any_case: true } => strings.contains(&string.to_ascii_lowercase()),
             _ => false,
         });
-        has_all && !index.may_match_some_case(string, row)
+        has_all && !index.may_match_some_case(string, 0..row)
     }
 }

@@ -70,8 +70,14 @@ struct Stayed {
 impl Assignment {
     /// Assigns the strings of all rules. Linear, except for PCRE2 on strings that kept rules may match.
     ///
-    /// `kept` are the rules that stay, and `patterns` are their patterns.
-    pub fn make(candidates: &[Candidate], kept: &[usize], patterns: &ReadPatterns) -> Result<Assignment, BadPattern> {
+    /// `kept` are the rules that stay, and `patterns` are their patterns. `is_behind`: the keys are looked up behind the
+    /// rules that stay before all others.
+    pub fn make(
+        candidates: &[Candidate],
+        kept: &[usize],
+        patterns: &ReadPatterns,
+        is_behind: bool,
+    ) -> Result<Assignment, BadPattern> {
         let first = patterns.first().ok_or_else(|| BadPattern { rule: kept[0], message: TOO_MANY.to_owned() })?;
         let count = candidates.iter().flatten().map(|movable| movable.strings.count()).sum();
         let hasher = DefaultHashBuilder::default();
@@ -85,15 +91,19 @@ impl Assignment {
             staying: HashMap::new(),
             stayed: HashMap::new(),
         };
-        let mut kept_before = 0;
+        let (mut kept_before, mut leading) = (0, 0);
         let mut found = Vec::new();
         let list = |rules: Range<usize>| Listed::of(&candidates[rules], &hasher);
         parallel::ahead(candidates.len(), list, |rules, listed| {
             for (rule, strings) in rules.zip(listed.by_rule()) {
-                let before = KeptBefore { rules: &kept[..kept_before], first };
+                let before = KeptBefore { rules: &kept[..kept_before], first, leading };
                 match &candidates[rule] {
                     Ok(movable) => assignment.add(rule, movable, strings, &before, &mut found),
                     Err(_) => kept_before += 1,
+                }
+                let stays = candidates[rule].is_err() || assignment.staying.contains_key(&rule);
+                if is_behind && stays && leading == rule {
+                    leading += 1;
                 }
             }
         });
@@ -133,7 +143,8 @@ impl Assignment {
     /// Finds the earlier rule that matches `string`, and the keys that equal it, ignoring case.
     fn find(&self, string: Hashed, any_case: bool, before: &KeptBefore) -> Result<Found, Reason> {
         let spelled = self.spelled(string);
-        if let Some(taker) = before.taker(string.text, any_case, self.stayed(string.text, any_case))? {
+        let stayed = self.stayed(string.text, any_case, before.leading);
+        if let Some(taker) = before.taker(string.text, any_case, stayed)? {
             return Ok(Found { owner: Some(taker), spelled });
         }
         let spellings = (spelled.0 > 0).then(|| self.spellings(string));
@@ -148,12 +159,15 @@ impl Assignment {
     }
 
     /// Among the rules that stay although their strings are known, finds the first that matches `string`; if
-    /// `any_case`, some spelling of it.
-    fn stayed(&self, string: &[u8], any_case: bool) -> Option<usize> {
+    /// `any_case`, some spelling of it, and not before a `leading` number of rules.
+    fn stayed(&self, string: &[u8], any_case: bool, leading: usize) -> Option<usize> {
         if self.stayed.is_empty() {
             return None;
         }
-        let takes = |stayed: &&Stayed| any_case || stayed.spelling.as_deref().is_none_or(|spelling| spelling == string);
+        let takes = |stayed: &&Stayed| match any_case {
+            true => stayed.rule >= leading,
+            false => stayed.spelling.as_deref().is_none_or(|spelling| spelling == string),
+        };
         self.stayed.get(&string.to_ascii_lowercase())?.iter().find(takes).map(|stayed| stayed.rule)
     }
 
@@ -289,14 +303,17 @@ impl Listed {
 struct KeptBefore<'k> {
     rules: &'k [usize],
     first: &'k FirstMatch,
+    /// The number of rules that come before the keys are looked up. They take what they match in any case.
+    leading: usize,
 }
 
 impl KeptBefore<'_> {
     /// Returns the first rule that stays and matches `string`: one of these or `stayed`. If `any_case`, it only checks
-    /// that none of these rules matches any spelling.
+    /// that none of these rules but the leading ones matches any spelling.
     fn taker(&self, string: &[u8], any_case: bool, stayed: Option<usize>) -> Result<Option<usize>, Reason> {
         if any_case {
-            let overlaps = stayed.is_some() || self.first.may_match_some_case(string, self.rules.len());
+            let leading = self.rules.partition_point(|rule| *rule < self.leading);
+            let overlaps = stayed.is_some() || self.first.may_match_some_case(string, leading..self.rules.len());
             return if overlaps { Err(Reason::CaseOverlap) } else { Ok(None) };
         }
         let before = stayed.map_or(self.rules.len(), |stayed| self.rules.partition_point(|rule| *rule < stayed));
@@ -355,7 +372,8 @@ mod tests {
             text.push_str(&format!("rewrite ^/A/{number}$ /other last;\nrewrite ^/a/{number}/$ /other last;\n"));
             text.push_str(&format!("rewrite ^/a/{number}/?$ /to{number} last;\n"));
         }
-        let section = runs::Section { ranges: std::iter::once(0..text.len()).collect(), is_behind_if: false };
+        let section =
+            runs::Section { ranges: std::iter::once(0..text.len()).collect(), is_behind_if: false, is_last: false };
         let read = runs::read(text.as_bytes(), &[section]).unwrap();
         let options = Options {
             phase: Phase::Server,

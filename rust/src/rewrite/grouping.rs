@@ -167,9 +167,9 @@ impl Grouping {
         costs.fold(Cost::default(), |sum, cost| sum + cost)
     }
 
-    /// Returns the statements that replace the rules: those before and those after the statements for keys. If
-    /// `clears`, `$1` to `$9` are empty if no rule fires.
-    pub fn statements(&self, names: &Names, clears: bool) -> [Vec<u8>; 2] {
+    /// Returns the statements that replace the rules: those before and those after the statements for keys. `is_last`:
+    /// they are the last of the script of a server.
+    pub fn statements(&self, names: &Names, is_last: bool) -> [Vec<u8>; 2] {
         let [mut before, mut behind] = [Vec::new(), Vec::new()];
         let mut number = 0;
         for (at, part) in self.parts.iter().enumerate() {
@@ -177,7 +177,8 @@ impl Grouping {
             match part {
                 StayingPart::Groups(groups) => {
                     number += 1;
-                    text.extend(groups.statements(&names.of_groups(number), clears));
+                    let is_last = is_last && at >= self.leading && at + 1 == self.parts.len();
+                    text.extend(groups.statements(&names.of_groups(number), is_last));
                 }
                 StayingPart::Filter(filter) => text.extend(filter.text()),
                 StayingPart::Alone(statement) => text.extend_from_slice(&[&statement[..], b"\n"].concat()),

@@ -16,6 +16,7 @@ use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
 use crate::rewrite::kinds::Kinds;
 use crate::rewrite::look_up::{group_size, write_look_up};
+use crate::rewrite::stop::write_stop;
 use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM};
 
 /// The fewest rules for groups. Fewer are faster to try in order.
@@ -84,16 +85,13 @@ impl Groups {
         Some(Groups { cost, tables, unnamed, ..groups })
     }
 
-    /// Returns the statements that look up the rule. If `clears`, `$1` to `$9` are empty if no rule fires.
-    pub fn statements(&self, names: &GroupNames, clears: bool) -> Vec<u8> {
+    /// Returns the statements that look up the rule. If no rule fires, the pattern that reads the map does not match,
+    /// and leaves `$1` to `$9` empty. `is_last`: they are the last of the script of a server.
+    pub fn statements(&self, names: &GroupNames, is_last: bool) -> Vec<u8> {
         let mut text = Vec::new();
         match &self.form {
-            Form::Groups { size, statements } => write_groups(names, statements.chunks(*size), &mut text),
-            Form::Kinds(kinds) => kinds.write(names, &mut text),
-        }
-        if clears {
-            text.extend_from_slice(b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n");
-            text.extend_from_slice(b"rewrite \"^a(?!)\" /;\n");
+            Form::Groups { size, statements } => write_groups(names, statements.chunks(*size), is_last, &mut text),
+            Form::Kinds(kinds) => kinds.write(names, is_last, &mut text),
         }
         text
     }
@@ -190,8 +188,16 @@ impl Groups {
 }
 
 /// Writes groups of statements, each in an `if` that compares the number of the group.
-fn write_groups<'g>(names: &GroupNames, groups: impl Iterator<Item = &'g [Vec<u8>]>, text: &mut Vec<u8>) {
+fn write_groups<'g>(
+    names: &GroupNames,
+    groups: impl ExactSizeIterator<Item = &'g [Vec<u8>]>,
+    is_last: bool,
+    text: &mut Vec<u8>,
+) {
     write_look_up(&names.map, &names.rules, &format!("^(?<{}>[0-9]+)", names.rules), text);
+    if is_last {
+        write_stop(&names.rules, groups.len(), text);
+    }
     for (number, statements) in (1..).zip(groups) {
         writeln!(text, "if (${} = {number}) {{", names.rules).expect("a vector takes all that is written");
         for statement in statements {

@@ -17,6 +17,7 @@ use crate::rewrite::candidate::MAX_TOKEN;
 use crate::rewrite::look_up::{SMALLEST, group_size, write_look_up};
 use crate::rewrite::runs::Rule;
 use crate::rewrite::shared_pattern::with_any_segments;
+use crate::rewrite::stop::write_stop;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::rewrite::text::{GroupNames, quoted_pattern};
 use crate::syntax::{Ast, Pattern};
@@ -115,10 +116,13 @@ impl Kinds {
         [format!("{number:0DIGITS$} {kind} ").as_bytes(), target].concat()
     }
 
-    /// The statements behind the lookup.
-    pub fn write(&self, names: &GroupNames, text: &mut Vec<u8>) {
+    /// The lookup and the statements behind it. `is_last`: they are the last of the script of a server.
+    pub fn write(&self, names: &GroupNames, is_last: bool, text: &mut Vec<u8>) {
         let (kind, target) = (&names.kind, &names.target);
         write_look_up(&names.map, kind, &format!(r"(?s)^[0-9]+ (?<{kind}>[0-9]+) (?<{target}>.*)\z"), text);
+        if is_last {
+            write_stop(kind, self.statements.len(), text);
+        }
         for (kind, statements) in (1..).zip(&self.statements) {
             push(text, format_args!("if (${} = {kind}) {{\n", names.kind));
             match statements {
@@ -353,7 +357,7 @@ mod tests {
         let kinds = with_rules(rules, |rules| Kinds::of(rules, true))?;
         let mut text = Vec::new();
         let names = crate::rewrite::text::Names::unknown().of_groups(1);
-        kinds.write(&names, &mut text);
+        kinds.write(&names, false, &mut text);
         let text = String::from_utf8(text).unwrap().replace(crate::rewrite::text::UNKNOWN_STEM, "m");
         Some((text, kinds.rules.iter().filter(|rule| !rule.target.is_empty()).count()))
     }

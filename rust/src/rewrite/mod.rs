@@ -23,6 +23,7 @@ pub mod reruns;
 pub mod runs;
 pub mod shared_pattern;
 pub mod staying;
+pub mod stop;
 pub mod suspicious;
 pub mod target;
 pub mod text;

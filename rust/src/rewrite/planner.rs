@@ -6,6 +6,7 @@
 
 use crate::first_match::ReadPatterns;
 use crate::parallel;
+use crate::phase::Phase;
 use crate::rewrite::assignment::Assignment;
 use crate::rewrite::candidate::{self, Candidate, Movable};
 use crate::rewrite::options::Options;
@@ -32,7 +33,9 @@ pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     loop {
         let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
         let patterns = ReadPatterns::of(&kept.iter().map(|rule| &*run.rules[*rule].pattern).collect::<Vec<_>>());
-        let assignment = Assignment::make(&candidates, &kept, &patterns)?;
+        // As `Plan::stands_before` says. What an earlier compilation left stays, so that a second one changes nothing.
+        let is_behind = options.phase == Phase::Location && options.captures_matter && !run.is_behind;
+        let assignment = Assignment::make(&candidates, &kept, &patterns, is_behind)?;
         let as_written = assignment.staying_as_written(&candidates);
         let crowded = if as_written.is_empty() { assignment.crowded() } else { Vec::new() };
         if as_written.is_empty() && crowded.is_empty() {

@@ -40,6 +40,8 @@ pub struct Run<'a> {
     pub portion: usize,
     /// Whether statements that an earlier compilation wrote come directly before the run.
     pub is_behind: bool,
+    /// Whether it is the last of the script of a server.
+    pub is_last: bool,
     /// The number of rules that come before the run without anything between, including those of an earlier
     /// compilation.
     pub before: usize,
@@ -84,6 +86,8 @@ pub struct Section {
     pub ranges: Vec<Range<usize>>,
     /// Whether an `if` that an earlier compilation may have written comes directly before.
     pub is_behind_if: bool,
+    /// Whether they are the last of the script of a server.
+    pub is_last: bool,
 }
 
 /// Reads the `rewrite` statements in sections of `bytes`. Linear in their length.
@@ -119,6 +123,7 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Section]) -> Result<Runs<'a>, Unrea
                 }
             }
         }
+        run.is_last = section.is_last;
         read.close(&mut run, portion);
     }
     Ok(read)
@@ -204,7 +209,7 @@ mod tests {
     use super::*;
 
     fn runs(text: &str) -> Vec<usize> {
-        let section = Section { ranges: std::iter::once(0..text.len()).collect(), is_behind_if: false };
+        let section = Section { ranges: std::iter::once(0..text.len()).collect(), is_behind_if: false, is_last: false };
         let read = read(text.as_bytes(), &[section]).unwrap();
         read.runs.iter().map(|run| run.rules.len()).collect()
     }

@@ -94,7 +94,7 @@ fn refs(languages: &[Hir]) -> Vec<&Hir> {
 /// Returns the rewrites in `ranges` whose pattern is worth a closer look: all except those that begin with `^/` and a
 /// word, and contain nothing that looks like a mistake. Linear, a few ns per byte.
 pub fn suspicious(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
-    let section = |range: &Range<usize>| Section { ranges: vec![range.clone()], is_behind_if: false };
+    let section = |range: &Range<usize>| Section { ranges: vec![range.clone()], is_behind_if: false, is_last: false };
     let sections: Vec<_> = ranges.iter().map(section).collect();
     let read = runs::read(bytes, &sections)?;
     let rules = read.runs.iter().flat_map(|run| &run.rules);

@@ -6,6 +6,7 @@ use std::io::Write;
 use crate::quote::{escape, escape_pattern};
 use crate::rewrite::lines::Lines;
 use crate::rewrite::runs::NEVER;
+use crate::rewrite::stop::write_stop;
 use crate::rewrite::tier::{Args, Block, Guard, MapKind, Tier};
 
 /// The names of the variables that the compiled form of a run defines.
@@ -183,7 +184,8 @@ fn map_head(comment: &str, source: &str, name: &str, default: &str, is_volatile:
 }
 
 /// Returns the statements that replace the rules of a run. If `clears`, they leave `$1` to `$9` empty if no rule fires.
-pub fn statements(tiers: &[Tier], names: &Names, clears: bool) -> Vec<u8> {
+/// `is_last`: they are the last of the script of a server.
+pub fn statements(tiers: &[Tier], names: &Names, clears: bool, is_last: bool) -> Vec<u8> {
     let mut text = Vec::new();
     if tiers.iter().any(|tier| tier.class.is_some()) {
         push(&mut text, format_args!("set ${} \"\";\n", names.hit()));
@@ -192,7 +194,7 @@ pub fn statements(tiers: &[Tier], names: &Names, clears: bool) -> Vec<u8> {
         strip_newline(names, &mut text);
     }
     for (number, tier) in (1..).zip(tiers) {
-        push_tier(tier, number, names, &mut text);
+        push_tier(tier, number, names, is_last && !clears && number == tiers.len(), &mut text);
     }
     if clears {
         text.extend_from_slice(b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n");
@@ -209,7 +211,7 @@ fn strip_newline(names: &Names, text: &mut Vec<u8>) {
     text.extend_from_slice(b"}\n");
 }
 
-fn push_tier(tier: &Tier, number: usize, names: &Names, text: &mut Vec<u8>) {
+fn push_tier(tier: &Tier, number: usize, names: &Names, is_last: bool, text: &mut Vec<u8>) {
     let map = |kind| names.map(kind, number);
     let rewrites = |indent, block: &Block, text: &mut Vec<u8>| {
         push_rewrites(indent, block, &map(tier.to_kind()), &map(MapKind::Args), text);
@@ -232,6 +234,9 @@ fn push_tier(tier: &Tier, number: usize, names: &Names, text: &mut Vec<u8>) {
         return;
     }
     push(text, format_args!("    set ${} ${};\n}}\n", names.hit(), map(MapKind::Class)));
+    if is_last {
+        write_stop(&names.hit(), tier.blocks.len(), text);
+    }
     for (class, block) in (1..).zip(&tier.blocks) {
         push(text, format_args!("if (${} = {class}) {{\n", names.hit()));
         rewrites("    ", block, text);

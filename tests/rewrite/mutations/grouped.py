@@ -8,11 +8,10 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Emission
 from tests.rewrite.mutations.fault import Damage, Mutation, both, text
 from tests.rewrite.mutations.obligations import Refutation
-from tests.rewrite.mutations.programs import HERE, NEVER
+from tests.rewrite.mutations.programs import HERE
 
 GROUP_2 = b"if ($m_rules = 2) {\n"
 FIRST = b"    rewrite ^/g/0/(.*)$ /to/0/$1 permanent;\n"
-CLEARS = b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n" + NEVER
 
 
 def tree(old: bytes, new: bytes) -> Damage:
@@ -64,13 +63,6 @@ MUTATIONS = (
         amid(b"if ($arg_x) { include none*.conf; }"),
     ),
     Mutation(
-        "group and what is included",
-        "A group stands in a location whose file may read captures.",
-        "groups-location",
-        Refutation.CAPTURES_NOT_EMPTIED,
-        amid(b"include none*.conf;"),
-    ),
-    Mutation(
         "group and another module",
         "A group stands in a location with a directive that it may not inherit.",
         "groups-location",
@@ -104,13 +96,6 @@ MUTATIONS = (
         "groups-location",
         Refutation.BREAK_LOSES_TRY_FILES,
         amid(b"try_files $uri =404;"),
-    ),
-    Mutation(
-        "captures of the lookup in a location",
-        "What the lookup captures stays.",
-        "groups-location",
-        Refutation.CAPTURES_NOT_EMPTIED,
-        amid(b"add_header X-L $1;"),
     ),
     Mutation(
         "map of groups unread",
@@ -216,13 +201,6 @@ MUTATIONS = (
         "groups",
         Refutation.GROUP_OF_A_URI,
         tree(b"    volatile;\n", b""),
-    ),
-    Mutation(
-        "captures of the lookup",
-        "What the lookup captures stays.",
-        "groups",
-        Refutation.CAPTURES_NOT_EMPTIED,
-        text(CLEARS, b""),
     ),
     Mutation(
         "variable of the groups set by a rule",

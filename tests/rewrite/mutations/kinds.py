@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.rewrite.mutations.fault import Damage, Mutation, both, text
 from tests.rewrite.mutations.grouped import HEADERS, INHERITS, amid, original, tree
 from tests.rewrite.mutations.obligations import Refutation
-from tests.rewrite.mutations.programs import NEVER
 
 SEGMENTS = b"^/[^/]*/[^/]*/"
 PATTERN = SEGMENTS + b"(.*)$"
@@ -13,6 +12,7 @@ KIND_1 = b'    rewrite "%s" "$m_target$1" permanent;\n' % PATTERN
 IF_2 = b"if ($m_kind = 2) {\n"
 KIND_2 = IF_2 + b'    rewrite ^ "$m_target?" last;\n}\n'
 OWN = b"    rewrite ^/n0(.*)$ /own/$1/0 permanent;\n    rewrite ^/n1(.*)$ /own/$1/1 permanent;\n"
+LAST = b"    rewrite ^/n11(.*)$ /own/$1/11 permanent;\n}\n"
 SET = b'set $m_kind "";\n'
 LOOK_UP = rb'if ($m_pattern ~ "(?s)^[0-9]+ (?<m_kind>[0-9]+) (?<m_target>.*)\z") {' + b"\n}\n"
 VOLATILE = b"$m_pattern {\n    volatile;\n"
@@ -128,7 +128,7 @@ MUTATIONS = (
     ),
     *_mutations(
         Refutation.STATEMENT_CHANGED,
-        ("kind set again", "The kind is set once more.", text(NEVER, NEVER + b"set $m_kind 1;\n")),
+        ("kind set again", "The kind is set once more.", text(LAST, LAST + b"set $m_kind 1;\n")),
     ),
     *_mutations(
         Refutation.LOOK_UP_READ_OTHERWISE,
@@ -161,7 +161,6 @@ MUTATIONS = (
     *_mutations(
         Refutation.CAPTURES_NOT_EMPTIED,
         ("lookup of a request", "The client tells the kind.", read(b"$m_pattern", b"$arg_x")),
-        ("captures of the lookup of kinds", "What the lookup captures stays.", text(NEVER, b"")),
     ),
     Mutation(
         "kind that the rules read",

@@ -52,6 +52,7 @@ class Refutation(Enum):
     STATEMENT_CHANGED = "a statement other than a compiled rule has changed{}"
     # The emitted statements.
     IF_IN_A_LOCATION = "an `if` in a location would replace the location's configuration"
+    BREAK_TOO_EARLY = "a `break` ends the script before its last statement"
     NEITHER_GUARD_NOR_CLASS = "an emitted statement is neither a guard nor a class"
     NOT_AN_EXACT_GUARD = "a condition is not an exact guard"
     SETS_NO_CLASS = "a guard sets a variable that no class reads"

@@ -273,7 +273,24 @@ KINDS = {
 }
 
 
-SITES = {**KEPT, **NOT_KEPT}
+CLASSES = b"rewrite ^/A$ /to/a;\nset $x 1;\n" + b"".join(
+    b"rewrite ^/A%d$ /to/a %s;\n" % (number, flag) for number, flag in enumerate((b"last", b"redirect", b"permanent"))
+)
+STOPPED = {
+    "stop-classes": CLASSES + b"location / { return 200; }\n",
+    "stop-groups": GROUPS + MORE + MORE.replace(b"/i/", b"/j/"),
+    "stop-kinds": OF_KINDS,
+}
+"""The last statements of a server: a `break` skips them for most requests."""
+NOT_STOPPED = {
+    "more-classes": CLASSES + b"return 404;\n",
+    "more-rules": CLASSES + b"rewrite ^/(a+)+$ /to/b permanent;\n",
+    "more-files": CLASSES + b"include more.conf;\n",
+    "more-groups": STOPPED["stop-groups"] + b"return 404;\n",
+    "more-kinds": OF_KINDS + b"if ($args) { return 404; }\n",
+}
+"""Other statements come behind them."""
+SITES = {**KEPT, **NOT_KEPT, **STOPPED, **NOT_STOPPED}
 
 
 @cache
@@ -286,7 +303,7 @@ def program(name: str) -> Emission:
     if name in IN_LOCATIONS:
         return emit(plan(load_text(IN_LOCATIONS[name]), replace(NAMED, groups=True)))
     if name in SITES:
-        return emit(plan(load_text(IN_A_SITE % SITES[name]), NAMED))
+        return emit(plan(load_text(IN_A_SITE % SITES[name], includes=False), replace(NAMED, groups=True)))
     if name in FILTERS:
         filtered, context = FILTERS[name]
         return emit(plan(load_text(filtered, context=context), replace(NAMED, groups=True)))

@@ -370,7 +370,10 @@ def _native_runs(
     try:
         return _native.compile_rewrites(
             source.data,
-            [([(span.start, span.end) for span in part], part in rewrites.behind_if) for part in parts],
+            [
+                ([(span.start, span.end) for span in part], part in rewrites.behind_if, part in rewrites.last)
+                for part in parts
+            ],
             phase=place.phase,
             captures_matter=rewrites.captures_matter,
             reruns=rewrites.reruns,

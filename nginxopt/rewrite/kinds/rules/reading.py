@@ -65,6 +65,7 @@ class Rewrites:
         sections: The sections of its servers and of its locations, by their place.
         behind_if: The sections directly after an `if` or rule that an earlier compilation may have written. The rules
             that it left are such sections.
+        last: The sections behind which the script of their server has no statement.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         reruns: What may run the rules again in one request; None if that is not known.
         inside_if: The rewrites inside an `if`.
@@ -74,6 +75,7 @@ class Rewrites:
     file: File
     sections: Mapping[RulesPlace, tuple[Section, ...]]
     behind_if: Collection[Section]
+    last: Collection[Section]
     captures_matter: bool
     reruns: Reruns | None
     inside_if: Section
@@ -107,6 +109,7 @@ class _Gathered:
     around: Surroundings
     sections: dict[RulesPlace, list[Section]] = field(default_factory=dict)
     behind_if: set[Section] = field(default_factory=set)
+    last: set[Section] = field(default_factory=set)
     inside_if: list[Span] = field(default_factory=list)
     misplaced: list[Span] = field(default_factory=list)
 
@@ -128,7 +131,7 @@ def _rewrites(
     _gather(file.block, set(map(_kind, contexts)), gathered, main=file is config.main, is_known=is_known)
     sections = {place: tuple(of_place) for place, of_place in gathered.sections.items()}
     inside_if, misplaced = tuple(gathered.inside_if), tuple(gathered.misplaced)
-    return Rewrites(file, sections, gathered.behind_if, captures_matter, again, inside_if, misplaced)
+    return Rewrites(file, sections, gathered.behind_if, gathered.last, captures_matter, again, inside_if, misplaced)
 
 
 def _kind(context: Context) -> str:
@@ -142,15 +145,16 @@ def _gather(
     gathered: _Gathered,
     *,
     main: bool = False,
-    is_location: bool = False,
+    inside: str = "",
     is_known: bool = True,
 ) -> None:
     """Gather the rewrites in a block.
 
-    `is_known` is whether all blocks around it are of nginx: what is in another may mean anything.
+    `inside` is the name of the block, if it is not the top level of a file. `is_known` is whether all blocks around it
+    are of nginx: what is in another may mean anything.
     """
     phase = _phase(kinds, main=main) if is_known else None
-    place = phase and _place(block, phase, gathered.around, is_location=is_location)
+    place = phase and _place(block, phase, gathered.around, is_location=inside == "location")
     section: list[Span] = []
     is_behind_if = False
     stems = _stems(block)
@@ -171,7 +175,9 @@ def _gather(
         if isinstance(node, Directive) and node.block and node.name not in ROWS:
             kind = str(node.name)
             is_inner_known = is_known and kind in NGINX
-            _gather(node.block, {kind}, gathered, is_location=kind == "location", is_known=is_inner_known)
+            _gather(node.block, {kind}, gathered, inside=kind, is_known=is_inner_known)
+    if inside == "server":
+        gathered.last.add(tuple(section))
     gathered.closed(place, section, is_behind_if=is_behind_if)
 
 
