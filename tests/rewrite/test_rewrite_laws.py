@@ -104,6 +104,15 @@ def test_a_second_compilation_changes_nothing_with_groups(text: bytes, context: 
     assert (second.changes, second.maps) == ((), b"")
 
 
+def test_what_stays_behind_targets_stays_a_second_time() -> None:
+    """The first compilation puts no filter before it, as it stands behind keys; so the second does not."""
+    for first_rule in (b"rewrite (?i)^/ab$ /A break;\n", b"rewrite ^/ab$ /A redirect;\n"):
+        rules = first_rule + b"rewrite ^/w0/(.*)$ /x0 permanent;\nrewrite ^/a$ /s;\nrewrite ^/[0-3]$ /zz;\n"
+        first = compiled(rules, "server", Options(groups=True))
+        assert b"_to" in after(first)
+        assert not compiled(after(first), "server", Options(groups=True)).changes
+
+
 def test_a_rule_may_overlap_by_case_with_one_before_the_maps() -> None:
     """A map would ignore the case of its keys, but the rule before it takes what it matches in any case.
 

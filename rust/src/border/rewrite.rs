@@ -76,13 +76,16 @@ pub struct Compilation {
     barriers: Vec<(usize, usize, &'static str)>,
 }
 
+/// The ranges of a section, and whether it is behind an `if` that an earlier compilation may have written, and the last.
+type PySection = (Vec<(usize, usize)>, bool, bool);
+
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
 #[pyo3(signature = (bytes, sections, *, phase, captures_matter, reruns, readings, bound, entering, for_remark = false, share = 1.0))]
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: PyBackedBytes,
-    sections: Vec<(Vec<(usize, usize)>, bool, bool)>,
+    sections: Vec<PySection>,
     phase: &str,
     captures_matter: bool,
     reruns: Option<PyReruns>,
@@ -95,7 +98,7 @@ pub fn compile_rewrites(
     let (phase, entering) = (read_phase(phase)?, entering.into());
     let reruns = reruns.map(|reruns| Reruns::new(&reruns.uris, &reruns.names, reruns.changes));
     let options = Options { phase, captures_matter, reruns, readings: readings.into(), bound, entering };
-    let section = |(spans, is_behind_if, is_last): (Vec<(usize, usize)>, bool, bool)| {
+    let section = |(spans, is_behind_if, is_last): PySection| {
         Ok(Section { ranges: ranges(bytes.len(), spans)?, is_behind_if, is_last })
     };
     let sections: Vec<Section> = sections.into_iter().map(section).collect::<PyResult<_>>()?;

@@ -46,6 +46,7 @@ _NEVER = "^a(?!)"
 
 _SCRIPT = script() | {"include"}
 _GUARD = lazy.pattern(r"\$(\w+)_key(?:_\d+)?")
+_TARGET = lazy.pattern(r"\$\w+_to(?:_\d+)?")
 
 
 @cache
@@ -213,13 +214,19 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
 def _may_be_ours(node: Directive | Bulk) -> bool:
     """Return whether a statement is an `if` that may be the end of an earlier result.
 
-    It is a condition on the URI or a comparison with a number, and contains nothing but rewrites.
+    It is a condition on the URI or on a target, or a comparison with a number, and contains nothing but rewrites.
     """
-    if node.name != "if" or not isinstance(node, Directive) or node.block is None or len(node.args) != 3:
+    if node.name != "if" or not isinstance(node, Directive) or node.block is None:
         return False
-    value, operator, text = node.args
-    if not ((value == "$uri" and operator == "~") or (operator == "=" and text.isdecimal())):
-        return False
+    match node.args:
+        case value, "~", _ if value == "$uri" or _TARGET.fullmatch(value):
+            pass
+        case _, "=", text if text.isdecimal():
+            pass
+        case (value,) if _TARGET.fullmatch(value):
+            pass
+        case _:
+            return False
     return {inner.name for inner in node.block.nodes if not isinstance(inner, Comment)} == {"rewrite"}
 
 
