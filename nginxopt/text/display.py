@@ -7,7 +7,6 @@ another has.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
@@ -239,6 +238,8 @@ def hide_in_json(text: str, indent: int | None = 2) -> str:
     """Return a JSON text, indented, in which `hide` was applied to all values that are text; None is on one line."""
     if not _withheld():
         return text
+    import json  # 3 ms, which most commands do not need
+
     separators = (",", ":") if indent is None else None
     hidden = _hidden_in(json.loads(text))
     made = json.dumps(hidden, indent=indent, separators=separators, ensure_ascii="\\u" in text)
