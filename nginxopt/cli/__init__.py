@@ -67,10 +67,10 @@ def noting(command: click.Command) -> click.Command:
         return command
 
     def make_context(*args: Any, **extra: Any) -> click.Context:
-        from nginxopt.config import roots
+        context = command.make_context(*args, **extra)
+        from nginxopt.config import roots  # 10 ms, which `--help` does not need: it has ended
         from nginxopt.system.writing import DONE
 
-        context = command.make_context(*args, **extra)
         roots.forget()
         DONE.clear()
         roots.note(_named(context))
