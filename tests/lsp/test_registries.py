@@ -88,6 +88,25 @@ def test_helix() -> None:
     assert [server["command"], *server["args"]] == _SERVER
 
 
+def test_zed() -> None:
+    """The extension has what the registry asks for, and starts the server for the language of the extension `nginx`.
+
+    `cargo check` accepts it (zed_extension_api 0.7); Zed itself builds it for WebAssembly.
+    """
+    extension = tomllib.loads((EDITORS / "zed" / "extension.toml").read_text())
+    crate = tomllib.loads((EDITORS / "zed" / "Cargo.toml").read_text())
+    assert {"id", "name", "description", "authors", "repository"} <= set(extension)
+    assert extension["schema_version"] == 1
+    assert extension["version"] == crate["package"]["version"] == __version__
+    assert crate["lib"]["crate-type"] == ["cdylib"]
+    assert (EDITORS / "zed" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    (server,) = extension["language_servers"]
+    assert extension["language_servers"][server]["languages"] == ["Nginx"]
+    source = (EDITORS / "zed" / "src" / "lib.rs").read_text()
+    assert f'const SERVER: &str = "{server}";' in source
+    assert [server, *re.findall(r'vec!\["(\w+)"', source)] == _SERVER
+
+
 def test_mason() -> None:
     """The entry names the package with its extra, its version, and its command."""
     entry = read("mason", "package.yaml")
