@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from nginxopt import lazy
-from nginxopt.cli.options import FILE
+from nginxopt.cli.options import FILE, TextType
 
 VARIABLE = "_NGINXOPT_COMPLETE"
 """The variable in which a shell asks for completion (click's name for it)."""
@@ -19,7 +17,7 @@ _OF_FILES = lazy.pattern(r"\b(?:FILE|DIR|FOLDER|PATH|CONFIG|OLD|NEW|TABLE)\b|\.c
 """Matches the placeholders of arguments that name files; options for files are of type `PathName`."""
 
 
-class _Rules(click.ParamType[Any]):
+class _Rules(TextType):
     """A parameter that is completed with ids of rules, and names of premises."""
 
     name = "rule"

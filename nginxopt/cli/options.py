@@ -54,7 +54,14 @@ class _Unnamed(str):
     __slots__ = ()
 
 
-class PathName(click.ParamType[str]):
+# Releases of click before 8.4 have no parameters of types; nginxopt runs with all since 8.1.
+if TYPE_CHECKING:
+    TextType = click.ParamType[str]
+else:
+    TextType = click.ParamType
+
+
+class PathName(TextType):
     """A path of a file or directory. An empty one is refused, such as that of a variable that a shell does not have."""
 
     def __init__(self, name: str) -> None:

@@ -200,6 +200,33 @@ def test_an_import_loads_nothing_heavy(statement: str) -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.extended
+def test_the_oldest_dependencies(tmp_path: Path) -> None:
+    """The command runs with the oldest releases of its dependencies that pyproject.toml allows."""
+    oldest = [dependency.replace(">=", "==") for dependency in PROJECT["project"]["dependencies"]]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*command, "--target", str(tmp_path / "old"), *oldest], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no package index: {done.stderr.strip().splitlines()[-1]}")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'old'}{os.pathsep}{ROOT}"}
+    (tmp_path / "nginx.conf").write_text("events {}\nhttp {\n    gzip on;\n    gzip_comp_level 9;\n}\n")
+    for words, status in (
+        (["lint", "nginx.conf", "--isolated"], 1),
+        (["lint", "nginx.conf", "--isolated", "--format", "html"], 1),
+        (["check", "nginx.conf"], 0),
+        (["format", "nginx.conf", "--check"], 0),
+        (["rewrite-to-map", "nginx.conf", "--check"], 0),
+        (["verify", "nginx.conf", "nginx.conf"], 0),
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-m", "nginxopt", *words],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert ran.returncode == status, (words, ran.stdout + ran.stderr)
+
+
 def test_the_version_is_said_once() -> None:
     """The package, the project and the crate have one version."""
     import nginxopt
