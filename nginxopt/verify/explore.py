@@ -20,7 +20,7 @@ from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.executor import Leaf, ProgramCursor, ProgramPoint, Question, SymbolicExecutor
 from nginxopt.verify.path_condition import Matches, PathCondition, overlap, searches
 from nginxopt.verify.patterns import group_names
-from nginxopt.verify.program import Compiler, Operation, Program
+from nginxopt.verify.program import Compiler, Operation, Program, ends_script
 from nginxopt.verify.state import State, TooMuchError
 from nginxopt.verify.symbols import ARGS, PERHAPS, Derived, Match, Symbol, Variable, canonical, variables
 from nginxopt.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_found
@@ -89,7 +89,7 @@ def takes_all(operation: Operation) -> bool:
 
 def _goes_on(operation: Operation) -> bool:
     """Return whether an operation is a rewrite that changes the URI for the next one."""
-    return operation.kind == "rewrite" and operation.words[2] is None and not is_url(operation.words[1] or "")
+    return operation.kind == "rewrite" and not ends_script(operation)
 
 
 def behind_script(program: Program) -> Program:

@@ -132,7 +132,7 @@ def named_groups(form: SiteForm, script: Iterable[StatementForm]) -> Iterator[tu
 
 
 def _of(text: str, node: int) -> Iterator[tuple[str, int]]:
-    return ((name, node) for name in group_names(text.encode("latin-1")))
+    return ((name, node) for name in (group_names(text.encode("latin-1")) if "(?" in text else ()))
 
 
 def is_own(name: str) -> bool:

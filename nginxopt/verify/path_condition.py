@@ -40,6 +40,7 @@ _REPEATED = lazy.pattern(rb"[*+?{]|\(\?#|\\[EQ]")
 
 _TEXT = lazy.pattern(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
 
+_PLAIN_TEXT = lazy.pattern(rb"\^" + _TEXT.pattern + rb"(?:\$|\\[zZ])", re.DOTALL)
 _FOLDED = lazy.pattern(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
 """The beginning of a pattern that is text in any case of letters."""
 
@@ -328,6 +329,11 @@ def beginning(pattern: bytes) -> bytes | None:
     folded = _FOLDED.match(pattern)
     units = _UNIT.findall(folded[1]) if folded is not None else _units(pattern)
     return b"".join(map(_byte, units)).lower()
+
+
+def is_plain(pattern: bytes) -> bool:
+    """Return whether a pattern matches one text, and nothing else but that text with a line end behind it."""
+    return _PLAIN_TEXT.fullmatch(pattern) is not None
 
 
 def _units(pattern: bytes) -> list[bytes]:

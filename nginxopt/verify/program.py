@@ -7,15 +7,17 @@ of the locations. Equal operations of two programs have equal keys, whatever the
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
 
 from nginxopt.facts import fact, group
 from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
+from nginxopt.semantics.values import is_url
 from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.influences import SETTINGS, Reads, reads
+from nginxopt.verify.path_condition import beginning, is_plain
 from nginxopt.verify.patterns import equal_to, starts_with
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import Interner, variables
@@ -91,6 +93,7 @@ class Compiler:
         self._reference: dict[int, Hashable] = {}
         self._answering: dict[int, Hashable] = {}
         self._choices: dict[int, Program] = {}
+        self._scripts: dict[int, Program] = {}
         self.definitions = SideDefinitions(side, keys)
 
     def place(self, level: int) -> Hashable:
@@ -120,8 +123,14 @@ class Compiler:
 
     def script(self, level: int) -> Program:
         """Return the statements of a block."""
+        known = self._scripts.get(level)
+        if known is None:
+            known = self._scripts[level] = self._script(level)
+        return known
+
+    def _script(self, level: int) -> Program:
         name = self._side.server_name_of(level)
-        return tuple(self._statement(statement, name) for statement in self._side.script(level))
+        return tuple(_arranged(self._statement(statement, name) for statement in self._side.script(level)))
 
     def settings(self, level: int) -> Hashable:
         """Return a number, equal for blocks with equal settings in force."""
@@ -469,3 +478,59 @@ class Compiler:
         """Return the variables in words, and those that they are looked up by in the end."""
         used = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
         return used.union(*map(self.definitions.bases, filter(self.definitions.defines, used)))
+
+
+def ends_script(operation: Operation) -> bool:
+    """Return whether a rewrite ends the script if it matches."""
+    return operation.words[2] is not None or is_url(operation.words[1] or "")
+
+
+def _arranged(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """Yield the operations of a script; those next to each other whose order does not count come in one order.
+
+    A rewrite that does not match only clears the captures, and one that ends the script is the last that runs. So if
+    two of them are next to each other, their order counts only for a URI that both match.
+    """
+    run: list[tuple[bytes, Operation]] = []
+    for operation in operations:
+        start = _start(operation) if operation.kind == "rewrite" and ends_script(operation) else None
+        if start is not None:
+            run.append((start, operation))
+            continue
+        yield from _in_order(run)
+        run = []
+        yield operation
+    yield from _in_order(run)
+
+
+def _in_order(run: Sequence[tuple[bytes, Operation]]) -> Iterator[Operation]:
+    """Yield rewrites in the order of the texts that their URIs begin with; those that may match the same URI keep their
+    order.
+
+    That is possible only if one text begins with the other. In the order of texts, all that begin with a text directly
+    follow it. O(n log n) for n rewrites.
+    """
+    groups: list[list[int]] = []
+    first: bytes | None = None
+    for at in sorted(range(len(run)), key=lambda at: run[at][0]):
+        start = run[at][0]
+        if first is not None and start.startswith(first):
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+            first = start
+    return (run[at][1] for group in groups for at in sorted(group))
+
+
+_END = b"\n"
+"""Stands for the end of a text. A pattern that ends with `$` also matches a line end there."""
+
+
+def _start(operation: Operation) -> bytes | None:
+    """Return the text that every URI begins with which a rewrite matches, in lower case; None if that is not clear.
+
+    If the rewrite matches this text alone, its end is a part of it, so no longer text begins with it.
+    """
+    pattern = (operation.words[0] or "").encode("latin-1")
+    start = beginning(pattern)
+    return start + _END if start is not None and is_plain(pattern) else start

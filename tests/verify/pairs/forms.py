@@ -277,6 +277,41 @@ def _other(text: str) -> str:
     return f"server {{ listen {{L}}; server_name other; {text} }}"
 
 
+def rewrites(name: str, *rules: str, targets: tuple[str, ...]) -> Forms:
+    """Rules of a server in both orders."""
+    old, new = (" ".join(f"rewrite {rule};" for rule in each) for each in (rules, rules[::-1]))
+    answering = "location / { return 200 [$uri]; }"
+    return Forms(name, f"{old} {answering}", f"{new} {answering}", targets)
+
+
+REWRITES_ALIKE = (
+    rewrites("redirects of other paths", "^/a$ /x redirect", "^/ab$ /y permanent", targets=("/a", "/ab", "/a%0A")),
+    rewrites(
+        "captures of other paths",
+        "^/a/(.*)$ /x/$1 last",
+        "^/b/(.)(.*)$ /y/$1 break",
+        "^/c$ http://h/c",
+        targets=("/a/f", "/b/f", "/b/fg", "/c", "/"),
+    ),
+    rewrites(
+        "other paths around some that overlap",
+        "^/a/f /x redirect",
+        "^/b /y redirect",
+        "^/c /z last",
+        targets=("/a/f", "/b", "/c"),
+    ),
+)
+REWRITES_UNLIKE = (
+    rewrites("a path inside of another", "^/a /x redirect", "^/a/f /y redirect", targets=("/a/f",)),
+    rewrites("a line end", r"^/a$ /x redirect", r"^/a\x0a$ /y redirect", targets=("/a%0A",)),
+    rewrites("in any case", "(?i)^/A$ /x redirect", "^/a$ /y redirect", targets=("/a",)),
+    rewrites("a rule that goes on", "^/a$ /b", "^/b$ /c redirect", targets=("/a",)),
+    rewrites("anywhere in a path", "^/a$ /x redirect", "f|a /y redirect", targets=("/a",)),
+    rewrites("one of several", "^/a|^/f /x redirect", "^/f$ /y redirect", targets=("/f",)),
+    rewrites("repeated", "^/ab* /x redirect", "^/ac /y redirect", targets=("/ac",)),
+)
+"""Rewrites next to each other, in both orders."""
+
 WRITTEN_ALIKE = (
     around(
         "a map that is not read", "location / { return 200 a; }", "map $uri $m{N} { /a 1; }", "map $uri $m{N} { /a 2; }"
@@ -329,9 +364,10 @@ WRITTEN_UNLIKE = (
 )
 """Servers that are written alike, and what stands around them."""
 
-ALIKE = (*VALUES_ALIKE, *DEFAULTS_ALIKE, *ORDER_ALIKE, *INHERITED_FORMS, *NAMES_ALIKE, *WRITTEN_ALIKE)
+ALIKE = (*VALUES_ALIKE, *DEFAULTS_ALIKE, *ORDER_ALIKE, *INHERITED_FORMS, *NAMES_ALIKE, *WRITTEN_ALIKE, *REWRITES_ALIKE)
 UNLIKE = (
     *VALUES_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE, *WRITTEN_UNLIKE,
+    *REWRITES_UNLIKE,
 )  # fmt: skip
 
 
