@@ -26,6 +26,7 @@ from nginxopt.verify.hosts import (
     addresses,
     alone,
     may_add_servers,
+    only_hosts,
     pairs,
     servers,
     taken,
@@ -154,7 +155,14 @@ class _Verifier:
             shown = frozenset(upstreams.values()), frozenset(upstreams)
             self._old = VerifiedSide(before, before.site, counted, self._silent, shown=shown[0])
             self._new = VerifiedSide(after, form, counted, self._silent, self._names, shown=shown[1])
-        self._comparison = ServerComparison(self._old, self._new, PathCondition() if only is None else only.region)
+        self._pairs = list(pairs(self._old, self._new, only))
+        is_closed = only is None and not any(side.has_open for side in self._sides)
+        self._comparison = ServerComparison(
+            self._old,
+            self._new,
+            PathCondition() if only is None else only.region,
+            only_hosts(self._old, self._new, self._pairs) if is_closed else {},
+        )
         self._addresses = addresses(self._old), addresses(self._new)
         self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)))
         self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
@@ -165,7 +173,7 @@ class _Verifier:
         self._compare_sites()
         self._compare_addresses()
         witness = self._ask_alone()
-        for hosts in pairs(self._old, self._new, self._only):
+        for hosts in self._pairs:
             compared.add((hosts.old, hosts.new))
             if not self._are_written_alike(hosts):
                 witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._probe(hosts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -78,6 +78,7 @@ class Part:
 
 
 _HOST = "a-host."
+_OTHER = "other.invalid"
 _SHAPES = (b"", rb"^www\.", rb"^[^.]+\.[^.]+\.[^.]+\.", rb"^[^.]+-", rb"^[^.]*[0-9]", rb"^[a-z]{4}")
 
 
@@ -194,6 +195,34 @@ def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Ite
             yield from _chosen(before, after, address, example)
 
 
+def only_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> dict[tuple[int, int], str]:
+    """Return the host of each pair of servers that answers only one, by a plain name: it is `$host` there.
+
+    Not at an address with TLS: the name of the handshake chooses a server as well, which stays if the host of the
+    request is that of no server (`ngx_http_set_virtual_server`). Nor beside patterns and names that no host of `hosts`
+    stands for.
+    """
+    sides = [(side, addresses(side)) for side in (old, new)]
+    found: dict[tuple[int, int], str | None] = {}
+    plain: dict[ListenAddress, frozenset[str]] = {}
+    for each in hosts:
+        if each.address not in plain:
+            plain[each.address] = _plain_names([(side, sockets[each.address]) for side, sockets in sides])
+        host = each.example if each.example in plain[each.address] else None
+        pair = each.old, each.new
+        found[pair] = host if found.get(pair, host) == host else None
+    return {pair: host for pair, host in found.items() if host is not None}
+
+
+def _plain_names(sockets: Sequence[tuple[VerifiedSide, SocketForm]]) -> frozenset[str]:
+    """Return the names at an address that are hosts; none at an address for which `only_hosts` says nothing."""
+    names = {name.lower() for side, socket in sockets for name in _names(side, socket)}
+    is_open = any(name.startswith("~") or not name.strip("_") for name in names)
+    if is_open or any(socket["tls"] or socket["quic"] for _, socket in sockets):
+        return frozenset()
+    return frozenset(name for name in names if name[0] not in "*." and name[-1] != "*") - {_OTHER}
+
+
 def _chosen(old: ServerNames, new: ServerNames, address: ListenAddress, example: str | None) -> Iterator[Hosts]:
     """Yield the servers that may answer the hosts of a class."""
     named = example or ""
@@ -244,7 +273,7 @@ def _examples(names: list[str]) -> Iterator[str | None]:
     yield from sorted(
         {name for name in names if name.strip("_") and not name.startswith(("*", ".")) and name[-1] != "*"}
     )
-    yield "other.invalid"
+    yield _OTHER
     yield None
     for name in sorted(names):
         if name.startswith("."):

@@ -5,7 +5,7 @@ named location, whatever the state of the request there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, reduce
 from operator import or_
@@ -58,7 +58,10 @@ class ServerComparison:
     written alike, so that nothing has to be compared.
     """
 
-    def __init__(self, old: VerifiedSide, new: VerifiedSide, region: PathCondition) -> None:
+    def __init__(
+        self, old: VerifiedSide, new: VerifiedSide, region: PathCondition, hosts: Mapping[tuple[int, int], str]
+    ) -> None:
+        self._hosts = hosts
         self._region = region
         self._work = limit("steps")  # operations that may be run in all: half of what is left for each pair of servers
         self._keys = Interner()
@@ -171,7 +174,8 @@ class ServerComparison:
         return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
     def _compare(self, old: int, new: int) -> ServersCompared:
-        mine, theirs = self._compiled(0, old), self._compiled(1, new)
+        host = self._hosts.get((old, new))
+        mine, theirs = self._compiled(0, old, host), self._compiled(1, new, host)
         reasons = [*self._reasons(old, new)]
         has_named = bool(mine.named or theirs.named)
         unfolding = Unfolding(self._tables)
@@ -201,10 +205,10 @@ class ServerComparison:
             reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))
         return ServersCompared(tuple(explorer.differences), tuple(reasons))
 
-    def _compiled(self, side: int, server: int) -> _Server:
+    def _compiled(self, side: int, server: int, host: str | None) -> _Server:
         compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
         locating = compiler.locate(level)
-        values = Values(self._sides[side], server, compiler, self._tables)
+        values = Values(self._sides[side], server, compiler, self._tables, host)
         runner = SideRunner(SymbolicExecutor(values, level, locating), compiler)
         return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
 

@@ -197,7 +197,8 @@ def _names(text: bytes) -> list[str]:
 class Values:
     """Evaluates values of one server of a side."""
 
-    def __init__(self, side: VerifiedSide, server: int, compiler: Compiler, tables: Tables) -> None:
+    def __init__(self, side: VerifiedSide, server: int, compiler: Compiler, tables: Tables, host: str | None) -> None:
+        self._host = None if host is None else KnownBytes(host.encode("latin-1"))
         self._side = side
         self._compiler = compiler
         self._server_name = side.server_name(server)
@@ -334,6 +335,8 @@ class Values:
                 return KnownBytes(b"") if state.args == KnownBytes(b"") else Derived("is_args", (state.args,))
             case "server_name":
                 return KnownBytes(self._server_name.encode("latin-1"))
+            case "host" if self._host is not None:
+                return self._host
             case "host":  # without a header, the name of the server
                 name_without = b"" if self._side.has_host_header else self._server_name.encode("latin-1")
                 return Derived("host", (KnownBytes(name_without),))

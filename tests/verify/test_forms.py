@@ -15,7 +15,7 @@ from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
 from nginxopt.verify.canonical import access, canonical_words, default_words, variables
 from nginxopt.version import Version
-from tests.verify.pairs.forms import ALIKE, IN_DOUBT, UNLIKE, Forms, http
+from tests.verify.pairs.forms import ALIKE, IN_DOUBT, IN_DOUBT_OF_HOSTS, UNLIKE, Forms, http
 
 VERSIONS = ("1.22.1", "1.31.3")
 
@@ -46,7 +46,7 @@ def test_two_forms_of_the_same(forms: Forms, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("forms", [*UNLIKE, *IN_DOUBT], ids=lambda forms: forms.name)
+@pytest.mark.parametrize("forms", [*UNLIKE, *IN_DOUBT, *IN_DOUBT_OF_HOSTS], ids=lambda forms: forms.name)
 def test_what_only_looks_the_same(forms: Forms, version: str) -> None:
     """They are not equivalent."""
     assert (verdict(forms, version) != "equivalent") == version.startswith(forms.versions)

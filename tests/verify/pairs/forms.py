@@ -312,6 +312,45 @@ REWRITES_UNLIKE = (
 )
 """Rewrites next to each other, in both orders."""
 
+
+def hosted(name: str, old: str, new: str, *names: str) -> Forms:
+    """Two bodies of a server with these names, the first of which nginx sends requests to, and not as the default."""
+    before = "server { listen {L}; server_name default.x; return 403; }"
+    text = f"{before} server {{ listen {{L}}; server_name {' '.join(names) or 'h'}; "
+    return Forms(name, f"{text} {old} }}", f"{text} {new} }}")
+
+
+_TO_HOST = "return 301 https://$host$request_uri;"
+
+HOSTS_ALIKE = (
+    hosted("the only name is the host", "return 301 https://h$request_uri;", _TO_HOST),
+    hosted("a test of the host", "if ($host = h) { return 403; } return 200 a;", "return 403;"),
+    Forms(
+        "redirects of two servers in one",
+        "server { listen {L}; server_name d; return 403; }"
+        " server { listen {L}; server_name h; return 301 https://h$request_uri; }"
+        " server { listen {L}; server_name b; return 301 https://b$request_uri; }",
+        f"server {{ listen {{L}}; server_name d; return 403; }} server {{ listen {{L}}; server_name b h; {_TO_HOST} }}",
+    ),
+)
+IN_DOUBT_OF_HOSTS = (
+    hosted("one of two names", "return 301 https://h$request_uri;", _TO_HOST, "h", "b"),
+    hosted("beside a name that may be sent", "return 301 https://h$request_uri;", _TO_HOST, "h", "_"),
+    hosted("beside a pattern", "return 301 https://h$request_uri;", _TO_HOST, "h", "~^.b$"),
+    hosted("beside a wildcard", "return 301 https://h$request_uri;", _TO_HOST, "h", "*.b"),
+    Forms("the default server", "return 301 https://h$request_uri;", _TO_HOST),
+    Forms(
+        "the name of a handshake chooses the server",
+        *(
+            "server { listen {L} ssl; server_name d; ssl_certificate a; ssl_certificate_key b; return 403; }"
+            f" server {{ listen {{L}} ssl; server_name h; ssl_certificate a; ssl_certificate_key b; {text} }}"
+            for text in ("return 301 https://h$request_uri;", _TO_HOST)
+        ),
+    ),
+    hosted("the header itself", "return 301 https://h$request_uri;", "return 301 https://$http_host$request_uri;"),
+)
+"""The host where a server has one name; and where it may be another one, which no request of the test shows."""
+
 WRITTEN_ALIKE = (
     around(
         "a map that is not read", "location / { return 200 a; }", "map $uri $m{N} { /a 1; }", "map $uri $m{N} { /a 2; }"
@@ -364,7 +403,16 @@ WRITTEN_UNLIKE = (
 )
 """Servers that are written alike, and what stands around them."""
 
-ALIKE = (*VALUES_ALIKE, *DEFAULTS_ALIKE, *ORDER_ALIKE, *INHERITED_FORMS, *NAMES_ALIKE, *WRITTEN_ALIKE, *REWRITES_ALIKE)
+ALIKE = (
+    *VALUES_ALIKE,
+    *DEFAULTS_ALIKE,
+    *ORDER_ALIKE,
+    *INHERITED_FORMS,
+    *NAMES_ALIKE,
+    *WRITTEN_ALIKE,
+    *REWRITES_ALIKE,
+    *HOSTS_ALIKE,
+)
 UNLIKE = (
     *VALUES_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE, *WRITTEN_UNLIKE,
     *REWRITES_UNLIKE,
