@@ -320,6 +320,13 @@ def hosted(name: str, old: str, new: str, *names: str) -> Forms:
     return Forms(name, f"{text} {old} }}", f"{text} {new} }}")
 
 
+def handshaken(name: str, old: str, new: str) -> Forms:
+    """Two bodies of a server with TLS."""
+    text = "server {{ listen {{L}} ssl; server_name {}; ssl_certificate a; ssl_certificate_key b; {} }}"
+    before = text.format("default.x", "return 403;")
+    return Forms(name, f"{before} {text.format('h', old)}", f"{before} {text.format('h', new)}")
+
+
 _TO_HOST = "return 301 https://$host$request_uri;"
 
 HOSTS_ALIKE = (
@@ -339,14 +346,7 @@ IN_DOUBT_OF_HOSTS = (
     hosted("beside a pattern", "return 301 https://h$request_uri;", _TO_HOST, "h", "~^.b$"),
     hosted("beside a wildcard", "return 301 https://h$request_uri;", _TO_HOST, "h", "*.b"),
     Forms("the default server", "return 301 https://h$request_uri;", _TO_HOST),
-    Forms(
-        "the name of a handshake chooses the server",
-        *(
-            "server { listen {L} ssl; server_name d; ssl_certificate a; ssl_certificate_key b; return 403; }"
-            f" server {{ listen {{L}} ssl; server_name h; ssl_certificate a; ssl_certificate_key b; {text} }}"
-            for text in ("return 301 https://h$request_uri;", _TO_HOST)
-        ),
-    ),
+    handshaken("the name of a handshake chooses the server", "return 301 https://h$request_uri;", _TO_HOST),
     hosted("the header itself", "return 301 https://h$request_uri;", "return 301 https://$http_host$request_uri;"),
 )
 """The host where a server has one name; and where it may be another one, which no request of the test shows."""
