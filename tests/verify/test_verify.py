@@ -105,7 +105,7 @@ def test_versions_are_not_compared() -> None:
 
 def test_the_work_is_bounded() -> None:
     """What is too much is unknown, with the servers, and servers share what may be done."""
-    rules = [f"rewrite ^/{name}/(.*)$ /x/{name}/$1 permanent;" for name in "abcdefgh"]
+    rules = [f"rewrite ^/[{name}]/(.*)$ /x/{name}/$1 permanent;" for name in "abcdefgh"]
     old, new = (
         "".join(f"server {{ listen 127.0.0.1:80{number}; {' '.join(order)} }}\n" for number in range(10, 14))
         for order in (rules, rules[::-1])
