@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.fuzz.hostile.generate import KINDS
-from tests.fuzz.hostile.play import COMMANDS, MEMORY, play
+from tests.fuzz.hostile.play import COMMANDS, MEMORY, SECONDS, play
 
 
 def main() -> int:
@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--least-memory", type=int, help="draw the MB of each run between so many and 512")
+    parser.add_argument("--cpu", type=int, default=SECONDS, help="seconds of the processor for each run")
     options = parser.parse_args()
     kinds, commands = options.kinds.split(","), options.commands.split(",")
     _import_all()
@@ -38,7 +39,7 @@ def main() -> int:
         kind = kinds[seed % len(kinds)]
         top = Path(tempfile.mkdtemp(prefix="hostile-"))
         try:
-            outcome = play(seed, kind, command, top, _memory(run, options.least_memory))
+            outcome = play(seed, kind, command, top, _memory(run, options.least_memory), options.cpu)
         finally:
             shutil.rmtree(top, ignore_errors=True)
         statuses[command, outcome.status if outcome.status.isdigit() else "ended"] += 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 import os
 import random
 import socket
@@ -10,6 +12,8 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+
+from nginxopt.ingress.annotations import known
 
 Texts = dict[str, bytes]
 """Files by their names in the folder."""
@@ -303,3 +307,93 @@ def archive(rng: random.Random, folder: Path, path: Path) -> None:
             bomb = tarfile.TarInfo("bomb/nginx.conf")
             bomb.size = 100_000_000
             packed.addfile(bomb, io.BytesIO(bytes(bomb.size)))
+
+
+_NUMBERS = (
+    "",
+    "0",
+    "-1",
+    "9" * 30,
+    "9" * 5_000,
+    "1:" * 50_000 + "1",
+    "0x" + "f" * 5_000,
+    "1e999",
+    "2001-99-99",
+    ".inf",
+)
+
+
+def manifests(rng: random.Random, text: bytes) -> bytes:
+    """Return manifests with an Ingress that has a configuration as its snippets, and YAML that stands for much."""
+    snippet = text.decode("latin-1")
+    values = (
+        snippet,
+        *_NUMBERS,
+        "true",
+        "http://[a",
+        "A" * 100 + "!",
+        "a,b" * 5_000,
+        "~^(a+)+$",
+        "\x1b[2J",
+        "$a",
+        "/a",
+    )
+    names = rng.sample(sorted(known()), rng.randint(0, 12))
+    annotations = {f"nginx.ingress.kubernetes.io/{name}": rng.choice(values) for name in names}
+    backend = {"service": {"name": "s", "port": {"number": rng.choice((80, -1, 10**30, "http"))}}}
+    paths = ("/", "/a", "/A\x1b", "/" + "x" * 5_000, "/(a+)+$", '/";', "/$1", "a")
+    rules = [
+        {
+            "host": rng.choice((f"h{number}.test", "*.test", "a.test", "")),
+            "http": {"paths": [{"path": rng.choice(paths), "pathType": "Prefix", "backend": backend}]},
+        }
+        for number in range(_size(rng, 2, 100, 3_000))
+    ]
+    ingress = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "a", "annotations": annotations},
+        "spec": {"rules": rules, "tls": [{"hosts": ["a.test"], "secretName": "b"}]},
+    }
+    document = json.dumps(ingress)
+    levels = _size(rng, 2, 12, 40)
+    inside = rng.choice(("[%s, %s]", "{<<: [%s, %s]}", "{kind: List, items: [%s, %s]}", "{a: %s, b: %s}"))
+    lines = [f"x{n}: &x{n} {inside % (f'*x{n - 1}', f'*x{n - 1}')}" for n in range(1, levels)]
+    bomb = "\n".join(["x0: &x0 {a: 1}", *lines, f"{rng.choice(('kind', 'metadata', 'items', 'spec'))}: *x{levels - 1}"])
+    odd = (
+        *(rng.choice("[{-?&*!|>%") * rng.choice((1, 1_000, 100_000)), f"a: {rng.choice(_NUMBERS)}", "&a [*a]"),
+        *("!!int a", "!!timestamp a", "!!python/object:a b", "? [a]\n: b", "a: {{ b }}", snippet[:2_000], bomb, bomb),
+    )
+    parts = [document, *rng.choices(odd, k=rng.choice((0, 1, 1, 2)))]
+    rng.shuffle(parts)
+    return "\n---\n".join(parts).encode("utf-8", "surrogatepass")
+
+
+def access_log(rng: random.Random) -> bytes:
+    """Return an access log with lines that are odd, long or broken."""
+    targets = (
+        b"/",
+        b"/a/b?c=d",
+        b"/old/1",
+        b"/" + b"x" * 8_000,
+        b"/%00",
+        b"/\\x1b[2J",
+        b"*",
+        b"http://[::1",
+        b"",
+        b"/a b",
+    )
+    rests = (b" HTTP/1.1", b" HTTP/2.0", b"", b" HTTP/" + b"9" * 5_000, b" x y")
+    lines = []
+    for number in range(_size(rng, 20, 2_000, 100_000)):
+        request = b"GET " + rng.choice(targets) + rng.choice(rests)
+        client = b"1.2.%d.%d" % (number >> 8 & 255, number & 255)
+        lines.append(
+            client + b' - - [01/Jan/2025:00:00:00 +0000] "%s" %d 1 "-" "-"' % (request, rng.choice((200, 404, 0)))
+        )
+    odd = (b'{"log":' + b"[" * 100_000, b"\0" * 5_000, b'"' * 5_000, b"\xff\xfe", b"- " * 50_000, b"")
+    for _ in range(rng.randint(0, 3)):
+        lines.insert(rng.randint(0, len(lines)), rng.choice(odd))
+    text = b"\n".join(lines) + rng.choice((b"\n", b""))
+    packed = gzip.compress(text, 1)
+    return rng.choice((text, text, packed, packed[: len(packed) // 2], packed + gzip.compress(bytes(50_000_000), 1)))

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.fuzz.hostile.generate import archive, write
+from tests.fuzz.hostile.generate import access_log, archive, manifests, write
 
 MEMORY = 512 * 1024**2
 """Bytes of address space that a command may take beyond what Python and its modules had before."""
@@ -49,6 +49,11 @@ COMMANDS: dict[str, list[str]] = {
     "zip": ["hosts.zip"],
     "tree": ["host"],
     "lsp": ["lsp"],
+    "page": ["lint", "--isolated", "--format", "html", "nginx.conf"],
+    "review": ["verify", "--format", "markdown", "nginx.conf", "other.conf"],
+    "profile": ["profile", "nginx.conf", "access.log", "--html", "profile.html", "--save", "saved.profile"],
+    "ingress": ["ingress", "manifests.yaml", "--output", "made.conf"],
+    "printed": ["ingress", "printed.conf", "--tls", "all"],
 }
 """The commands by name; the hosts of a fleet are judged in this process, as a worker does."""
 
@@ -61,20 +66,27 @@ class Outcome(NamedTuple):
     output: bytes
 
 
-def play(seed: int, kind: str, command: str, top: Path, memory: int = MEMORY) -> Outcome:
-    """Run a command on the configuration of a seed, in the new folder `top`, with so many bytes of memory."""
+def play(seed: int, kind: str, command: str, top: Path, memory: int = MEMORY, seconds: int = SECONDS) -> Outcome:
+    """Run a command on the configuration of a seed, in the new folder `top`, with so much memory and time."""
     rng = random.Random(f"{seed} {kind}")
     folder = top / "work"
     folder.mkdir(parents=True)
     write(rng, kind, folder)
     (folder / "table.csv").write_text("from,to,status\nhttp://a.test/a,,200\n")
     (folder / "urls.txt").write_text("http://a.test/a\nhttp://a.test/old/1?b=%00\n")
+    if command == "profile":
+        (folder / "access.log").write_bytes(access_log(rng))
+    if command == "ingress":
+        (folder / "manifests.yaml").write_bytes(manifests(rng, (folder / "nginx.conf").read_bytes()))
+    if command == "printed":
+        text = (folder / "nginx.conf").read_bytes()
+        (folder / "printed.conf").write_bytes(b"# configuration file /etc/nginx/nginx.conf:\n# lua/nginx/\n" + text)
     if command in ("tar", "zip"):
         archive(rng, folder, top / COMMANDS[command][0])
         shutil.move(top / COMMANDS[command][0], folder / COMMANDS[command][0])
     (folder / "other.conf").write_bytes((folder / "nginx.conf").read_bytes() + b"\n")
     before = set(_names(top, folder))
-    status, output = _forked(folder, command, memory)
+    status, output = _forked(folder, command, memory, seconds)
     made = [name for name in _names(top, folder) if name not in before]
     fault = ""
     if _TRACES.search(output):
@@ -95,7 +107,7 @@ def _names(top: Path, folder: Path) -> Iterator[str]:
     return (path.name for path in top.iterdir() if path != folder)
 
 
-def _forked(folder: Path, command: str, memory: int) -> tuple[str, bytes]:
+def _forked(folder: Path, command: str, memory: int, seconds: int) -> tuple[str, bytes]:
     """Return the exit status, or how it died, and the output of a command."""
     readable, writable = os.pipe()
     pid = os.fork()
@@ -108,7 +120,7 @@ def _forked(folder: Path, command: str, memory: int) -> tuple[str, bytes]:
             os.chdir(folder)
             null = os.open("/dev/null", os.O_RDONLY)
             os.dup2(null, 0)
-            _limit(memory)
+            _limit(memory, seconds)
             status = _run(command)
         except BaseException:
             os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
@@ -141,10 +153,10 @@ def _output(readable: int, pid: int) -> bytes:
         parts = [*parts[-64:], data]
 
 
-def _limit(memory: int) -> None:
+def _limit(memory: int, seconds: int) -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 2))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
