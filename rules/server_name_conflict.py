@@ -140,20 +140,24 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _of_other_servers(model: Model) -> Iterator[Finding]:
     reported: set[tuple[Directive, Token]] = set()
+    causes: dict[Level, str] = {}
+    never_chosen = names.never_chosen(model)
     for conflict in names.conflicts(model):
         word, server = conflict.word, conflict.server
-        if word is None or server.source is None or names.is_never_chosen(model, server):
+        if word is None or server.source is None or server in never_chosen:
             continue
         if (word.directive, word.token) in reported:  # at another address
             continue
         reported.add((word.directive, word.token))
+        if server not in causes:
+            causes[server] = _names(server)
         related = names.place(conflict.first)
         yield Finding(
             word.directive.source,
             word.token.span,
             f"another server already has the name {word.token} at {conflict.address}: nginx ignores it here",
             related=(Related(*related, "this server answers"),) if related else (),
-            cause=_names(server),
+            cause=causes[server],
         )
 
 

@@ -82,7 +82,7 @@ from nginxopt.lint.queries import names
 def check(model: Model) -> Iterator[Finding]:
     """Find servers that are never chosen."""
     for server, conflict in names.first_conflicts(model):
-        if server.source is None or not names.is_never_chosen(model, server):
+        if server.source is None or server not in names.never_chosen(model):
             continue
         related = names.place(conflict.first)
         yield Finding(

@@ -55,19 +55,20 @@ def first_conflicts(model: Model) -> Iterator[tuple[Level, Conflict]]:
     yield from firsts.items()
 
 
-def is_never_chosen(model: Model, server: Level) -> bool:
-    """Return whether each name of a server is that of another at all its addresses, and it is the default of none."""
-    lost = {(conflict.address, _key(conflict.word)) for conflict in conflicts(model) if conflict.server is server}
-    here = [endpoint for endpoint in model.endpoints.values() if server in endpoint.servers]
-    return (
-        bool(lost)
-        and not server.is_open
-        and all(
-            endpoint.default is not server and (endpoint.address, _key(word)) in lost
-            for endpoint in here
-            for word in _words(server)
-        )
-    )
+@once
+def never_chosen(model: Model) -> frozenset[Level]:
+    """Return the servers whose names are all those of others at all their addresses, and that are no defaults."""
+    lost: dict[Level, set[tuple[Address, str]]] = {}
+    for conflict in conflicts(model):
+        lost.setdefault(conflict.server, set()).add((conflict.address, _key(conflict.word)))
+    kept = {
+        server
+        for endpoint in model.endpoints.values()
+        for server in endpoint.servers
+        if endpoint.default is server
+        or any((endpoint.address, _key(word)) not in lost.get(server, ()) for word in _words(server))
+    }
+    return frozenset(server for server in lost if not server.is_open and server not in kept)
 
 
 def halves_lost(server: Level) -> Iterator[tuple[WrittenName, str, str]]:
@@ -79,14 +80,17 @@ def halves_lost(server: Level) -> Iterator[tuple[WrittenName, str, str]]:
     if server.is_open:
         return
     words = [word for word in _words(server) if word is not None]
-    names = [word.token.lower() for word in words]
-    for at, (word, name) in enumerate(zip(words, names, strict=True)):
-        if name.startswith(".") and len(name) > 1 and name not in names[:at]:
+    names = {word.token.lower() for word in words}
+    before: set[str] = set()
+    for word in words:
+        name = word.token.lower()
+        if name.startswith(".") and len(name) > 1 and name not in before:
             exact, wildcard = name[1:], f"*{name}"
-            if exact in names[:at] and wildcard not in names:
+            if exact in before and wildcard not in names:
                 yield word, exact, wildcard
-            elif wildcard in names[:at] and exact not in names[:at]:
+            elif wildcard in before and exact not in before:
                 yield word, wildcard, exact
+        before.add(name)
 
 
 def shown(conflict: Conflict) -> str:

@@ -36,12 +36,11 @@ _TAKES_ONE = lazy.pattern(r"\[\^|\\[WDsRvXnr\[]|\(\?[a-z]*s|\[:")
 _CHOOSING = lazy.pattern(r"\$\{?(host|http_host|http_\w+|arg_\w+)\}?", re.ASCII)
 _CAPTURE = lazy.pattern(r"\$(?:\d+|\{\d+\})")
 _MOST_REQUESTS = 4
-_DEEPEST = 5
 
 
-def may_have_one(model: Model, text: str, depth: int = 0) -> bool:
+def may_have_one(model: Model, text: str) -> bool:
     """Return whether a value may have a line end, as far as its variables show."""
-    return any(_is_decoded(model, (match[1] or match[2]).lower(), depth) for match in VARIABLE.finditer(text))
+    return any(name.isdecimal() or name in _decoded(model) for name in _names(text))
 
 
 def requests(model: Model, level: Level, value: str) -> Iterator[AskedRequest]:
@@ -70,20 +69,40 @@ def _matched(model: Model, level: Level, value: str) -> Iterator[AskedRequest]:
                 yield AskedRequest(quote(subject, safe="/:~!$&'()*+,;=@").encode())
 
 
-def _is_decoded(model: Model, name: str, depth: int) -> bool:
-    """Return whether the value of a variable may have decoded parts of the path."""
-    if name in _DECODED or name.isdecimal():
-        return True
-    if depth > _DEEPEST:
-        return False
-    source = model.maps.get(name)
-    if source is not None:
-        has_groups = may_have_one(model, source.args[0], depth + 1)
-        values = (row.args[0] for row in source.directives if row.args)
-        return any(may_have_one(model, value if has_groups else _CAPTURE.sub("", value), depth + 1) for value in values)
-    return name in _groups(model) or any(
-        may_have_one(model, stated.args[1], depth + 1) for stated in sets(model).get(name, ())
-    )
+@once
+def _decoded(model: Model) -> frozenset[str]:
+    """Return the variables whose values may have decoded parts of the path, as far as what they are made of shows."""
+    made_of: dict[str, list[str]] = {}
+    pending = [*_DECODED, *_groups(model).difference(model.maps)]
+    for name, part in _parts(model):
+        if part.isdecimal():
+            pending.append(name)
+        else:
+            made_of.setdefault(part, []).append(name)
+    found: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += made_of.get(name, ())
+    return frozenset(found)
+
+
+def _parts(model: Model) -> Iterator[tuple[str, str]]:
+    """Yield each variable of a map or `set` with the names, or numbers, of what makes its value decoded."""
+    for name, source in model.maps.items():
+        values = [row.args[0] for row in source.directives if row.args]
+        if any(part.isdecimal() for value in values for part in _names(value)):
+            yield from ((name, part) for part in _names(source.args[0]))
+        yield from ((name, part) for value in values for part in _names(_CAPTURE.sub("", value)))
+    for name, stated in sets(model).items():
+        if name not in model.maps:
+            yield from ((name, part) for directive in stated for part in _names(directive.args[1]))
+
+
+def _names(text: str) -> Iterator[str]:
+    """Yield the names of the variables in a word, in lower case."""
+    return ((match[1] or match[2]).lower() for match in VARIABLE.finditer(text))
 
 
 @once
@@ -147,7 +166,7 @@ def _choices(model: Model, value: str) -> Iterator[tuple[str, ...]]:
         if source is None or chosen is None or not chosen[1].startswith(("host", "http_")):
             continue
         name = chosen[1].removeprefix("http_").replace("_", "-").title()
-        rows = (row for row in source.directives if row.args and may_have_one(model, row.args[0], 1))
+        rows = (row for row in source.directives if row.args and may_have_one(model, row.args[0]))
         for row in islice(rows, _MOST_REQUESTS):
             if row.name not in ("default", "hostnames") and not row.name.startswith("~"):
                 yield (f"{name}: {row.name}",)
