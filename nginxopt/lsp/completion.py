@@ -88,7 +88,7 @@ def _contexts(reading: DocumentContext | None, place: Cursor) -> list[Context]:
 
 
 def _places(contexts: Iterable[Context]) -> int:
-    """Return the places of `declarations.PLACES` for contexts, as bits; all places if no context is known."""
+    """Return the places of `nginxopt.facts.table.PLACES` for contexts, as bits; all places if no context is known."""
     bits = [PLACES.get(commands.place_of(context) or "", 0) for context in contexts]
     return sum(set(bits)) if bits else sum(PLACES.values())
 
