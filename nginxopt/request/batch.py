@@ -83,7 +83,7 @@ class Batch:
         answers: list[Answer | None] = []
         for request in requests:
             try:
-                forms.append(json.dumps(self.gate.form(request)))
+                forms.append(self.gate.text(request))
                 answers.append(None)
             except NobodyListensError as error:
                 answers.append(Answer("refused", None, unknown=error.message))

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import base64
 import ipaddress
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NotRequired, TypedDict
 from urllib.parse import unquote_to_bytes
 
@@ -220,6 +221,8 @@ def from_curl(url: Url, *, method: bytes = b"GET", headers: Iterable[str] = (), 
     `Name: value` adds a header or replaces one that curl sends by itself, `Name;` sends one without a value, and
     `Name:` sends none. Raises `UrlError` for a text that is no header; its column is that of the text.
     """
+    if headers == () and url.user is None:
+        return Request(url, _own_headers(url.authority), method, client=client)
     sent = {b"host": (b"Host", url.authority.encode())}
     if url.authorization is not None:
         sent[b"authorization"] = (b"Authorization", url.authorization)
@@ -234,6 +237,12 @@ def from_curl(url: Url, *, method: bytes = b"GET", headers: Iterable[str] = (), 
         elif value is not None:
             more.append((name, value))
     return Request(url, (*sent.values(), *more), method, client=client)
+
+
+@lru_cache(maxsize=64)
+def _own_headers(authority: str) -> tuple[Header, ...]:
+    """Return the headers that curl sends by itself; a table has one host in all rows, or a few."""
+    return ((b"Host", authority.encode()), *CURL)
 
 
 def read_request(text: str, base: Url | None = None, *, headers: Iterable[str] = (), spaces: bool = False) -> Request:
@@ -313,6 +322,23 @@ class ClientGate:
             "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers],
             "connection": {**self.connection(request.url, request.client), "protocol": request.protocol},
         }
+
+    def text(self, request: Request) -> str:
+        """Return the form of a request as JSON. What many requests share is written once. Raises as `form`."""
+        url = request.url
+        key = (
+            url.scheme, url.host, url.port, request.method, request.version, request.headers, request.protocol,
+            request.client,
+        )  # fmt: skip
+        if key not in self._texts:
+            self._texts[key] = json.dumps({**self.form(request), "target": ""}).partition('"target": ""')
+        before, _, behind = self._texts[key]
+        return f'{before}"target": {json.dumps(url.target.decode("latin-1"))}{behind}'
+
+    @cached_property
+    def _texts(self) -> dict[object, tuple[str, str, str]]:
+        """The forms so far, without their targets."""
+        return {}
 
     def connection(self, url: Url, client: bytes | None = None) -> ConnectionForm:
         """Return the connection of a client for a URL. Raises `NobodyListensError` if there is none."""

@@ -104,12 +104,12 @@ class Cells(NamedTuple):
     @property
     def is_in_force(self) -> bool:
         """Whether the row is not switched off in a column of its own."""
-        return _normal(self.off.value) not in _OFF
+        return not self.off.value or _normal(self.off.value) not in _OFF
 
     @property
     def is_pattern(self) -> bool:
         """Whether a column says that the row is for more than one path."""
-        return _normal(self.pattern.value).split(" ")[0] not in _PLAIN
+        return bool(self.pattern.value) and _normal(self.pattern.value).split(" ")[0] not in _PLAIN
 
 
 def is_too_wide(row: Record, columns: Columns) -> bool:

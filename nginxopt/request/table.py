@@ -16,7 +16,17 @@ from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.request.client import Request, Url, UrlError, read_request
-from nginxopt.request.columns import DELIMITERS, Columns, cells_of, columns_of, gone, is_header, is_too_wide, status_of
+from nginxopt.request.columns import (
+    DELIMITERS,
+    Cells,
+    Columns,
+    cells_of,
+    columns_of,
+    gone,
+    is_header,
+    is_too_wide,
+    status_of,
+)
 from nginxopt.request.json_targets import is_target as is_target_of_vegeta
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.sheets import as_text, is_spreadsheet
@@ -120,23 +130,23 @@ def _csv_rows(table: _Table) -> Iterator[ExpectedRow]:
         table.broken.append(error if is_there else InputError(error.message, source=source, span=line))
 
     for row in records(source, columns.delimiter, columns.start, broken=broken):
-        if not cells_of(row, columns).is_in_force:
+        cells = cells_of(row, columns)
+        if not cells.is_in_force:
             off += 1
             continue
         try:
-            yield _csv_row(table, row, columns)
+            yield _csv_row(table, row, cells, columns)
         except InputError as error:
             table.broken.append(error)
     if off:
         table.notes.append(f"not in force by their status: {count(off, 'row')}")
 
 
-def _csv_row(table: _Table, record: Record, columns: Columns) -> ExpectedRow:
+def _csv_row(table: _Table, record: Record, cells: Cells, columns: Columns) -> ExpectedRow:
     whole = Span(record[0].start, record[-1].end)
     if is_too_wide(record, columns):
         expected = "from,to,status" if columns.width <= 3 else f"{columns.width} fields"
         raise InputError(f"{count(len(record), 'field')}", source=table.source, span=whole, expected=expected)
-    cells = cells_of(record, columns)
     if cells.is_pattern:
         raise InputError("a pattern is not a request", source=table.source, span=cells.pattern.span)
     fields = {"from": cells.origin, "to": cells.target, "status": cells.status}

@@ -248,6 +248,9 @@ _VALUE: frozenset[StepKind] = frozenset(["set", "map"])
 """The steps whose detail is a value."""
 _OF_CLIENT = ("binary_remote_addr", "realip_remote_addr", "remote_addr")
 """The variables that follow the address of the client, which `allow`, `geo` and `set_real_ip_from` read, too."""
+_WITH_CLIENT = "answer with --client ADDRESS"
+_CLIENT = "the client is in "
+"""How the events begin that the address of the client settles."""
 _SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break", "handler"])
 """The steps whose detail the line itself, or the outcome, says."""
 _CONNECTING: frozenset[StepKind] = frozenset(["socket", "server"])
@@ -318,6 +321,8 @@ class _Text:
             yield f"  {clause:<{width}}  {self._style(headline(outcome), fg=_hue(outcome), bold=True)}"
             for line in self._by(_decisive(outcome)):
                 yield f"{'':<{width + 2}}{line}"
+        if any(event.startswith(_CLIENT) for branch in branches for event in branch["happens"]):
+            yield f"  {self._style('help:', fg='cyan')} {_WITH_CLIENT}"
 
     def _outcome(self) -> Iterator[str]:
         outcome = self._trace.outcome
@@ -507,11 +512,11 @@ def advice(question: QuestionForm) -> str:
         path = shown(question["path"])
         return f"answer with --assume exists={path} or missing={path}, or with --root DIR"
     if question["kind"] == "variable" and question["name"] in _OF_CLIENT:
-        return "answer with --client ADDRESS"
+        return _WITH_CLIENT
     if question["kind"] == "variable":
         return f"answer with --assume {shown(question['name'])}=VALUE"
     if question["kind"] == "event":
-        return "no option answers that"
+        return _WITH_CLIENT if question["text"].startswith(_CLIENT) else "no option answers that"
     return f"the response of {shown(question['server'])} decides"
 
 

@@ -1,9 +1,13 @@
 //! The access phase: `allow`, `deny`, `auth_basic`, `auth_request`, `satisfy`.
 
+use crate::request::credentials;
+use crate::request::directives::access::Address;
+use crate::request::directives::root::full_name;
 use crate::request::outcome::{Question, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Run};
 use crate::request::site::Node;
+use crate::request::world::Found;
 
 /// The result of a check of the access phase.
 enum Verdict {
@@ -58,7 +62,11 @@ impl<R: Recorder> Run<'_, R> {
         let addresses = self.settings().access.clone()?;
         for address in &*addresses {
             let client = self.client.clone()?;
-            if address.has(client.as_ref().map(|client| &client.0[..]))? {
+            let applies = match client {
+                None if address.depends_on_client() => self.is_client_in(address)?,
+                client => address.has(client.as_ref().map(|client| &client.0[..]))?,
+            };
+            if applies {
                 let refused = Verdict::Refused(403, address.node);
                 return Ok(if address.is_denied { refused } else { Verdict::Allowed(address.node) });
             }
@@ -68,14 +76,23 @@ impl<R: Recorder> Run<'_, R> {
 
     fn password(&mut self) -> Result<Verdict, Unknown> {
         let Some(realm) = self.settings().auth_basic.clone()? else { return Ok(Verdict::Declined) };
+        let Some(file) = self.settings().auth_basic_user_file.clone()? else { return Ok(Verdict::Declined) };
         let (node, value) = &*realm;
         if self.evaluate(value)? == b"off" {
             return Ok(Verdict::Declined);
         }
-        if self.header(b"authorization").is_none() {
+        if self.header(b"authorization").and_then(credentials::user).is_none() {
             return Ok(Verdict::Refused(401, *node));
         }
-        Err(Unknown { reason: "whether the password is right".into(), node: Some(*node), question: None })
+        let path = full_name(self.evaluate(&file)?, &self.model.site.build.prefix);
+        Ok(match self.look_up(&path, *node)? {
+            None => Verdict::Refused(403, *node),
+            Some(Found::Folder) => Verdict::Refused(500, *node),
+            Some(_) if self.happens(format!("{} has that user and password", path.escape_ascii()), *node)? => {
+                Verdict::Allowed(*node)
+            }
+            Some(_) => Verdict::Refused(401, *node),
+        })
     }
 
     /// Runs the subrequest of `auth_request`. If its status is 401 or 403, that is the status of the request. 2xx
@@ -104,6 +121,12 @@ impl<R: Recorder> Run<'_, R> {
             }
         }
         Ok(500)
+    }
+
+    /// Whether a client whose address is unknown is one of those of an `allow` or `deny`.
+    fn is_client_in(&self, address: &Address) -> Result<bool, Unknown> {
+        let happens = self.happens(format!("the client is in {}", address.text.escape_ascii()), address.node);
+        happens.map_err(|unknown| Unknown { reason: "the address of the client".into(), ..unknown })
     }
 
     /// Whether an event happens. Unknown unless a branch settles it.

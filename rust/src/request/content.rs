@@ -70,7 +70,7 @@ impl<R: Recorder> Run<'_, R> {
             }
         }
         if settings.dav_methods.clone()?.iter().any(|method| method.eq_ignore_ascii_case(&self.state.method)) {
-            return Err(Unknown { reason: "WebDAV".into(), node: Some(node), question: None });
+            return self.dav(node);
         }
         if !is_read {
             return Ok(self.fail(405, Some(node)));

@@ -76,6 +76,10 @@ impl Reader<'_> {
             dav_methods: own.merge("dav_methods", &outer.dav_methods, |directives| {
                 directives.iter().flat_map(|directive| directive.args.iter().map(|method| method.0.clone())).collect()
             }),
+            creates_put_path: own.flag("create_full_put_path", &outer.creates_put_path),
+            min_delete_depth: own.merge("min_delete_depth", &outer.min_delete_depth, |directives| {
+                setting::number(setting::argument(directives[0], 0)).unwrap_or(0)
+            }),
             try_files: self.try_files(&own)?,
             internal: own.merge("internal", &outer.internal, |_| true),
             max_body_size: own.merge("client_max_body_size", &outer.max_body_size, |directives| {
@@ -86,6 +90,7 @@ impl Reader<'_> {
                 setting::argument(directives[0], 0).eq_ignore_ascii_case(b"any")
             }),
             auth_basic: self.unless_off("auth_basic", &own, &outer.auth_basic)?,
+            auth_basic_user_file: self.value("auth_basic_user_file", &own, &outer.auth_basic_user_file)?,
             auth_request: own.merge("auth_request", &outer.auth_request, |directives| {
                 let uri = setting::argument(directives[0], 0);
                 (uri != b"off").then(|| Arc::new((directives[0].node, Value::text(uri))))

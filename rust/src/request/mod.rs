@@ -21,6 +21,8 @@ pub mod bytes;
 pub mod checks;
 pub mod conditional;
 pub mod content;
+pub mod credentials;
+pub mod dav;
 pub mod directives;
 pub mod errors;
 pub mod evaluate;

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use crate::request::credentials;
 use crate::request::outcome::Unknown;
 use crate::request::record::Recorder;
 use crate::request::run::{Run, unknown_variable};
@@ -55,9 +56,8 @@ impl<R: Recorder> Run<'_, R> {
                 text.extend(self.known_client()?);
             }
             RequestVariable::RemoteAddr => text.extend(self.known_client()?),
-            RequestVariable::RemoteUser if self.header(b"authorization").is_none() => {}
             RequestVariable::RemoteUser => {
-                return Err(unknown_variable(b"remote_user", "the user of Authorization".into()));
+                text.extend(self.header(b"authorization").and_then(credentials::user).unwrap_or_default());
             }
             RequestVariable::Request if self.is_cut() => {
                 return Err(unknown_variable(b"request", "the part of a long request line that nginx reads".into()));

@@ -90,12 +90,24 @@ PHASES = (
             f"location /all {{ {_BASIC} deny all; {_FILE} }} location /any {{ satisfy any; {_BASIC} deny all;"
             f" {_FILE} }}"
             f" location /either {{ satisfy any; {_BASIC} allow 127.0.0.1; deny all; {_FILE} }}"
-            f" location /one {{ satisfy any; {_BASIC} {_FILE} }} location /none {{ satisfy any; deny all; {_FILE} }}"
+            f" location /one {{ satisfy any; {_BASIC} {_FILE} }} location /open {{ auth_basic r; {_FILE} }}"
+            f" location /lost {{ auth_basic r; auth_basic_user_file {{T}}/nowhere; {_FILE} }}"
+            f" location /dir {{ auth_basic r; auth_basic_user_file {{T}}/r; {_FILE} }}"
+            f" location /none {{ satisfy any; deny all; {_FILE} }}"
             f" location /other {{ satisfy any; allow 1.2.3.4; {_FILE} }}",
         ),
         {
             "/all": "403",
             "/all" + _AUTHORIZED: "403",
+            "/open": "200 [r/f.txt]",
+            "/lost": "401",
+            "/lost" + _AUTHORIZED: "403",
+            "/lost | Authorization: Bearer dTpw": "401",
+            "/lost | Authorization: basic   dTpw=": "403",
+            "/lost | Authorization: Basic dXA=": "401",
+            "/lost | Authorization: Basic OnA=": "401",
+            "/lost | Authorization: Basic d": "401",
+            "/dir" + _AUTHORIZED: "500",
             "/any": "401",
             "/any" + _AUTHORIZED: "200 [r/f.txt]",
             "/either": "200 [r/f.txt]",

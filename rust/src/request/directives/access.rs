@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::request::bytes::Bytes;
 use crate::request::outcome::Unknown;
 use crate::request::setting::{self, Own, Setting};
 use crate::request::site::{Node, Stated};
@@ -12,6 +13,7 @@ use crate::request::site::{Node, Stated};
 pub struct Address {
     pub node: Node,
     pub is_denied: bool,
+    pub text: Bytes,
     network: Network,
 }
 
@@ -27,8 +29,8 @@ enum Network {
 
 impl Address {
     pub fn read(directive: &Stated, is_denied: bool) -> Option<Address> {
-        let network = Network::read(setting::argument(directive, 0));
-        Some(Address { node: directive.node, is_denied, network })
+        let text = setting::argument(directive, 0);
+        Some(Address { node: directive.node, is_denied, text: Bytes(text.to_vec()), network: Network::read(text) })
     }
 
     /// Whether nginx accepts a text as the address of an `allow` or `deny`.
@@ -39,6 +41,11 @@ impl Address {
             Network::Name => false,
             Network::All | Network::Unix => true,
         }
+    }
+
+    /// Whether it depends on the address of the client, and on nothing else, whether the directive applies.
+    pub fn depends_on_client(&self) -> bool {
+        matches!(self.network, Network::Unix | Network::Inet(..))
     }
 
     /// Whether the directive applies to a client's address. Fails if that is unknown.

@@ -31,6 +31,9 @@ pub struct Settings {
     pub random_index: Setting<bool>,
     /// The methods of `dav_methods`.
     pub dav_methods: Setting<Arc<[Vec<u8>]>>,
+    /// `create_full_put_path`
+    pub creates_put_path: Setting<bool>,
+    pub min_delete_depth: Setting<u64>,
     pub try_files: Setting<Option<Arc<TryFiles>>>,
     pub internal: Setting<bool>,
     /// 0 is no limit.
@@ -39,6 +42,7 @@ pub struct Settings {
     pub satisfies_any: Setting<bool>,
     /// The realm; `None` if it is off.
     pub auth_basic: Setting<Switched>,
+    pub auth_basic_user_file: Setting<Option<Arc<Value>>>,
     /// The URI; `None` if it is off.
     pub auth_request: Setting<Switched>,
     /// The handler that the level itself states, or that a `limit_except` inherits.
@@ -101,12 +105,15 @@ impl Settings {
             msie_refresh: Ok(false),
             random_index: Ok(false),
             dav_methods: Ok([].into()),
+            creates_put_path: Ok(false),
+            min_delete_depth: Ok(0),
             try_files: Ok(None),
             internal: Ok(false),
             max_body_size: Ok(1 << 20),
             access: Ok([].into()),
             satisfies_any: Ok(false),
             auth_basic: Ok(None),
+            auth_basic_user_file: Ok(None),
             auth_request: Ok(None),
             handler: Ok(None),
             passes: Ok([].into()),

@@ -26,21 +26,37 @@ fn return_before_deny() {
     assert_eq!(ask("location / { deny all; return 200 x; }", "/"), "200 x");
 }
 
-/// Without a password, nginx answers 401. Whether a password is right is unknown.
+/// Without a user and a password, nginx answers 401; without the file, 403. Whether the file has both is an event.
+/// Without `auth_basic_user_file`, no password is asked for.
 #[test]
 fn passwords() {
-    let text =
-        "location / { auth_basic x; try_files /f.txt =404; } location /o { auth_basic off; try_files /f.txt =404; }";
+    let text = "auth_basic_user_file /r/f.txt; location / { auth_basic x; try_files /f.txt =404; }
+                location /o { auth_basic off; try_files /f.txt =404; }
+                location /m { auth_basic x; auth_basic_user_file /r/missing; }
+                location /d { auth_basic x; auth_basic_user_file /r/d; }";
     assert_eq!(ask(text, "/"), "401");
     assert_eq!(ask(text, "/o"), "200 file /r/f.txt");
-    let asked = Asked { headers: &["Authorization: Basic eDp5"], ..Asked::default() };
-    assert_eq!(asked.of(text), "unknown: whether the password is right");
+    assert_eq!(ask("location / { auth_basic x; try_files /f.txt =404; }", "/"), "200 file /r/f.txt");
+    for (header, line, expected) in [
+        ("Authorization: Basic eDp5", "/", "unknown: whether /r/f.txt has that user and password"),
+        ("Authorization: basic   eDp5=", "/", "unknown: whether /r/f.txt has that user and password"),
+        ("Authorization: Bearer eDp5", "/", "401"),
+        ("Authorization: Basic eHk=", "/", "401"),
+        ("Authorization: Basic OnB3", "/", "401"),
+        ("Authorization: Basic e", "/", "401"),
+        ("Authorization: Basic eDp5", "/m", "403"),
+        ("Authorization: Basic eDp5", "/d", "500"),
+    ] {
+        assert_eq!(Asked { line, headers: &[header], ..Asked::default() }.of(text), expected, "{header} {line}");
+    }
+    let users = Asked { headers: &["Authorization: Basic YWxpY2U6OnB3"], ..Asked::default() };
+    assert_eq!(users.of("return 200 $remote_user;"), "200 alice");
 }
 
 /// `all`: a denied client is not asked for a password. `any`: the first check that passes is enough.
 #[test]
 fn satisfy() {
-    let text = "location / { satisfy MODE; ADDRESS; auth_basic x; try_files /f.txt =404; }";
+    let text = "location / { satisfy MODE; ADDRESS; auth_basic x; auth_basic_user_file /u; try_files /f.txt =404; }";
     let of = |mode: &str, address: &str| ask(&text.replace("MODE", mode).replace("ADDRESS", address), "/");
     assert_eq!(of("all", "deny all"), "403");
     assert_eq!(of("all", "allow all"), "401");

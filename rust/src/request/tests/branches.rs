@@ -85,7 +85,8 @@ fn executable() {
     );
 }
 
-/// What an upstream answers to the subrequest of `auth_request` is an event. With `satisfy any`, an address may do.
+/// What an upstream answers to the subrequest of `auth_request` is an event, and whether a password is right. With
+/// `satisfy any`, an address may do.
 #[test]
 fn events() {
     let auth = "location = /auth { proxy_pass http://u; }";
