@@ -62,6 +62,13 @@ HANDLERS = (
         until=(1, 23),
     ),
     Experiment(
+        "58 slice",
+        "slice changes nothing where nobody reads $slice_range",
+        ("slice 1m; location / { try_files /f.txt =404; } location /p { proxy_pass http://{http0}; }",),
+        {"/": "200 [r/f.txt]", "/p": "200 http0 GET /p"},
+        needs="slice",
+    ),
+    Experiment(
         "58 dav refused",
         "WebDAV refuses what has no sense for files and folders, in this order",
         (

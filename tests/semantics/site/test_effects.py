@@ -64,7 +64,7 @@ OTHERS = ("brotli", "zstd", "fancyindex", "vhost_", "opentracing", "modsecurity_
         ("ssi on", "body"),
         ("ssi off", None),
         ("slice 0", None),
-        ("slice 1m", "after"),
+        ("slice 1m", None),
         ("header_filter_by_lua x", "response"),
         ("more_set_headers X-A:1", "headers"),
         ("more_clear_headers Location", "response"),
@@ -81,12 +81,14 @@ def test_effects(directive: str, when: str | None) -> None:
 
 def test_reasons() -> None:
     """A reason names the language of a module, or the directive."""
-    reasons = [what.reason for name in ("js_content", "access_by_lua", "perl", "slice", "x") if (what := effect(name))]
+    reasons = [
+        what.reason for name in ("js_content", "access_by_lua", "perl", "image_filter", "x") if (what := effect(name))
+    ]
     assert reasons == [
         "JavaScript (js_content)",
         "Lua (access_by_lua)",
         "Perl (perl)",
-        "slice is not modelled",
+        "image_filter is not modelled",
         'unknown directive "x"',
     ]
     assert not {name for name in vendors.names(vendors.PLUS) if name.startswith("proxy_") and effect(name)}
