@@ -156,18 +156,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
+    results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="nginxopt-") as folder:
         try:
-            results = [
-                measure(command, kind, options.sizes, options.rounds, Path(folder))
-                for command in options.commands
-                for kind in options.kinds
-                if command == "lint" or kind != _TEMPLATES
-            ]
+            for command in options.commands:
+                for kind in options.kinds:
+                    if command == "lint" or kind != _TEMPLATES:
+                        results.append(measure(command, kind, options.sizes, options.rounds, Path(folder)))
+                        if not options.json:
+                            print(*rows(results[-1:]), sep="\n", flush=True)
         except ChildError as error:
             print(f"growth: {error}", file=sys.stderr)
             return 70
-    return report(results, rows, as_json=options.json)
+    return report(results, lambda _: (), as_json=options.json)
 
 
 if __name__ == "__main__":

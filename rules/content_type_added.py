@@ -32,6 +32,14 @@ location /api/ {
     proxy_pass http://127.0.0.1:8080;
 }
 ```
+Without `always`, an error has no added headers:
+```nginx server
+location = /missing.js {
+    default_type application/javascript;
+    add_header Content-Type application/javascript;
+    return 404 "/* not found */";
+}
+```
 
 ## Fix safety
 May change: responses.
@@ -56,13 +64,19 @@ from nginxopt.semantics import PROTOCOLS, Level
 
 _NAME = pattern(r"content-type", re.IGNORECASE)
 _EMPTY = {"204", "304", "444"}
+_ADDED = {"200", "201", "204", "206", "301", "302", "303", "304", "307", "308"}
+"""The responses that have what `add_header` adds without `always`."""
 
 
 @rule(severity=Severity.INFO, category="correctness", fix=Safety.UNSAFE, about=("add_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find types that are added to others."""
     for directive, level in model.each("add_header"):
-        if directive.args and _NAME.fullmatch(directive.args[0]) and not _is_only(level):
+        if (
+            directive.args
+            and _NAME.fullmatch(directive.args[0])
+            and not (_is_only(level) or _is_left(directive, level))
+        ):
             yield _finding(directive, level)
 
 
@@ -73,6 +87,12 @@ def _is_only(level: Level) -> bool:
     )
     returned = [stated.args[0] for stated in level.own("return") if stated.args]
     return any(_NAME.fullmatch(word) for word in hidden) or bool(returned and returned[0] in _EMPTY)
+
+
+def _is_left(directive: Directive, level: Level) -> bool:
+    """Return whether a location answers with a status to which `add_header` adds nothing."""
+    codes = [stated.args[0] for stated in level.own("return") if stated.args and stated.args[0].isdecimal()]
+    return bool(codes) and codes[0] not in _ADDED and "always" not in directive.args[2:]
 
 
 def _finding(directive: Directive, level: Level) -> Finding:

@@ -75,6 +75,18 @@ server {
     }
 }
 ```
+A page of the site, whatever its name is:
+```nginx http
+server {
+    location / {
+        set $from elsewhere;
+        if ($http_referer !~* wp-login.php) {
+            set $from outside;
+        }
+        return 200 $from;
+    }
+}
+```
 
 ## When to ignore it
 If the pattern protects only public content, such as images that other sites should not embed.

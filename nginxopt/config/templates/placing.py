@@ -223,9 +223,9 @@ class _Placing:
         """Return `_others`, which many values of a template have in common."""
         key = name, index, around
         if key not in self._others:
-            known = self._known.get((name, index), ())
-            places = sum(len(self._known.get(kind, ())) for kind in (*_PATHS, _SERVERS))
-            self._work.spend(len(known) + places, path=self._template.source.path)
+            kinds = ((name, index), *_places(name, index))
+            looked_at = sum(len(self._known.get(kind, ())) for kind in kinds)
+            self._work.spend(looked_at, path=self._template.source.path)
             self._others[key] = _others(self._known, name, index, around)
         return self._others[key]
 
@@ -290,19 +290,27 @@ def _known_words(read: Iterable[Statement], mark: str) -> dict[_Kind, dict[str, 
     return known
 
 
+def _places(name: str, index: int) -> tuple[_Kind, ...]:
+    """Return the other places of words that may stand in a place."""
+    if name == "location" or (name, index) == ("rewrite", 2):
+        return _PATHS
+    return (_SERVERS,) if name.endswith("_pass") else ()
+
+
 def _others(
     known: Mapping[_Kind, Mapping[str, None]], name: str, index: int, around: tuple[str, str]
 ) -> tuple[str, ...]:
     """Return what may stand between the two texts `around` a value: the middles of known words of the same place."""
     words = [*known.get((name, index), ())]
-    paths = [word for kind in _PATHS for word in known.get(kind, ()) if word[:1] in ("/", "^", "\\")]
+    places = _places(name, index)
+    paths = [word for kind in places if kind in _PATHS for word in known.get(kind, ()) if word[:1] in ("/", "^", "\\")]
     if (name, index) == ("rewrite", 2):
         words += [path for path in paths if path[0] == "/"]
         words += [f"/{path.split('/')[1]}/$1" for path in paths if path[0] == "/"]
     if name == "location":
         words = [*paths, *(f"{path}." for path in paths[:_MOST_OTHERS]), *words]
     if name.endswith("_pass"):
-        servers = known.get(_SERVERS, ())
+        servers = [word for kind in places for word in known.get(kind, ())]
         has_scheme = name == "proxy_pass" and not around[0].endswith("//")
         words += [f"http://{server}" for server in servers] if has_scheme else servers
         words += [found[0] for found in map(_AUTHORITY.match, words) if found]

@@ -37,6 +37,8 @@ _EXACT: dict[Kind, str] = {
 }
 """What a pattern for a domain should accept at most."""
 _GROUP = lazy.pattern(r"\((?:\?:)?((?:[\w-]|\\[.-]|\.|\|)+)\)(?![*+?{])")
+_PROGRAMS = (".php", ".html", ".htm", ".asp", ".aspx", ".jsp", ".cgi")
+"""Ends of the files in paths of referrers, which no domain has."""
 _PIECE = lazy.pattern(r"(?:[a-z0-9-]+\.)+[a-z]{2,}")
 _SECOND_LEVEL = {"ac", "co", "com", "edu", "gob", "gov", "net", "or", "org"}
 _COUNTRY = 2
@@ -78,7 +80,7 @@ def inexact(pattern: str, kind: Kind, *, caseless: bool) -> str | None:
 
 def domains(pattern: str) -> tuple[str, ...]:
     """Return the registered domains that a pattern names, in their order."""
-    pieces = (piece for text in _expanded(pattern) for piece in _pieces(text))
+    pieces = (piece for text in _expanded(pattern) for piece in _pieces(text) if not piece.endswith(_PROGRAMS))
     return tuple(dict.fromkeys(map(_registered, pieces)))
 
 
