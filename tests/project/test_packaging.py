@@ -201,6 +201,49 @@ def test_an_import_loads_nothing_heavy(statement: str) -> None:
 
 
 @pytest.mark.extended
+@pytest.mark.skipif(shutil.which("dh") is None, reason="no debhelper: install it to build the Debian package")
+def test_the_debian_package(house: Path, tmp_path: Path) -> None:
+    """dpkg-buildpackage makes it of the wheels, and its command runs with what Debian has of the dependencies."""
+    source = tmp_path / "nginxopt"
+    shutil.copytree(ROOT / "release" / "debian", source / "debian")
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "WHEELS": str(house / "dist"), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["dpkg-buildpackage", "--build=binary", "--unsigned-source", "--unsigned-changes"],
+        cwd=source, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (package,) = tmp_path.glob("nginxopt_*.deb")
+    subprocess.run(["dpkg-deb", "-x", str(package), str(tmp_path / "root")], check=True, timeout=PATIENCE)
+    assert (tmp_path / "root" / "usr" / "share" / "man" / "man1" / "nginxopt-lint.1.gz").exists()
+    command = tmp_path / "nginxopt.py"
+    text = (tmp_path / "root" / "usr" / "bin" / "nginxopt").read_text()
+    command.write_text(text.replace('"/usr/lib', f'"{tmp_path}/root/usr/lib'))
+    if subprocess.run(["/usr/bin/python3", "-c", "import click, jinja2"], check=False, timeout=PATIENCE).returncode:
+        pytest.skip("python3-click and python3-jinja2 are not installed")
+    (tmp_path / "nginx.conf").write_text("events {}\nhttp {\n    gzip on;\n    gzip_comp_level 9;\n}\n")
+    ran = subprocess.run(
+        ["/usr/bin/python3", str(command), "lint", "nginx.conf", "--isolated"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "gzip-level" in ran.stdout
+
+
+def test_the_debian_package_is_of_this_version() -> None:
+    """Its version is that of the package, and it depends on what the package depends on, or brings it along."""
+    folder = ROOT / "release" / "debian"
+    version = PROJECT["project"]["version"]
+    assert (folder / "changelog").read_text().startswith(f"nginxopt ({version}-1) ")
+    (depends,) = re.findall(r"^Depends: (.*)$", (folder / "control").read_text(), re.MULTILINE)
+    (minimum,) = re.findall(r">=([\d.]+)", PROJECT["project"]["requires-python"])
+    assert f"python3 (>= {minimum})" in depends
+    for dependency in PROJECT["project"]["dependencies"]:
+        name, _, least = dependency.partition(">=")
+        brought = f" {dependency}\n" in (folder / "rules").read_text()
+        assert brought or f"python3-{name} (>= {least})" in depends, dependency
+
+
+@pytest.mark.extended
 def test_the_oldest_dependencies(tmp_path: Path) -> None:
     """The command runs with the oldest releases of its dependencies that pyproject.toml allows."""
     oldest = [dependency.replace(">=", "==") for dependency in PROJECT["project"]["dependencies"]]
