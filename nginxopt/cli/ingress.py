@@ -72,7 +72,7 @@ def command(
     Notes on standard error name what is left out.
     """
     from nginxopt.config.reader import source
-    from nginxopt.ingress import convert, ingresses, is_printed, settings_of, without_lua
+    from nginxopt.ingress import convert, files_of, ingresses, is_printed, settings_of, without_lua
     from nginxopt.settings.target import choose
 
     settings = limited(lambda: settings_of(config_map), path=config_map)
@@ -84,7 +84,8 @@ def command(
         return _finish(printed, output, [*manifests, config_map], quiet)
     if tls:
         raise UsageError("--tls is for the output of nginx -T; manifests say which hosts have a certificate")
-    found = limited(lambda: ingresses(manifests, text))
+    files = files_of(manifests)  # once: a folder may have others by the time that the output is written
+    found = limited(lambda: ingresses(files, text))
     found = [ingress for ingress in found if class_ is None or ingress.ingress_class in ("", class_)]
     if not found:
         of_class = f" of class {class_}" if class_ else ""
@@ -93,7 +94,7 @@ def command(
         return _list(found)
     version = choose(target_version, None).version
     converted = limited(lambda: convert(found, settings, version, validates=not no_validation))
-    return _finish(converted, output, [*manifests, config_map], quiet)
+    return _finish(converted, output, [*files, config_map], quiet)
 
 
 def _finish(converted: Converted, output: str | None, inputs: Sequence[str | None], quiet: bool) -> int:

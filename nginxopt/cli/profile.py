@@ -87,7 +87,7 @@ def command(
         profile = _loaded(files)
     else:
         asked = (workers, scheduler) if workers or scheduler else None
-        profile = _read(files, input_format, host_of, of_site, asked)
+        profile = _read(files, input_format, host_of, of_site, asked, {"--save": save, "--html": html})
     if html is not None:
         from nginxopt.profile import html as pages
 
@@ -117,8 +117,12 @@ def _read(
     host_of: tuple[str, ...],
     of_site: dict[str, Any],
     workers: tuple[int | None, str | None] | None,
+    outputs: dict[str, str | None],
 ) -> Profile:
-    """Return the profile of logs, with a progress bar on a terminal. `workers` are their number, and a scheduler."""
+    """Return the profile of logs, with a progress bar on a terminal.
+
+    `workers` are their number, and a scheduler; `outputs` what options write.
+    """
     from nginxopt.profile.reading import SiteLogs
 
     config, *paths = files
@@ -127,6 +131,8 @@ def _read(
     if config == "-" and "-" in paths:
         raise UsageError("standard input is either the configuration or a log")
     asked = site.load(config, **of_site)
+    for option, path in outputs.items():
+        options.refuse_overwriting(option, path, asked.files)
     hosts = dict(_host_of(text, paths) for text in host_of)
     logs = SiteLogs(asked.model, asked.gate, asked.world, tuple(paths), stated, asked.base, hosts)
     if workers is not None:

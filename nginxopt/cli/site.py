@@ -79,6 +79,7 @@ class AskedSite:
     Attributes:
         base: The site of paths; None if none is stated.
         notes: What was taken as given.
+        files: The files that were read, which no output may replace.
     """
 
     config: Config
@@ -88,6 +89,7 @@ class AskedSite:
     target: TargetVersion
     base: Url | None
     notes: tuple[str, ...]
+    files: tuple[str, ...]
 
 
 def load(
@@ -124,7 +126,8 @@ def load(
     config = read.config
     build = _build(target.version, frozenset(fixes), prefix, binary)
     model = limited(lambda: SiteModel(config, build, neutral=read.neutral), path=path)
-    return AskedSite(config, model, model.gate(to), world, target, site, (*notes, *of_files))
+    files = (*(file.path for file in config.files), *unread.by_path.values(), *([] if exists is None else [exists]))
+    return AskedSite(config, model, model.gate(to), world, target, site, (*notes, *of_files), files)
 
 
 def _listed(world: World, path: str | None) -> tuple[World, tuple[str, ...]]:

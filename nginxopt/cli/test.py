@@ -158,7 +158,7 @@ def command(
         raise UsageError("only one of CONFIG and TABLE can be standard input")
     binary = None if nginx is None else options.binary(nginx)
     asked = site.load(config, binary=binary, **of_site)
-    options.refuse_overwriting("--output", output, [table, *(file.path for file in asked.config.files)])
+    options.refuse_overwriting("--output", output, [table, *asked.files])
     batch = Batch(asked.model, asked.gate, asked.world)
     for note in () if quiet else asked.notes:
         stdout.say(f"note: {note}")
@@ -253,9 +253,7 @@ def _compare_live(config: str | None, asking: LiveOptions, call: TestCall, of_si
     if config is None:
         _refuse_without_config(of_site)
     asked = None if config is None else site.load(config, **of_site)
-    options.refuse_overwriting(
-        "--output", call.output, [call.table, *(file.path for file in (asked.config.files if asked else ()))]
-    )
+    options.refuse_overwriting("--output", call.output, [call.table, *(() if asked is None else asked.files)])
     batch = None if asked is None else Batch(asked.model, asked.gate, asked.world)
     base = site.base_url(of_site["base"]) or (asking.site if asked is None else _base(asked))
     table = read_table(_source(call.table), base, follow=call.follows)

@@ -23,6 +23,7 @@ __all__ = [
     "Ingress",
     "Settings",
     "convert",
+    "files_of",
     "ingresses",
     "is_printed",
     "listed",
@@ -35,7 +36,7 @@ __getattr__ = lazy.attributes(
     {
         "conversion": ["Converted", "convert"],
         "lua": ["is_printed", "without_lua"],
-        "manifests": ["Ingress", "ingresses"],
+        "manifests": ["Ingress", "files_of", "ingresses"],
         "routes": ["listed"],
         "settings": ["Settings", "settings_of"],
     },

@@ -84,12 +84,17 @@ class Ingress:
 
 
 def ingresses(paths: Sequence[str], read: Source | None = None) -> list[Ingress]:
-    """Return the Ingresses of files, and of the files below folders; `-` is standard input, which may have been `read`.
+    """Return the Ingresses of files, and of `files_of` folders; `-` is standard input, which may have been `read`.
 
     Raises `InputError` for what is no YAML, and for an Ingress that Kubernetes would refuse.
     """
     with budget.counting("alias-values"):
-        return [ingress for path in paths for file in _files(path) for ingress in _of_text(read or source(file))]
+        return [ingress for file in files_of(paths) for ingress in _of_text(read or source(file))]
+
+
+def files_of(paths: Sequence[str]) -> list[str]:
+    """Return the files that are read: those named, and the manifests below folders that are named."""
+    return [file for path in paths for file in _files(path)]
 
 
 def _files(path: str) -> list[str]:

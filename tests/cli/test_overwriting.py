@@ -20,9 +20,24 @@ FILES = {
     "r.conf": "rewrite ^/a$ /b permanent;\n",
     "t.csv": "/a,/b\n",
     "n.conf": "events {}\nhttp { server { listen 80; include r.conf; } }\n",
+    "m.conf": "events {}\nhttp { server { listen 80; include x.conf; } }\n",
     "paths.txt": "/a\n",
     "nginxopt.toml": 'baseline = "b.json"\n',
     "b.json": '{"version": 1, "findings": []}\n',
+    "access.log": '1.2.3.4 - - [01/Jan/2025:00:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n',
+    "web.yaml": """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+spec:
+  defaultBackend:
+    service:
+      name: web
+      port:
+        number: 80
+""",
+    "map.yaml": "kind: ConfigMap\n",
 }
 
 
@@ -62,6 +77,14 @@ def inputs(tmp_path: Path) -> Path:
         ("fleet lint n.conf --output", "n.conf"),
         ("fleet lint n.conf --trace t.csv --base http://h --output", "t.csv"),
         ("fleet lint n.conf --write-baseline", "nginxopt.toml"),
+        ("profile n.conf access.log --save", "access.log"),
+        ("profile n.conf access.log --save", "r.conf"),
+        ("profile n.conf access.log --html", "r.conf"),
+        ("profile n.conf access.log --exists paths.txt --save", "paths.txt"),
+        ("test m.conf t.csv --assume include:x.conf=r.conf --output", "r.conf"),
+        ("ingress web.yaml --output", "web.yaml"),
+        ("ingress . --output", "web.yaml"),
+        ("ingress . --config-map map.yaml --output", "map.yaml"),
     ],
 )
 def test_output_over_an_input(run: Any, inputs: Path, command: str, file: str, prefix: str) -> None:
