@@ -57,6 +57,7 @@ LIMITS: Mapping[str, Budget] = {
     "template-work": Budget(16_000_000, "bytes that the readings of one configuration with templates write"),
     "alias-values": Budget(200_000, "values that the aliases of manifests stand for"),
     "growth": Budget(8, "times the size of a file that formatting it would write"),
+    "log-growth": Budget(500, "times the bytes of a compressed or sparse log"),
     "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet"),
     "archive-members": Budget(1_000_000, "files and links in one archive"),
     "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to"),

@@ -10,7 +10,7 @@ import shlex
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
+from nginxopt.request.packed import Unpacked, refuse_sparse
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PIECE = 1 << 24
@@ -35,8 +36,8 @@ RANGE = 1 << 28
 class _UpToTheCut(io.RawIOBase):
     """The content of a compressed file, up to where it cannot be decompressed; `reason` is then why."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, unpacked: Unpacked) -> None:
+        self._unpacked = unpacked
         self.reason: str | None = None
 
     def readable(self) -> bool:
@@ -44,12 +45,10 @@ class _UpToTheCut(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            data = self._stream.read1(len(buffer))
+            return self._unpacked.readinto(buffer)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self.reason = str(error)
             return 0
-        buffer[: len(data)] = data
-        return len(data)
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Range(NamedTuple):
 def ranges(path: str, size: int | None = None) -> list[Range]:
     """Return the parts of a log, of `size` or `RANGE` bytes and the rest of a line; a compressed one is a single part.
 
-    Raises `InputError` as `opened` does.
+    Raises `InputError` as `opened` does, and `budget.ExceededError` for a sparse one.
     """
     if path == STDIN:
         return [Range(path)]
@@ -107,6 +106,7 @@ def ranges(path: str, size: int | None = None) -> list[Range]:
     with opened(path) as log:
         if log.decompressed is not None or not log.raw.seekable():
             return [Range(path)]
+        refuse_sparse(path)
         end = log.raw.seek(0, os.SEEK_END)
         cuts = [0]
         while cuts[-1] + size < end:
@@ -133,7 +133,10 @@ def require(path: str) -> None:
 
 @contextmanager
 def opened(path: str) -> Iterator[OpenLog]:
-    """Open a log. Raises `InputError` for one that cannot be read, or that this Python cannot decompress."""
+    """Open a log. Raises `InputError` for one that cannot be read, or that this Python cannot decompress.
+
+    Reading raises `budget.ExceededError` for a compressed one that is much more than its bytes.
+    """
     try:
         if path == STDIN:
             yield _open(cast(io.BufferedReader, sys.stdin.buffer), path)
@@ -152,15 +155,16 @@ def _open(raw: io.BufferedReader, path: str) -> OpenLog:
     head = raw.peek(4)[:4]
     if not head.startswith(_GZIP) and head != _ZSTD:
         return OpenLog(raw, raw)
-    stream = _UpToTheCut(_zstd(raw, path) if head == _ZSTD else gzip.GzipFile(fileobj=raw))
+    unpack = _zstd_file(path) if head == _ZSTD else lambda below: gzip.GzipFile(fileobj=below).read1
+    stream = _UpToTheCut(Unpacked(raw, path, unpack))
     return OpenLog(raw, io.BufferedReader(stream, _BUFFER), stream)
 
 
-def _zstd(raw: io.BufferedReader, path: str) -> Any:
-    """Return the content of a file compressed with zstd, which Python can read from 3.14 on."""
+def _zstd_file(path: str) -> Callable[[Any], Callable[[int], bytes]]:
+    """Return what unpacks a file compressed with zstd, which Python can from 3.14 on."""
     try:
         module = import_module("compression.zstd")
     except ImportError:
         hint = f"run zstd -dc {shlex.quote(path)} | nginxopt profile CONFIG -"
         raise InputError("this Python cannot read zstd (3.14 can)", path=path, hint=hint) from None
-    return module.ZstdFile(raw)
+    return lambda below: cast(Callable[[int], bytes], module.ZstdFile(below).read1)

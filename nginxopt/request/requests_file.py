@@ -24,6 +24,7 @@ from nginxopt.request import json_targets, target_lists
 from nginxopt.request.access_logs import AccessLog
 from nginxopt.request.client import ClientGate, Url
 from nginxopt.request.log_formats import LogFormat, log_formats
+from nginxopt.request.packed import Unpacked, refuse_sparse
 from nginxopt.request.traffic import Traffic
 from nginxopt.text import Source, Span, suggestion
 
@@ -65,6 +66,8 @@ class RequestsFile:
             if self.path == STDIN:
                 return self._read(cast(io.BufferedReader, sys.stdin.buffer), progress)
             with Path(self.path).open("rb", _BUFFER) as raw:
+                if raw.seekable():  # no pipe, which can be opened once
+                    refuse_sparse(self.path)
                 return self._read(cast(io.BufferedReader, raw), progress)
         except (OSError, EOFError) as error:
             raise InputError(f"cannot be read: {_reason(error)}", path=self.path) from None
@@ -76,7 +79,7 @@ class RequestsFile:
     def _read(self, raw: io.BufferedReader, progress: Progress | None) -> Traffic:
         size, file = _size(raw) if progress else 0, raw
         if raw.peek(2)[:2] == _GZIP:
-            file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), _BUFFER)
+            file = io.BufferedReader(Unpacked(raw, self.path, lambda below: gzip.GzipFile(fileobj=below).read), _BUFFER)
         log = self.access_log(roots.source(self.path, file.peek(_BUFFER)))
         if log is None:
             return self._targets(roots.source(self.path, file.read()))

@@ -1,0 +1,86 @@
+"""Bounds for logs that are more than the bytes which a disk has of them: compressed or sparse ones.
+
+The work on a log is in proportion to what is read of it. So it is bounded by what a stranger had to send for it: the
+budget `log-growth`. Logs shrink to a fiftieth; the same request over and over again, in the same second, to a 380th.
+A file for nothing but work shrinks to a thousandth with gzip, and further with zstd.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nginxopt import budget
+
+_BUDGET = "log-growth"
+_SMALL = 64 << 20
+"""Bytes that any log may have."""
+
+
+class Unpacked(io.RawIOBase):
+    """What a compressed log unpacks to. Raises `budget.ExceededError` once that is more than the budget allows.
+
+    `unpack` returns what reads a file that unpacks another one: its `read1` where all before a fault counts, or `read`.
+    """
+
+    def __init__(self, raw: Any, path: str, unpack: Callable[[Any], Callable[[int], bytes]]) -> None:
+        super().__init__()
+        self._below = _Counted(raw)
+        self._read = unpack(self._below)
+        self._path = path
+        self._limit = budget.limit(_BUDGET)
+        self._size = 0
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        data = self._read(len(buffer))
+        self._size += len(data)
+        if self._size > max(_SMALL, self._limit * self._below.size):
+            raise budget.ExceededError(_BUDGET, self._limit, path=self._path)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Counted:
+    """A file that is read onwards only, and the bytes that were read of it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.size = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._file.read(size)
+        self.size += len(data)
+        return data
+
+
+def refuse_sparse(path: str) -> None:
+    """Raise `budget.ExceededError` if a file has more holes than the budget allows. Raises `OSError`."""
+    limit = budget.limit(_BUDGET)
+    with Path(path).open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > max(_SMALL, limit * _data(file.fileno(), size, size // limit)):
+            raise budget.ExceededError(_BUDGET, limit, path=path)
+
+
+def _data(file: int, size: int, enough: int) -> int:
+    """Return the bytes of a file that are no holes, up to about `enough`; all where the system does not tell."""
+    found, at = 0, 0
+    while at < size and found <= enough:
+        try:
+            start = os.lseek(file, at, os.SEEK_DATA)
+            at = os.lseek(file, start, os.SEEK_HOLE)
+        except OSError as error:
+            return found if error.errno == errno.ENXIO else size
+        if at <= start:
+            return size
+        found += at - start
+    return found
