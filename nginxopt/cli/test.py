@@ -97,7 +97,7 @@ class TestCall:
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="With --live, how long to wait for an answer.",
+    help="With --live, how long an answer may take.",
 )
 @click.option("--http2", is_flag=True, help="With --live, use HTTP/2, with prior knowledge where there is no TLS.")
 @click.option("--insecure", is_flag=True, help="With --live, accept any certificate.")
@@ -236,7 +236,7 @@ def _live_options(
 
     from nginxopt.request.live import LiveOptions, live_site, read_resolved
 
-    for package in ("httpx", *(["h2"] if http2 else [])):
+    for package in ("httpcore", *(["h2"] if http2 else [])):
         if find_spec(package) is None:
             raise MissingError(f"{package} is not installed", hint="install it with pip install 'nginxopt[live]'")
     return LiveOptions(live_site(live), read_resolved(resolve), rate, timeout, http2, insecure)

@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nginxopt.errors import UsageError
 from nginxopt.records import record
@@ -17,16 +18,21 @@ from nginxopt.request.judgement import Answer, Verdict, judge
 from nginxopt.request.locations import absolute
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
+from nginxopt.system.deadline import Deadline
 from nginxopt.system.http import any_certificate, known_certificate
 from nginxopt.text import decode
 
 if TYPE_CHECKING:
-    import httpx
+    import httpcore
 
 _AT_ONCE = 8
 """The requests that are under way at once."""
 _MOST_OF_BODY = 1 << 20
 """The bytes of a body that are read, so that the connection can be used again."""
+_KEPT = 5.0
+"""Seconds that a connection without a request is kept."""
+_WITH_BODY = (b"POST", b"PUT", b"PATCH")
+"""The methods whose requests have a body, if an empty one."""
 _NOT_REACHED = (502, 503, 504)
 """What a server answers if what it passes requests on to does not answer."""
 
@@ -41,7 +47,7 @@ class LiveOptions:
         site: What stands for the sites of the table.
         resolved: The addresses of hosts that are asked under their own names, by `host:port`; `*:port` is any host.
         rate: Requests a second at most.
-        timeout: Seconds without an answer.
+        timeout: Seconds for an answer.
         http2: Whether to ask by HTTP/2, without TLS by prior knowledge.
         insecure: Whether to take any certificate.
     """
@@ -97,7 +103,7 @@ class LiveAnswers:
 
     options: LiveOptions
     model: Ask | None = None
-    _clients: list[httpx.Client] = field(default_factory=list)
+    _clients: list[httpcore.ConnectionPool] = field(default_factory=list)
     _local: threading.local = field(default_factory=threading.local)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _next: float = 0.0
@@ -135,18 +141,18 @@ class LiveAnswers:
         time.sleep(max(0.0, due - now))
 
     def _ask(self, request: Request) -> Answer:
-        import httpx
+        import httpcore
 
         asked, address = self._asked(request)
         try:
             return self._answer(request, asked, self._sent(asked, address))
-        except httpx.TimeoutException:
+        except httpcore.TimeoutException:
             return Answer("unknown", None, unknown=f"no answer within {self.options.timeout:g} s")
-        except httpx.ConnectError as error:
+        except httpcore.ConnectError as error:
             return Answer("refused", None, unknown=f"{asked.url.site}: {error}")
-        except (httpx.RemoteProtocolError, httpx.ReadError):
+        except (httpcore.RemoteProtocolError, httpcore.ReadError):
             return Answer("closed", None)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except (httpcore.NetworkError, httpcore.ProtocolError, UnicodeError) as error:
             return Answer("unknown", None, unknown=str(error) or type(error).__name__)
 
     def _asked(self, request: Request) -> tuple[Request, Address | None]:
@@ -161,55 +167,62 @@ class LiveAnswers:
         asked = replace(request, url=moved, headers=((b"Host", moved.authority.encode()), *headers))
         return asked, resolved.get(f"{site.host.lower()}:{site.port}")
 
-    def _sent(self, asked: Request, address: Address | None) -> httpx.Response:
-        """Send a request and return the response, whose body is read."""
-        import httpx
+    def _sent(self, asked: Request, address: Address | None) -> httpcore.Response:
+        """Send a request and return the response; its body is read as far as the time allows."""
+        import httpcore
 
         url = asked.url
         host, port = address or (url.host.strip("[]"), url.port)
-        name = f"[{host}]" if ":" in host else host
-        extensions: dict[str, Any] = {
-            "target": url.target,
-            "timeout": dict.fromkeys(("connect", "read", "write", "pool"), self.options.timeout),
-        }
-        if url.is_tls and address is not None:
-            extensions["sni_hostname"] = url.host
-        sent = httpx.Request(
-            decode(asked.method), f"{url.scheme}://{name}:{port}/", headers=list(asked.headers), extensions=extensions
-        )
-        response = self._client().send(sent, stream=True)
-        size = 0
-        for chunk in response.iter_raw():
-            size += len(chunk)
-            if size > _MOST_OF_BODY:
-                break
-        response.close()
+        name = host.encode() if host.isascii() else host.encode("idna")
+        at = httpcore.URL(scheme=url.scheme.encode(), host=name, port=port, target=url.target)
+        extensions = {"sni_hostname": url.host} if url.is_tls and address is not None else {}
+        has_body = asked.method in _WITH_BODY and all(name.lower() != b"content-length" for name, _ in asked.headers)
+        headers = [*asked.headers, *([(b"Content-Length", b"0")] if has_body else [])]
+        client = self._client()
+        self._local.deadline.begin()
+        with client.stream(asked.method, at, headers=headers, extensions=extensions) as response:
+            size = 0
+            with suppress(httpcore.TimeoutException):  # a stream of events does not end
+                for chunk in response.iter_stream():
+                    size += len(chunk)
+                    if size > _MOST_OF_BODY:
+                        break
         return response
 
-    def _client(self) -> httpx.Client:
+    def _client(self) -> httpcore.ConnectionPool:
         """Return the client of this thread, which keeps its connections."""
-        import httpx
+        import httpcore
 
-        client: httpx.Client | None = getattr(self._local, "client", None)
+        from nginxopt.system.timely import TimelyBackend
+
+        client: httpcore.ConnectionPool | None = getattr(self._local, "client", None)
         if client is None:
+            self._local.deadline = Deadline(self.options.timeout)
             by_prior_knowledge = self.options.http2 and not self.options.site.is_tls
             tls = any_certificate() if self.options.insecure else known_certificate()
-            client = httpx.Client(http1=not by_prior_knowledge, http2=self.options.http2, verify=tls, trust_env=False)
+            client = httpcore.ConnectionPool(
+                tls,
+                keepalive_expiry=_KEPT,
+                http1=not by_prior_knowledge,
+                http2=self.options.http2,
+                network_backend=TimelyBackend(self._local.deadline),
+            )
             self._local.client = client
             with self._lock:
                 self._clients.append(client)
         return client
 
-    def _answer(self, request: Request, asked: Request, response: httpx.Response) -> Answer:
-        if self.options.http2 and response.http_version != "HTTP/2":
-            return Answer("unknown", None, unknown=f"the server answers by {response.http_version}")
-        raw = [(decode(name).lower(), decode(value)) for name, value in response.headers.raw]
+    def _answer(self, request: Request, asked: Request, response: httpcore.Response) -> Answer:
+        version = decode(response.extensions["http_version"])
+        if self.options.http2 and version != "HTTP/2":
+            return Answer("unknown", None, unknown=f"the server answers by {version}")
+        raw = [(decode(name).lower(), decode(value)) for name, value in response.headers]
         location = next((value for name, value in raw if name == "location"), None)
-        if response.status_code not in REDIRECTS:
+        if response.status not in REDIRECTS:
             location = None
         if location is not None:
             location = _as_of_the_table(location, asked.url, request.url)
-        return Answer("response", response.status_code, location, headers=tuple(raw))
+        return Answer("response", response.status, location, headers=tuple(raw))
 
 
 def _as_of_the_table(location: str, asked: Url, row: Url) -> str:

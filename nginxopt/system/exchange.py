@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nginxopt.errors import MissingError
 from nginxopt.records import record
+from nginxopt.system.deadline import Deadline
 from nginxopt.system.http import any_certificate
 from nginxopt.system.network import MACHINE, Network
 
@@ -43,10 +44,10 @@ def exchange(
     seconds.
     """
     with network.tcp() as plain, _connected(plain, port, sni, tls=tls) as connection:
-        received = b""
+        received, deadline = b"", Deadline(_SECONDS)
         try:
             connection.sendall(request)
-            while data := connection.recv(65_536):
+            while data := _read(connection, deadline):
                 received += data
         except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
             pass
@@ -67,6 +68,11 @@ def _connected(plain: socket.socket, port: int, sni: str | None, *, tls: bool) -
     if not tls:
         return plain
     return any_certificate().wrap_socket(plain, server_hostname=sni)  # `certificate` made it
+
+
+def _read(connection: socket.socket, deadline: Deadline) -> bytes:
+    connection.settimeout(deadline.left())
+    return connection.recv(65_536)
 
 
 def _response(received: bytes) -> Response:

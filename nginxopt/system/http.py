@@ -14,6 +14,7 @@ from typing import Self
 
 from nginxopt import lazy
 from nginxopt.records import record
+from nginxopt.system.deadline import Deadline
 from nginxopt.system.network import MACHINE, Network
 
 _LOOPBACK = "127.0.0.1"
@@ -40,7 +41,7 @@ class Client:
 
     127.0.0.1 is that of `network`. With `tls` it uses TLS and takes any certificate; `server_name` is the name in its
     handshake (SNI). `ask` returns the answers as nginx sent them. An answer is empty or incomplete if nginx closed the
-    connection, or sent nothing for `timeout` seconds. Raises `ssl.SSLError` if the handshake fails.
+    connection, or did not send all of it within `timeout` seconds. Raises `ssl.SSLError` if the handshake fails.
     """
 
     PIPELINE_REQUESTS = 64
@@ -131,7 +132,7 @@ class Client:
 
     def _connect(self, data: bytes) -> _Connection:
         opened = self._opened()
-        connection = _Connection(opened if self._tls is None else self._wrapped(opened, self._tls))
+        connection = _Connection(opened if self._tls is None else self._wrapped(opened, self._tls), self._timeout)
         connection.send(data)
         return connection
 
@@ -185,8 +186,9 @@ def batches(requests: Sequence[RequestBytes]) -> Iterator[list[RequestBytes]]:
 class _Connection:
     """A connection, and the received bytes that belong to no answer yet."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, timeout: float) -> None:
         self._socket = connection
+        self._deadline = Deadline(timeout)
         self._received = bytearray()  # appending to bytes would copy them each time
         self.ended = False
 
@@ -207,6 +209,7 @@ class _Connection:
 
     def answer(self, *, head: bool) -> bytes:
         """Return the next answer, or the part of it that arrives before the connection ends."""
+        self._deadline.begin()
         while (header := self._received.find(b"\r\n\r\n") + 4) < 4 and self._more():
             pass
         if header < 4:
@@ -217,10 +220,14 @@ class _Connection:
         length = _LENGTH.search(body)
         if length:
             return self._take_up_to(header + int(length[1]))
-        return self._chunked(header) if b"\r\nTransfer-Encoding: chunked\r\n" in body else self.rest()
+        return self._chunked(header) if b"\r\nTransfer-Encoding: chunked\r\n" in body else self._rest()
 
     def rest(self) -> bytes:
         """Return everything that arrives until the connection ends."""
+        self._deadline.begin()
+        return self._rest()
+
+    def _rest(self) -> bytes:
         while self._more():
             pass
         return self._take(len(self._received))
@@ -251,6 +258,7 @@ class _Connection:
 
     def _more(self) -> bool:
         try:
+            self._socket.settimeout(self._deadline.left())
             data = self._socket.recv(65536)
         except OSError:  # a reset or a timeout counts as the end of the connection
             data = b""

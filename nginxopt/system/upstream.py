@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 from nginxopt.errors import RunError, UsageError
 from nginxopt.records import record
+from nginxopt.system.deadline import Deadline
 
-_MOST = 16 << 20  # the most bytes of a response that are read
+_MOST = 16 << 20  # the most bytes of a response, with interim ones before it, that are read
 # Headers that differ between equal responses, or belong to the connection and not to the response (RFC 9110, 7.6.1).
 _OF_THE_MESSAGE = {
     "date", "age", "expires", "connection", "keep-alive", "transfer-encoding", "content-length", "set-cookie", "server",
@@ -91,8 +92,9 @@ class UpstreamConnection:
     def __init__(self, target: UpstreamTarget, wait: float) -> None:
         self._target = target
         self._wait = wait
-        self._deadline = 0.0
+        self._deadline = Deadline(wait)
         self._received = b""
+        self._size = 0
         try:
             self._socket = self._open()
         except OSError as error:
@@ -118,11 +120,12 @@ class UpstreamConnection:
         self._socket.close()
 
     def ask(self, version: str, encoding: str = "") -> UpstreamResponse | None:
-        """Return the response to a GET; None if it is missing or incomplete."""
+        """Return the response to a GET; None if it is missing or incomplete. Raises `RunError` for one without end."""
         lines = [f"GET {self._target.path} HTTP/{version}", f"Host: {self._target.host}"]
         lines += ["Connection: close"] if version == "1.0" else []
         lines += [f"Accept-Encoding: {encoding}"] if encoding else []
-        self._deadline = time.monotonic() + self._wait
+        self._deadline.begin()
+        self._size = 0
         try:
             self._socket.settimeout(self._wait)
             self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
@@ -206,8 +209,12 @@ class UpstreamConnection:
 
     def _more(self) -> None:
         """Receive more data. Raise `TimeoutError` if the response as a whole takes too long."""
-        self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
+        self._socket.settimeout(self._deadline.left())
         data = self._socket.recv(65536)
-        if not data or len(self._received) > _MOST:
-            raise ValueError("the response ends early" if not data else "the response is too long")
+        if not data:
+            raise ValueError("the response ends early")
+        self._size += len(data)
+        if self._size > _MOST:
+            message = f"{_place(self._target.address)} answers with more than {_MOST:,} bytes"
+            raise RunError(message, hint="probe a path with a smaller response")
         self._received += data

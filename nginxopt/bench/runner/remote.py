@@ -17,6 +17,7 @@ from nginxopt.bench.scenario import Experiment, Target, Variant
 from nginxopt.bench.target import TargetUrl
 from nginxopt.errors import RunError
 from nginxopt.records import record
+from nginxopt.system.deadline import Deadline
 
 _ANSWER_SECONDS = 10.0  # the time limit for connecting, and for a response
 _END_OF_HEAD = b"\r\n\r\n"
@@ -137,9 +138,13 @@ class RemoteSite:
 
 def _received(connection: socket.socket) -> bytes:
     """Return the bytes until the connection ends, sends nothing more after the head, or the limit is reached."""
-    answer = b""
+    answer, deadline = b"", Deadline(_ANSWER_SECONDS)
     try:
-        while len(answer) < _MOST_BYTES and (data := connection.recv(65536)):
+        while len(answer) < _MOST_BYTES:
+            connection.settimeout(deadline.left())
+            data = connection.recv(65536)
+            if not data:
+                break
             answer += data
     except TimeoutError:
         if _END_OF_HEAD not in answer:
