@@ -63,6 +63,7 @@ LIMITS: Mapping[str, Budget] = {
     "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to"),
     "archive-waiting": Budget(128 * _MIB, "bytes of hosts whose files are apart in an archive"),
     "steps": Budget(10_000_000, "steps in judging one comparison or request"),
+    "backtracking": Budget(300_000_000, "steps of PCRE2 in trying the patterns of one configuration"),
     "value-bytes": Budget(4 * _MIB, "bytes of the values of one request"),
     "result-bytes": Budget(256 * _MIB, "bytes of one result"),
     "seconds": Budget(600, "seconds for one file or host"),

@@ -68,7 +68,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import quote
 
 from nginxopt.config import Directive, Span, decode
@@ -99,11 +99,17 @@ class _Pattern:
 @rule(severity=Severity.WARNING, category="security", witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns on which PCRE2 gives up."""
-    for pattern in (*_locations(model), *_conditions(model), *_rewrites(model), *_maps(model)):
-        subject = backtracking.exploding(pattern.text)
-        answer = _answer(model, pattern, subject) if subject is not None else None
-        if answer is not None:
-            yield _finding(pattern, answer)
+    trials = backtracking.Trials()
+    found: set[int] = set()
+    with model.within_budget():
+        for pattern in chain(_locations(model), _conditions(model), _rewrites(model), _maps(model, trials)):
+            if id(pattern.directive) in found:  # a row of a map that several levels read
+                continue
+            subject = trials.exploding(pattern.text, pattern.directive)
+            answer = _answer(model, pattern, subject, trials) if subject is not None else None
+            if answer is not None:
+                found.add(id(pattern.directive))
+                yield _finding(pattern, answer)
 
 
 def _locations(model: Model) -> Iterator[_Pattern]:
@@ -125,13 +131,17 @@ def _rewrites(model: Model) -> Iterator[_Pattern]:
         yield from (_Pattern(str(own.args[0]), "$uri", own, level) for own in level.own("rewrite") if own.args)
 
 
-def _maps(model: Model) -> Iterator[_Pattern]:
+def _maps(model: Model, trials: backtracking.Trials) -> Iterator[_Pattern]:
     """Yield the rows of maps that explode, at some of the levels that read the variable."""
     for name, level in model.maps.items():
-        rows = [(row, _of_row(str(row.name))) for row in level.directives if row.name.startswith("~")]
-        exploding = [(row, text) for row, text in rows if backtracking.exploding(text) is not None]
-        for reader in islice(_readers(model, name), _MOST_READERS if exploding else 0):
-            yield from (_Pattern(text, level.args[0].lower(), row, reader) for row, text in exploding)
+        readers: list[Level] | None = None
+        for row in level.directives:
+            text = _of_row(str(row.name))
+            if not row.name.startswith("~") or trials.exploding(text, row) is None:
+                continue
+            if readers is None:
+                readers = [*islice(_readers(model, name), _MOST_READERS)]
+            yield from (_Pattern(text, level.args[0].lower(), row, reader) for reader in readers)
 
 
 def _of_row(key: str) -> str:
@@ -147,10 +157,11 @@ def _readers(model: Model, name: str) -> Iterator[Level]:
             yield level.parent if level.kind == "if" and level.parent is not None else level
 
 
-def _answer(model: Model, pattern: _Pattern, subject: bytes) -> ModelAnswer | None:
+def _answer(model: Model, pattern: _Pattern, subject: bytes, trials: backtracking.Trials) -> ModelAnswer | None:
     """Return an answer that depends on a pattern which gives up."""
     for asked in _requests(pattern, subject):
         for answer in model.requests.all(pattern.level, asked):
+            trials.asked(pattern.directive, gave_up=answer.unknown_at is not None)
             if answer.unknown_at is pattern.directive:
                 return answer
     return None

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nginxopt.budget import ExceededError, OutOfMemoryError, limited
+from nginxopt.budget import ExceededError, OutOfMemoryError, counting, limited
 from nginxopt.config import Config, reread
 from nginxopt.config.filesystem import is_dump
 from nginxopt.config.roots import words_outside
@@ -78,6 +78,10 @@ class Judge:
 
     def __call__(self, config: Config) -> Linted:
         """Return the findings in a configuration that comments and settings do not hide."""
+        with counting("backtracking"):
+            return self._linted(config)
+
+    def _linted(self, config: Config) -> Linted:
         if config.templates is not None:
             return self._of_templates(config.templates)
         model = self._model(config, self.target)
@@ -175,6 +179,7 @@ class Checked:
         is_all: Whether includes were taken to read nothing else elsewhere, as the premise `whole-configuration` says.
         left: The files outside of the named paths that fixes would change, with the grades of these fixes.
         guessed: The findings that depend on the release, which nobody states.
+        cut: The rules that did not look at all of some configuration, with the budget that this would exceed.
     """
 
     configs: tuple[Config, ...]
@@ -189,6 +194,7 @@ class Checked:
     is_all: bool = False
     left: frozenset[tuple[str, Grade]] = frozenset()
     guessed: tuple[Diagnostic, ...] = ()
+    cut: tuple[tuple[str, ExceededError], ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -266,6 +272,7 @@ def _together(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge)
         refusals=tuple(result.refusal for result in linted if result.refusal is not None),
         is_all=WHOLE_CONFIGURATION in judge.assumed,
         guessed=tuple({_key(each): each for result in linted for each in result.guessed}.values()),
+        cut=tuple(each for result in linted for each in result.cut.items()),
     )
 
 

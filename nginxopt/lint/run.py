@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from itertools import chain
 from typing import NamedTuple
 
+from nginxopt.budget import ExceededError
 from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, InternalError
@@ -41,7 +42,8 @@ class Linted:
     `unsettled` are the rules with findings that depend on the tags of a template. `declined` are the rules that could
     not judge all, so that what they do not find may be there. `refusal` is what nginx refuses, so that rules could not
     ask what becomes of requests. `left` are the files outside of the named paths that fixes would change, with the
-    grades of these fixes. `guessed` are findings that depend on the release, which nobody states.
+    grades of these fixes. `guessed` are findings that depend on the release, which nobody states. `cut` are the rules
+    that did not look at all, with the budget that this would exceed.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -52,6 +54,7 @@ class Linted:
     refusal: InputError | None = None
     left: frozenset[tuple[str, Grade]] = frozenset()
     guessed: tuple[Diagnostic, ...] = ()
+    cut: Mapping[str, ExceededError] = field(default_factory=dict)
 
 
 def lint(model: Model, rules: Iterable[Selected]) -> Linted:
@@ -65,6 +68,7 @@ def lint(model: Model, rules: Iterable[Selected]) -> Linted:
     times = {file.source: config.times(file) for file in config.files}
     unknown: dict[str, frozenset[str]] = {}
     declined: set[str] = set()
+    cut: dict[str, ExceededError] = {}
     with collector_paused(), collecting() as faults:
         for selected in rules:
             rule = selected.rule
@@ -80,6 +84,8 @@ def lint(model: Model, rules: Iterable[Selected]) -> Linted:
             except InputError as error:  # only some rules parse this part, which nginx would reject
                 errors[error.render()] = error
                 declined.add(rule.id)
+            if exceeded := model.exceeded():
+                cut[rule.id] = exceeded
             if model.has_declined():
                 declined.add(rule.id)
             if names := model.unknown():
@@ -87,7 +93,7 @@ def lint(model: Model, rules: Iterable[Selected]) -> Linted:
         found_in_order = tuple(sorted(diagnostics, key=_order(config)))
         refusal = model.refusal
     failed = (*errors.values(), *_once(faults))
-    return Linted(found_in_order, failed, unknown, declined=frozenset(declined), refusal=refusal)
+    return Linted(found_in_order, failed, unknown, declined=frozenset(declined), refusal=refusal, cut=cut)
 
 
 def _once(errors: Sequence[InternalError]) -> Iterable[InternalError]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from nginxopt import lazy
+from nginxopt.budget import ExceededError
 from nginxopt.config import Config
 from nginxopt.config.templates import Rendered, Reread, Template, Templates
 from nginxopt.config.tree import collector_paused
@@ -216,6 +217,7 @@ class _Survey:
         self._unsettled: set[str] = set()
         self._errors: dict[str, InputError] = {}
         self._unknown: Mapping[str, frozenset[str]] = {}
+        self._cut: dict[str, ExceededError] = {}
 
     def add(self, reread: Reread, judge: Judge) -> None:
         """Take the findings of a reading. If it writes no new places, run only the rules that have findings left."""
@@ -230,6 +232,7 @@ class _Survey:
         self._compare(view, present)
         self._take_new(view, present)
         self._take_errors(view, linted)
+        self._cut.update(linted.cut)
         if not self._views:
             self._unknown = linted.unknown
         self._views.append(view)
@@ -239,7 +242,8 @@ class _Survey:
         """Return what all readings have in common."""
         diagnostics = [located.diagnostic for located in self._findings.values()]
         errors = tuple(self._errors.values())
-        return Linted(tuple(sorted(diagnostics, key=self._order)), errors, self._unknown, frozenset(self._unsettled))
+        in_order = tuple(sorted(diagnostics, key=self._order))
+        return Linted(in_order, errors, self._unknown, frozenset(self._unsettled), cut=self._cut)
 
     def _order(self, diagnostic: Diagnostic) -> tuple[int, Span, str, str]:
         finding = diagnostic.finding

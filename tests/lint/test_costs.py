@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nginxopt.lint.queries import backtracking
 from tests.fuzz.configs import run
 
 _SITE = "events {{}}\nhttp {{\n{}\nserver {{ listen 80; server_name a.test; {} }}\n}}\n"
@@ -37,3 +38,32 @@ def test_it_ends(site: str, tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         status, said, _ = run("lint", "--isolated", "--select", "all", "nginx.conf")
     assert status in (0, 1, 3), said[-2_000:]
+
+
+_EXPLODING = {
+    "locations": _SITE.format("", "".join(f"location ~ ^/x{n}(?:[a-z]+-?)+a$ {{ return 204; }}" for n in range(9))),
+    "rows": _SITE.format(
+        "map $http_user_agent $b {\n" + "".join(f'"~^x{n}(?:[a-z]+-?)+a$" 1;\n' for n in range(9)) + "}",
+        "if ($b) { return 403; }",
+    ),
+}
+
+
+@pytest.mark.parametrize("site", _EXPLODING.values(), ids=_EXPLODING)
+def test_patterns_are_tried_up_to_a_budget(site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PCRE2 is asked up to the budget: what was found until then is reported, and a note says where it left off."""
+    asked: list[bytes] = []
+
+    def gives_up(pattern: bytes, _: bytes) -> bool:
+        asked.append(pattern)
+        return True
+
+    monkeypatch.setattr(backtracking, "gives_up", gives_up)
+    backtracking._exploding.cache_clear()
+    (tmp_path / "nginx.conf").write_text(site)
+    monkeypatch.setenv("NGINXOPT_BUDGET", "backtracking=50000000")
+    with contextlib.chdir(tmp_path):
+        status, said, _ = run("lint", "--isolated", "--select", "redos", "nginx.conf")
+    backtracking._exploding.cache_clear()
+    assert (status, len(set(asked)) <= 6) == (1, True)
+    assert "redos did not look at this and what follows: too large: more than 50,000,000 steps" in said

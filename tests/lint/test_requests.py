@@ -228,7 +228,8 @@ def test_no_foreign_origin_is_accepted(pattern: str) -> None:
 )
 def test_pcre_is_asked_whether_it_gives_up(pattern: str, gives_up: bool) -> None:
     """A subject is found only if PCRE2 gives up on it."""
-    subject = backtracking.exploding(pattern)
+    directive, _ = next(load_text(b"a;", "a.conf").walk())
+    subject = backtracking.Trials().exploding(pattern, directive)
     assert (subject is not None) == gives_up
     assert subject is None or subjects.gives_up(pattern.encode(), subject)
 

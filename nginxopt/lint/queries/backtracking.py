@@ -1,6 +1,7 @@
 """Subjects on which PCRE2 reaches its match limit: a repeated group that can be taken apart in many ways.
 
-The structure of a pattern shows only where to try (`(a+)+`, `(a|ab)*`). PCRE2 itself decides whether it happens.
+The structure of a pattern shows only where to try (`(a+)+`, `(a|ab)*`). PCRE2 itself decides whether it happens, which
+takes a tenth of a second where it does. So `Trials` count against the budget `backtracking`.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
-from nginxopt import lazy
+from nginxopt import budget, lazy
+from nginxopt.config import Directive
 from nginxopt.semantics.subjects import gives_up, likely
 from nginxopt.text import encode
 
@@ -20,17 +23,49 @@ _REPEATS = 60
 _LONGEST = 240
 _TAILS = (b"!", b"~", b"/!", b"")
 _MOST_PUMPS = 6
+_MOST_TRIES = 50
+"""Texts that are repeated in subjects of one pattern, at most."""
+_MATCH_LIMIT = 10_000_000
+"""The steps after which PCRE2 gives up."""
+_FEW_STEPS = 20_000
+"""The steps that a subject counts for on which PCRE2 does not give up: most take fewer, and how many is not known."""
+
+
+class Trials:
+    """Tries patterns of one configuration. All raise `budget.ExceededError`, at a directive, for too many of them."""
+
+    def __init__(self) -> None:
+        self._steps = budget.meter("backtracking")
+        self._tried: dict[str, bytes | None] = {}
+
+    def exploding(self, pattern: str, at: Directive) -> bytes | None:
+        """Return a subject of less than `_LONGEST` bytes on which PCRE2 gives up; None if none was found."""
+        if pattern not in self._tried:
+            self._spend(0, at)  # no more is tried, once all is spent
+            subject, steps = _exploding(pattern)
+            self._tried[pattern] = subject
+            self._spend(steps, at)
+        return self._tried[pattern]
+
+    def asked(self, at: Directive, *, gave_up: bool) -> None:
+        """Count a request of the model that got to a pattern."""
+        self._spend(_MATCH_LIMIT if gave_up else _FEW_STEPS, at)
+
+    def _spend(self, steps: int, at: Directive) -> None:
+        self._steps.spend(steps, source=at.source, span=at.name.span)
 
 
 @lru_cache(maxsize=1 << 12)
-def exploding(pattern: str) -> bytes | None:
-    """Return a subject of less than `_LONGEST` bytes on which PCRE2 gives up; None if none was found."""
-    for content in _repeated_groups(pattern):
-        for pump in _pumps(content):
-            subject = _with(pattern, pump)
-            if subject is not None:
-                return subject
-    return None
+def _exploding(pattern: str) -> tuple[bytes | None, int]:
+    """Return a subject on which PCRE2 gives up, and the steps of looking for it."""
+    pumps = (pump for content in _repeated_groups(pattern) for pump in _pumps(content))
+    steps = 0
+    for pump in islice(pumps, _MOST_TRIES):
+        for subject in _subjects(pattern, pump):
+            if gives_up(encode(pattern), subject):
+                return subject, steps + _MATCH_LIMIT
+            steps += _FEW_STEPS
+    return None, steps
 
 
 def _repeated_groups(pattern: str) -> Iterator[str]:
@@ -58,16 +93,13 @@ def _pumps(content: str) -> list[bytes]:
     return list(dict.fromkeys(text for text in found if text is not None))[:_MOST_PUMPS]
 
 
-def _with(pattern: str, pump: bytes) -> bytes | None:
-    """Return a subject with many repetitions on which PCRE2 gives up."""
+def _subjects(pattern: str, pump: bytes) -> Iterator[bytes]:
+    """Yield subjects with many repetitions on which PCRE2 may give up."""
     few = pump * 3
     whole = likely((encode(pattern), re.escape(few), rb"^[!-~]*$"))
     if whole is None:
-        return None
+        return
     start, many = whole.index(few), pump * min(_REPEATS, _LONGEST // len(pump))
     rest = whole[start + len(few) :]
     for tail in (*_TAILS, *(tail + rest for tail in _TAILS), *(rest + tail for tail in _TAILS)):
-        subject = whole[:start] + many + tail
-        if gives_up(encode(pattern), subject):
-            return subject
-    return None
+        yield whole[:start] + many + tail

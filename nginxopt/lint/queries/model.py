@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nginxopt.budget import ExceededError
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.errors import InputError
 from nginxopt.facts.lexicon import ROWS
@@ -64,6 +66,7 @@ class Model:
         self._around = around
         self._answers: dict[object, tuple[Any, bool]] = {}
         self._has_declined = False
+        self._exceeded: ExceededError | None = None
         self._of_kinds: dict[tuple[str, ...], list[Level]] = {}
 
     @cached_property
@@ -226,6 +229,20 @@ class Model:
         What it does not find is then no reason to call a suppression or an entry of a baseline unused.
         """
         self._has_declined = True
+
+    @contextmanager
+    def within_budget(self) -> Iterator[None]:
+        """Let a rule look at no more once a budget is exceeded within the block: it declines, and a note says so."""
+        try:
+            yield
+        except ExceededError as error:
+            self._exceeded = error
+            self.decline()
+
+    def exceeded(self) -> ExceededError | None:
+        """Return the budget that a rule exceeded since the last call."""
+        exceeded, self._exceeded = self._exceeded, None
+        return exceeded
 
     def has_declined(self) -> bool:
         """Return whether a rule declined to judge something since the last call."""

@@ -280,6 +280,13 @@ def notes(checked: Checked) -> Iterator[Note]:
     yield from _refused(checked)
     yield from _templates(checked)
     yield from _guessed(checked)
+    yield from _cut(checked)
+
+
+def _cut(checked: Checked) -> Iterator[Note]:
+    """Yield a note for each rule that did not look at all, at the place where it left off."""
+    for rule, error in checked.cut:
+        yield Note(f"{rule} did not look at this and what follows: {error.message}", error.source, error.span)
 
 
 def _guessed(checked: Checked) -> Iterator[Note]:
