@@ -15,6 +15,7 @@ from nginxopt.errors import InputError, NginxoptError, UsageError
 from nginxopt.request import UrlError, read_request, read_url
 from nginxopt.request.model import SiteModel, World
 from nginxopt.request.trace import Circumstances, trace, way
+from nginxopt.rewrite import reruns
 from nginxopt.rewrite.kinds.rules.planning import emitted
 from nginxopt.rewrite.output import Emission
 from nginxopt.semantics.site import Build
@@ -47,7 +48,7 @@ def verification(emission: Emission, version: Version) -> Verification:
 
     `version` is that of the nginx that runs both.
     """
-    before, after = sides(emission)
+    before, after = sides(emission, is_kept=False)
     try:
         models = SiteModel(before, Build(version)), SiteModel(after, Build(version))
         return verify(*models, premises=Premises(frozenset({UNMATCHED_EMPTY})))
@@ -55,14 +56,21 @@ def verification(emission: Emission, version: Version) -> Verification:
         raise NotVerifiedError(f"the configuration is not understood as a site: {error}") from None
 
 
-def sides(emission: Emission) -> tuple[Config, Config]:
-    """Return the whole configuration before and after. Raises `NotVerifiedError` if it is not known."""
+def sides(emission: Emission, *, is_kept: bool = True) -> tuple[Config, Config]:
+    """Return the whole configuration before and after. Raises `NotVerifiedError` if it is not known.
+
+    Without `is_kept`, all maps of rules are volatile: see `reruns.anew`.
+    """
     config, main = emission.plan.config, emission.plan.config.main
     declared = _declared(emission)
     if config.http is not None:
         texts = {change.file.path: change.after for change in emission.changes}
         if emission.maps_path is not None:
             texts[emission.maps_path] = emission.maps
+        if not is_kept:
+            lists = emitted(emission.plan.rules, emission.plan.maps_name)
+            names = [name for compiled in lists for name in reruns.kept(compiled.maps)]
+            texts = {path: reruns.anew(text, names) for path, text in texts.items()}
         return reread(config, declared) if declared else config, reread(config, texts)
     if len(config.files) > 1 or config.missing:
         raise NotVerifiedError("a file that includes others is compared with its nginx.conf: name that with -c")

@@ -29,6 +29,7 @@ from nginxopt.rewrite.kinds.rules.planning import EmittedRun, PlannedRun, RulesP
 from nginxopt.rewrite.kinds.rules.reading import Phase
 from nginxopt.rewrite.mapfile import sizes_text
 from nginxopt.rewrite.requests import sample
+from nginxopt.rewrite.reruns import anew, kept
 from nginxopt.rewrite.surroundings import Entering
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
@@ -157,7 +158,7 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         # In a location with `try_files`, groups have no rules with `break`, and filters match only if a rule does.
         is_in_if = run.native.grouped or run.native.filtered
         tries_files = not (is_in_if and run.phase == "location" and run.place.entering == Entering.ALL)
-        maps = sizes_text(emission.sizes) + compiled.maps
+        maps = sizes_text(emission.sizes) + anew(compiled.maps, kept(compiled.maps))
         yield _Question(before, after, maps, run.phase, captures, (run,), tries_files)
 
 
