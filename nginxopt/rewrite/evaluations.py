@@ -11,6 +11,7 @@ other limits of a request do not move: see `docs/rewrite-to-map.md`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -185,6 +186,21 @@ def of_maps(text: bytes) -> Mapping[str, Definition]:
     """Return the definitions of the maps of a text, by variable. Raises `ValueError` if it has anything else."""
     blocks = _native.map_evaluations(text) if text else []
     return {_text(name).lower(): _definition(source, values, is_volatile=flag) for name, flag, source, values in blocks}
+
+
+def kept(maps: bytes) -> list[str]:
+    """Return the variables of maps whose values nginx keeps, in lower case. Raises `ValueError` like `of_maps`."""
+    return [name for name, definition in of_maps(maps).items() if not definition.is_volatile]
+
+
+def anew(text: bytes, variables: Iterable[str]) -> bytes:
+    """Return a text in which the maps of these variables are volatile.
+
+    A comparison that runs rules again with URIs of its own, or cannot exclude it, compares this text. That keeping the
+    values changes no response is proved for the configuration itself.
+    """
+    names = "|".join(map(re.escape, variables)).encode()
+    return re.sub(rb"(?mi)^(\s*map \S+ \$(?:%s) \{)$" % names, rb"\1 volatile;", text) if names else text
 
 
 def _definition(source: bytes, values: list[bytes], *, is_volatile: bool) -> Definition:

@@ -7,11 +7,10 @@ would be the same for the second. Named locations, and `last` and `break` in rew
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
-from nginxopt import _native, lazy
+from nginxopt import lazy
 from nginxopt.config import Bulk, Config, Directive
 from nginxopt.facts import group
 from nginxopt.records import record
@@ -99,18 +98,3 @@ def rewrites(config: Config) -> Iterator[tuple[bytes, bytes, bytes]]:
                 for match in _REWRITE.finditer(text):
                     if match[3] not in _REDIRECTS:
                         yield match[1], match[2], match[3] or b""
-
-
-def kept(maps: bytes) -> list[bytes]:
-    """Return the variables of maps, without `$`, whose values nginx keeps."""
-    return [name for name, is_volatile, _, _ in _native.map_evaluations(maps) if not is_volatile]
-
-
-def anew(text: bytes, variables: Iterable[bytes]) -> bytes:
-    """Return a text in which the maps of these variables are volatile.
-
-    A comparison that runs rules again with URIs of its own, or cannot exclude it, compares this text. That keeping the
-    values changes no response is proved for the configuration itself.
-    """
-    names = b"|".join(map(re.escape, variables))
-    return re.sub(rb"(?m)^(\s*map \S+ \$(?:%s) \{)$" % names, rb"\1 volatile;", text) if names else text

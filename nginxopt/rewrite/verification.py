@@ -15,7 +15,7 @@ from nginxopt.errors import InputError, NginxoptError, UsageError
 from nginxopt.request import UrlError, read_request, read_url
 from nginxopt.request.model import SiteModel, World
 from nginxopt.request.trace import Circumstances, trace, way
-from nginxopt.rewrite import reruns
+from nginxopt.rewrite import evaluations
 from nginxopt.rewrite.kinds.rules.planning import emitted
 from nginxopt.rewrite.output import Emission
 from nginxopt.semantics.site import Build
@@ -59,7 +59,7 @@ def verification(emission: Emission, version: Version) -> Verification:
 def sides(emission: Emission, *, is_kept: bool = True) -> tuple[Config, Config]:
     """Return the whole configuration before and after. Raises `NotVerifiedError` if it is not known.
 
-    Without `is_kept`, all maps of rules are volatile: see `reruns.anew`.
+    Without `is_kept`, all maps of rules are volatile: see `evaluations.anew`.
     """
     config, main = emission.plan.config, emission.plan.config.main
     declared = _declared(emission)
@@ -69,8 +69,8 @@ def sides(emission: Emission, *, is_kept: bool = True) -> tuple[Config, Config]:
             texts[emission.maps_path] = emission.maps
         if not is_kept:
             lists = emitted(emission.plan.rules, emission.plan.maps_name)
-            names = [name for compiled in lists for name in reruns.kept(compiled.maps)]
-            texts = {path: reruns.anew(text, names) for path, text in texts.items()}
+            names = [name for compiled in lists for name in evaluations.kept(compiled.maps)]
+            texts = {path: evaluations.anew(text, names) for path, text in texts.items()}
         return reread(config, declared) if declared else config, reread(config, texts)
     if len(config.files) > 1 or config.missing:
         raise NotVerifiedError("a file that includes others is compared with its nginx.conf: name that with -c")

@@ -25,11 +25,11 @@ from nginxopt.rewrite.comparison import (
     reasons,
     unknown_variables,
 )
+from nginxopt.rewrite.evaluations import anew, kept
 from nginxopt.rewrite.kinds.rules.planning import EmittedRun, PlannedRun, RulesPlan, emitted
 from nginxopt.rewrite.kinds.rules.reading import Phase
 from nginxopt.rewrite.mapfile import sizes_text
 from nginxopt.rewrite.requests import sample
-from nginxopt.rewrite.reruns import anew, kept
 from nginxopt.rewrite.surroundings import Entering
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
