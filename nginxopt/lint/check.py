@@ -76,12 +76,9 @@ class Judge:
     maybe: tuple[Version, ...] = ()
     before_rule: Callable[[], None] = lambda: None
 
+    @counting("backtracking")
     def __call__(self, config: Config) -> Linted:
         """Return the findings in a configuration that comments and settings do not hide."""
-        with counting("backtracking"):
-            return self._linted(config)
-
-    def _linted(self, config: Config) -> Linted:
         if config.templates is not None:
             return self._of_templates(config.templates)
         model = self._model(config, self.target)
