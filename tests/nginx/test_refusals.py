@@ -29,7 +29,16 @@ _PLACES = {
     "limit_except": "server {{ location / {{ limit_except GET {{ {} }} }} }}",
     "upstream": "upstream u {{ server 127.0.0.1:1; {} }}",
 }
-_OF_MODULES = {"dav_methods", "flv", "gzip_static", "mp4", "random_index", "stub_status"}
+_OF_MODULES = {
+    "create_full_put_path",
+    "dav_methods",
+    "flv",
+    "gzip_static",
+    "min_delete_depth",
+    "mp4",
+    "random_index",
+    "stub_status",
+}
 """Those that an nginx may be built without."""
 
 _VALUES = {

@@ -415,7 +415,8 @@ def _is_regex_or_named(args: Sequence[str]) -> bool:
 )
 def _pass(stated: Stated) -> Iterator[str]:
     url = str(stated.args[0]) if stated.args else ""
-    if "$" in url or not stated.args:
+    takes_variables = stated.declaration.setter != "ngx_http_memcached_pass"
+    if ("$" in url and takes_variables) or not stated.args:
         return
     for scheme in _SCHEMES.get(stated.declaration.setter, ()):
         if url.lower().startswith(scheme):
