@@ -126,7 +126,9 @@ def compiled(workspace: Workspace, uri: str, capabilities: types.ClientCapabilit
     document = workspace.documents.get(uri)
     reading = None if document is None or not document.is_file else _reading(workspace, document)
     if reading is None:
-        return CompiledLists(None, "nothing is compiled: this is no file of a configuration that parses")
+        return CompiledLists(
+            None, "nothing is compiled: this file is not part of a configuration, or has a syntax error"
+        )
     path = reading.document.path
     with budget.stated(workspace.preferences.settings(path).budget):
         emission, proof = budget.limited(lambda: proved(_in_place(workspace, reading)), path=path)
