@@ -380,7 +380,7 @@ def load(
     """
     name = os.fspath(path)
     return load_text(
-        contents(name, files),
+        contents(name, files, is_nginx=True),
         name,
         prefix=prefix,
         context=context,

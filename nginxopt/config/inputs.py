@@ -333,7 +333,7 @@ class _Reading:
     def _config(self, path: str) -> Config:
         """Return the configuration at `path`, including templates if the options allow them."""
         name = self._options.stdin_name if path == STDIN else path
-        data = source(path, self._options.files).data
+        data = source(path, self._options.files, is_nginx=True).data
         dump = Dump.of(name, data)
         try:
             config = (

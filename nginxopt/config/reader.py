@@ -174,28 +174,34 @@ def parsed(path: str, data: bytes) -> File:
     return File(source, parse(source))
 
 
-def source(path: str, files: Files = DISK) -> Source:
-    """Return the text of a main file, or of standard input. Raises `InputError` if it cannot be read."""
-    return roots_.source(path, contents(path, files))
+def source(path: str, files: Files = DISK, *, is_nginx: bool = False) -> Source:
+    """Return the text of a file, or of standard input. Raises `InputError` if it cannot be read."""
+    return roots_.source(path, contents(path, files, is_nginx=is_nginx))
 
 
-def contents(path: str, files: Files) -> bytes:
-    """Return the bytes of a main file. Raises `InputError` if it cannot be read."""
+def contents(path: str, files: Files, *, is_nginx: bool = False) -> bytes:
+    """Return the bytes of a file, or of standard input. Raises `InputError` if it cannot be read.
+
+    With `is_nginx`, the file is a configuration: the error has nginx's words, too.
+    """
     try:
-        return _piped(path) if path == STDIN or is_descriptor(path) else files.read(path)
+        if path != STDIN and not is_descriptor(path):
+            return files.read(path)
+        return _piped(path, is_nginx=is_nginx)
     except OSError as error:
-        nginx = None if isinstance(error, NotRegular) else _message(path, error)
+        nginx = _message(path, error) if is_nginx and not isinstance(error, NotRegular) else None
         raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"cannot be read: {error}", path=path) from None
 
 
-def _piped(path: str) -> bytes:
+def _piped(path: str, *, is_nginx: bool) -> bytes:
     """Return the bytes that a command writes to a pipe. Raises `InputError` if there are none: the command failed."""
     with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb") as file:
         data = bounded(file, path)
     if not data.strip():
-        hint = "the command that writes to it may have failed: nginx -T prints nothing if the configuration is invalid"
+        of_nginx = ": nginx -T prints nothing if the configuration is invalid" if is_nginx else ""
+        hint = f"the command that writes to it may have failed{of_nginx}"
         raise InputError("standard input is empty" if path == STDIN else "is empty", path=path, hint=hint)
     return data
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import nginxopt
 from nginxopt.config import Config, Directive, load, load_text
+from nginxopt.config.reader import source
 from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 from nginxopt.text import decode
@@ -97,6 +98,14 @@ def test_a_missing_file(tmp_path: Path) -> None:
         f"{path}: cannot be read: No such file or directory",
         f'  as nginx words it: open() "{path}" failed (2: No such file or directory)',
     ]
+
+
+def test_a_missing_table(tmp_path: Path) -> None:
+    """A file that nginx does not read is an error without nginx's words."""
+    path = tmp_path / "none.csv"
+    with pytest.raises(InputError) as error:
+        source(str(path))
+    assert error.value.render() == f"{path}: cannot be read: No such file or directory"
 
 
 def test_a_path_that_is_none() -> None:
