@@ -8,10 +8,11 @@ for each of its conditions; `candidates` makes requests of these values, for the
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import islice, product
 from math import prod
 from urllib.parse import quote_from_bytes
 
@@ -67,6 +68,87 @@ class Fact:
 Atom = Matches | Fact
 
 
+class Excluded(Mapping[bytes, None]):
+    """Patterns that a value does not match, in the order they were asked in.
+
+    A list of rules excludes one more with each rule. So these share a log, of which each has the first `count`, and an
+    index by the plain beginnings: copies and scans would make lists of thousands quadratic.
+    """
+
+    __slots__ = ("_count", "_log")
+
+    def __init__(self, patterns: Iterable[bytes] = ()) -> None:
+        self._log, self._count = _Log(patterns), 0
+        self._count = len(self._log.patterns)
+
+    def __getitem__(self, pattern: bytes) -> None:
+        if self._log.places[pattern] >= self._count:
+            raise KeyError(pattern)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return islice(self._log.patterns, self._count)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, pattern: object) -> bool:
+        return self._log.places.get(pattern, self._count) < self._count  # type: ignore[call-overload, no-any-return]
+
+    def and_more(self, patterns: Iterable[bytes]) -> Excluded:
+        """Return these patterns and more."""
+        more = [pattern for pattern in dict.fromkeys(patterns) if pattern not in self]
+        if not more:
+            return self
+        if self._count < len(self._log.patterns):  # another has added to the log
+            return Excluded((*self, *more))
+        self._log.add(more)
+        longer = Excluded.__new__(Excluded)
+        longer._log, longer._count = self._log, self._count + len(more)
+        return longer
+
+    def near(self, text: bytes) -> Excluded:
+        """Return those that may match something that starts with these bytes, given in lower case."""
+        places = sorted(place for place in self._log.near(text) if place < self._count)
+        return self if len(places) == self._count else Excluded(self._log.patterns[place] for place in places)
+
+
+class _Log:
+    """Patterns in order, each once, with an index by their plain beginnings."""
+
+    def __init__(self, patterns: Iterable[bytes]) -> None:
+        self.patterns: list[bytes] = []
+        self.places: dict[bytes, int] = {}
+        self._beginnings: list[tuple[bytes, int]] = []
+        self._others: list[int] = []
+        self.add(dict.fromkeys(patterns))
+
+    def add(self, patterns: Iterable[bytes]) -> None:
+        """Add patterns that are not there yet."""
+        for pattern in patterns:
+            place = self.places[pattern] = len(self.patterns)
+            self.patterns.append(pattern)
+            own = beginning(pattern)
+            if own is None:
+                self._others.append(place)
+            else:
+                insort(self._beginnings, (own, place))
+
+    def near(self, text: bytes) -> Iterator[int]:
+        """Yield the places of patterns that may match something that starts with these bytes."""
+        yield from self._others
+        for end in range(len(text)):
+            yield from self._at(text[:end], is_whole=True)
+        yield from self._at(text, is_whole=False)
+
+    def _at(self, text: bytes, *, is_whole: bool) -> Iterator[int]:
+        """Yield the places of patterns whose beginning is a text, or starts with it."""
+        for at in range(bisect_left(self._beginnings, (text,)), len(self._beginnings)):
+            own, place = self._beginnings[at]
+            if own != text if is_whole else not own.startswith(text):
+                return
+            yield place
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known of a value.
@@ -77,11 +159,11 @@ class Known:
     """
 
     inside: Mapping[bytes, None] = field(default_factory=dict)
-    outside: Mapping[bytes, None] = field(default_factory=dict)
+    outside: Excluded = field(default_factory=Excluded)
 
     def with_answer(self, pattern: bytes, answer: bool) -> Known:
         """Return what is known after one more answer."""
-        return self.with_known(Known({pattern: None}) if answer else Known(outside={pattern: None}))
+        return self.with_known(Known({pattern: None}) if answer else Known(outside=Excluded([pattern])))
 
     def with_known(self, other: Known) -> Known:
         """Return what is known if both hold."""
@@ -90,14 +172,13 @@ class Known:
         mine, more = self.outside, other.outside
         if longest is not None:
             if longest != self.beginning:  # else those were looked at before
-                mine = _near(mine, longest)
-            more = _near(more, longest)
-        outside = {**mine, **more}
-        return Known(inside, outside)
+                mine = mine.near(longest)
+            more = more.near(longest)
+        return Known(inside, mine.and_more(more))
 
     def in_common(self, other: Known) -> Known:
         """Return what is known in either case."""
-        return Known(_both(self.inside, other.inside), _both(self.outside, other.outside))
+        return Known(_both(self.inside, other.inside), Excluded(_both(self.outside, other.outside)))
 
     def answer(self, pattern: bytes) -> bool | None:
         """Return whether all these values match a pattern, or none; None if that is not known."""
@@ -106,14 +187,16 @@ class Known:
         only = self.only
         if only is not None:
             return matches(pattern, only)
-        inside, outside = (*self.inside, pattern), tuple(self.outside)
+        inside = (*self.inside, pattern)
         if _exclude_each_other(inside):
             return False
         longest = _longest_beginning(inside)
-        near = outside if longest is None else tuple(other for other in outside if may_begin(other, longest))
-        if is_empty(inside, near):
+        near = self.outside if longest is None else self.outside.near(longest)
+        if is_empty(inside, tuple(near)):
             return False
-        return True if is_empty(tuple(self.inside), (*outside, pattern)) else None
+        if not self.inside:  # then `is_empty` never knows
+            return None
+        return True if is_empty(tuple(self.inside), (*self.outside, pattern)) else None
 
     @cached_property
     def only(self) -> bytes | None:
@@ -127,9 +210,7 @@ class Known:
 
     def may_be(self, value: bytes) -> bool:
         """Return whether this value is possible."""
-        return all(matches(pattern, value) is not False for pattern in self.inside) and not any(
-            matches(pattern, value) for pattern in self.outside
-        )
+        return _may_be(value, self.inside, self.outside)
 
     @cached_property
     def is_empty(self) -> bool:
@@ -137,13 +218,10 @@ class Known:
         return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
 
 
-def _near(patterns: Mapping[bytes, None], text: bytes) -> Mapping[bytes, None]:
-    """Return those of some patterns that may match something that starts with these bytes."""
-    return {  # `may_begin`, without a call: most of the time of long lists is spent here
-        pattern: None
-        for pattern in patterns
-        if (own := beginning(pattern)) is None or own.startswith(text) or text.startswith(own)
-    }
+def _may_be(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> bool:
+    return all(matches(pattern, value) is not False for pattern in inside) and not any(
+        matches(pattern, value) for pattern in outside
+    )
 
 
 def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
@@ -291,9 +369,7 @@ def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symb
 
 @lru_cache(maxsize=1 << 16)
 def _example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
-    if not is_uri and Known(dict.fromkeys(inside), dict.fromkeys(outside)).may_be(
-        b""
-    ):  # nothing is tried on the empty string by `common_subject`
+    if not is_uri and _may_be(b"", inside, outside):  # nothing is tried on the empty string by `common_subject`
         return False, b""
     return common_subject(inside, outside, is_uri)
 

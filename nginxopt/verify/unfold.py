@@ -9,7 +9,7 @@ from itertools import islice
 from nginxopt.records import record
 from nginxopt.verify.definitions import MapTable, Tables, key_pattern
 from nginxopt.verify.executor import Leaf
-from nginxopt.verify.path_condition import Atom, Fact, Known, Matches, PathCondition, matches
+from nginxopt.verify.path_condition import Atom, Excluded, Fact, Known, Matches, PathCondition, matches
 from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, only_value
 from nginxopt.verify.state import State
 from nginxopt.verify.symbols import (
@@ -297,7 +297,7 @@ def _tried(pattern: bytes, source: Symbol, region: PathCondition) -> tuple[PathC
     first = beginnings(pattern)
     if first is not None:  # which one it is, or that it is none, is easier to see than what all together match
         near = first.near(region.known(source).beginning)
-        none = Known(outside=dict.fromkeys(first.holding(escaped(text)) for text in near))
+        none = Known(outside=Excluded(first.holding(escaped(text)) for text in near))
         return (region if near else None), region.with_known(source, none)
     atom = Matches(source, pattern)
     answer = region.answer(atom)
@@ -349,7 +349,7 @@ def _held(capture: Capture, region: PathCondition) -> Iterator[tuple[PathConditi
     near = own.near(region.known(subject).beginning)
     for text in near:
         others = (own.holding(escaped(other)) for other in own.tried_before(text, near))
-        held = Known({own.holding(escaped(text)): None}, dict.fromkeys(others))
+        held = Known({own.holding(escaped(text)): None}, Excluded(others))
         yield region.with_known(subject, held), KnownBytes(text)
 
 
