@@ -1,4 +1,9 @@
-"""Writes the files of a git revision to a temporary folder, without changing the work tree."""
+"""Writes the files of a git revision to a temporary folder, without changing the work tree.
+
+A repository can name programs: filters, hooks, `core.fsmonitor`, and what a partial clone fetches with. None of them
+runs, as the repository may be a stranger's, such as one from an archive. It is only asked for names and for what is
+staged; the files are written from its objects by an empty repository, with the filters of the user's own settings.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,10 @@ from nginxopt.system import process
 from nginxopt.system.interrupts import temporary_folder
 
 _SECONDS = 600.0
+_NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_NO_NETWORK = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_LFS_SKIP_SMUDGE": "1", "LC_ALL": "C"}
+_LACKING = ("promisor", "unable to read", "bad object", "missing")
+"""Words of git where a partial clone lacks an object, and may not fetch it."""
 
 
 @record(eq=True)
@@ -67,11 +76,18 @@ def revision(name: str, inside: Path, option: str) -> Iterator[Revision]:
     root = Path(_ask(git, inside, "rev-parse", "--show-toplevel").removesuffix("\n"))
     commit = _commit(git, root, name, option)
     with temporary_folder() as temporary:
-        folder = Path(temporary, "tree")
+        folder, repository = Path(temporary, "tree"), Path(temporary, "repository")
         folder.mkdir()
-        repository = _ask(git, root, "rev-parse", "--absolute-git-dir").removesuffix("\n")
+        answer = _ask(git, root, "rev-parse", "--git-path", "objects", "--show-object-format")
+        objects, _, form = answer.removesuffix("\n").rpartition("\n")
+        _ask(git, root, "init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(repository))
         # With a work tree of its own, git takes .gitattributes of the revision, and not those of the present one.
-        places = {"GIT_DIR": repository, "GIT_WORK_TREE": folder, "GIT_INDEX_FILE": Path(temporary, "index")}
+        places = {
+            "GIT_DIR": repository,
+            "GIT_WORK_TREE": folder,
+            "GIT_INDEX_FILE": Path(temporary, "index"),
+            "GIT_OBJECT_DIRECTORY": root / objects,
+        }
         _ask(git, folder, "read-tree", commit, environment=places)
         _ask(git, folder, "checkout-index", "--all", "--quiet", environment=places)
         yield Revision(name, root, folder, dict(_renamed(git, commit, root)))
@@ -85,8 +101,12 @@ def _commit(git: str, root: Path, name: str, option: str) -> str:
 
 
 def _renamed(git: str, commit: str, root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each file that was renamed since a commit, as git detects it."""
-    words = _ask(git, root, "diff", "--name-status", "--find-renames", "--diff-filter=R", "-z", commit).split("\0")
+    """Yield the old and the new path of each file that was renamed since a commit, as git detects it.
+
+    What is staged is compared: for files of the work tree, git would run filters of the repository.
+    """
+    options = ("--cached", "--name-status", "--find-renames", "--diff-filter=R", "-z", "--no-ext-diff", "--no-textconv")
+    words = _ask(git, root, "diff-index", *options, commit).split("\0")
     triples = iter(words)
     for _status, old, new in zip(triples, triples, triples, strict=False):
         yield old, new
@@ -94,8 +114,11 @@ def _renamed(git: str, commit: str, root: Path) -> Iterator[tuple[str, str]]:
 
 def _ask(git: str, cwd: Path, *words: str, environment: Mapping[str, object] | None = None) -> str:
     """Return what git prints. Raises `UsageError` with its message if it fails."""
-    settings = [f"{name}={value}" for name, value in (environment or {}).items()]
-    done = process.run(["env", *settings, git, *words], cwd=cwd, seconds=_SECONDS)
+    settings = [f"{name}={value}" for name, value in {**_NO_NETWORK, **(environment or {})}.items()]
+    done = process.run(["env", *settings, git, *_NO_PROGRAMS, *words], cwd=cwd, seconds=_SECONDS)
     if done.status:
-        raise UsageError(f"git {words[0]}: {done.last()}")
+        said = done.last()
+        is_partial = any(word in said for word in _LACKING)
+        hint = "nothing is fetched; a partial clone lacks objects that `git fetch --refetch --no-filter` brings"
+        raise UsageError(f"git {words[0]}: {said}", hint=hint if is_partial else None)
     return os.fsdecode(done.output)

@@ -216,6 +216,37 @@ def test_what_is_refused(repository: Path, tmp_path: Path, lint: Lint) -> None:
         assert (refused.status, "--diff-base cannot be used with" in refused.errors) == (2, True)
 
 
+@pytest.mark.parametrize("option", ["--diff-base", "--settings-from"])
+def test_no_program_of_the_repository_runs(repository: Path, tmp_path: Path, run: Run, option: str) -> None:
+    """A repository from an archive has settings of a stranger: filters, hooks and what watches files. None runs."""
+    (repository / ".gitattributes").write_text("*.conf filter=evil diff=evil\n")
+    _commit(repository)
+    _git(repository, "mv", "sites/a.conf", "sites/b.conf")
+    trap = tmp_path / "trap"
+    trap.mkdir()
+    settings = ("filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "diff.evil.textconv")
+    for name in (*settings, "diff.evil.command", "diff.external", "core.fsmonitor", "core.pager", "core.sshCommand"):
+        _git(repository, "config", name, f"touch {trap}/{name} &&")
+    for hook in ("post-index-change", "post-checkout", "reference-transaction"):
+        (repository / ".git/hooks" / hook).write_text(f"#!/bin/sh\ntouch {trap}/{hook}\n")
+        (repository / ".git/hooks" / hook).chmod(0o755)
+    (repository / "nginx.conf").write_text(_MAIN + "# changed\n")
+    ran = run(repository, "nginx.conf", "--target-version", "1.28.0", "--select", _RULES, option, "HEAD")
+    assert ran.status in (0, 1), ran.errors
+    assert [*trap.iterdir()] == []
+
+
+def test_a_partial_clone_fetches_nothing(repository: Path, tmp_path: Path, lint: Lint) -> None:
+    """What it lacks would be fetched by programs of its settings, from where they name."""
+    _git(repository, "config", "uploadpack.allowFilter", "true")
+    partial, trap = tmp_path / "partial", tmp_path / "trap"
+    _git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", repository.as_uri(), str(partial))
+    _git(partial, "config", "remote.origin.uploadpack", f"touch {trap}; git-upload-pack")
+    (partial / "nginx.conf").write_text(_MAIN)
+    ran = lint(partial, "nginx.conf")
+    assert (ran.status, "a partial clone lacks" in ran.errors, trap.exists()) == (2, True, False)
+
+
 def test_without_git(repository: Path, tmp_path: Path, lint: Lint) -> None:
     """The command says what is missing."""
     tools = tmp_path / "tools"
