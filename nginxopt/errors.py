@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from nginxopt.text.display import hide, line
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -51,8 +53,6 @@ class NginxoptError(Exception):
 
     def render(self) -> str:
         """Return the error for display: the message, then advice. No text in it moves the cursor or ends a line."""
-        from nginxopt.text.display import hide, line
-
         return "\n".join(line(hide(text)) for text in self._lines())
 
     def _lines(self) -> list[str]:

@@ -9,19 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nginxopt.bench.benchmark import Benchmark
+from nginxopt.bench.catalogue import catalogue, names
+from nginxopt.bench.gate import parse, refuse_early
+from nginxopt.bench.report import table, vega
+from nginxopt.bench.result import to_json
+from nginxopt.bench.run_folder import is_program
+from nginxopt.bench.saved import from_json
+from nginxopt.bench.scenario import OpenLoop, ScenarioSettings
+from nginxopt.bench.site import LostWorkerError
 from nginxopt.cli import bench_folder, bench_load, bench_site, bench_target, options, stdout
 from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.cli.bench_target import TargetOptions
+from nginxopt.config.filesystem import DISK, Disk
+from nginxopt.config.reader import contents, source
 from nginxopt.errors import UsageError
 from nginxopt.records import record
+from nginxopt.settings import file as settings
+from nginxopt.system.files import folder, write_all
 from nginxopt.system.interrupts import orderly
 
 if TYPE_CHECKING:
-    from nginxopt.bench.benchmark import Benchmark
     from nginxopt.bench.gate import Gate
     from nginxopt.bench.result import Result
-    from nginxopt.bench.scenario import Experiment, Load, Metric, ScenarioSettings
+    from nginxopt.bench.scenario import Experiment, Load, Metric
     from nginxopt.bench.site import Generator, SiteExperiment
     from nginxopt.config import Config
 
@@ -69,7 +81,6 @@ class _Scenarios(click.Group):
     """The scenarios, each imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        from nginxopt.bench.catalogue import names
 
         return [*names(), *_OTHERS]
 
@@ -78,7 +89,6 @@ class _Scenarios(click.Group):
             return _OTHERS[cmd_name]
         if cmd_name not in self.list_commands(ctx):
             return None
-        from nginxopt.bench.catalogue import catalogue
 
         return _command(cmd_name, catalogue()[cmd_name].help)
 
@@ -137,8 +147,6 @@ def _command(name: str, help_text: str) -> click.Command:
 
     @_common
     def run(**values: Any) -> int:
-        from nginxopt.bench.catalogue import catalogue
-
         settings = _settings(values)
         inputs = () if settings.rules is None else _paths(settings.rules)
         return _bench(catalogue()[name].build(settings), _Call.of({**values, "inputs": inputs}))
@@ -174,9 +182,6 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
     """
     from nginxopt.bench import compare as comparison
     from nginxopt.config import load
-    from nginxopt.config.filesystem import Disk
-    from nginxopt.config.reader import source
-    from nginxopt.settings import file as settings
 
     requests = comparison.targets(source(targets))
     files = Disk(settings.includes())
@@ -219,10 +224,6 @@ def load(**values: Any) -> int:
 @options.OUTPUT
 def report(path: str, format_: str, output: str | None) -> int:
     """Render a saved JSON result as HTML or a table."""
-    from nginxopt.bench.saved import from_json
-    from nginxopt.config.filesystem import DISK
-    from nginxopt.config.reader import contents
-
     options.refuse_overwriting("--output", output, [path])
     _tell(from_json(contents(path, DISK), path), format_, output)
     return 0
@@ -234,7 +235,6 @@ _OTHERS = {"compare": compare, "load": load, "report": report}
 
 def _settings(values: dict[str, Any]) -> ScenarioSettings:
     """Pop the scenario's own settings from the values of options."""
-    from nginxopt.bench.scenario import ScenarioSettings
     from nginxopt.config import load
 
     rules, counts = values.pop("rules", None), values.pop("counts", None)
@@ -256,8 +256,6 @@ def _counts(text: str) -> tuple[int, ...]:
 
 def _bench(experiment: Experiment, call: _Call) -> int:
     """Run, report, check the gates: the whole command."""
-    from nginxopt.bench.gate import parse, refuse_early
-
     inputs = [*call.inputs, *filter(None, (call.site.nginx, call.site.vegeta_binary))]
     options.refuse_overwriting("--output", call.output, inputs)
     if call.emit is not None and call.output is not None:
@@ -274,8 +272,6 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     if call.emit is not None:
         return _emit(experiment, call, call.emit)
     if call.format_ == "html":
-        from nginxopt.bench.report import vega
-
         vega.require()
     result = _run(experiment, call, gates)
     _tell(result, call.format_, call.output)
@@ -284,9 +280,6 @@ def _bench(experiment: Experiment, call: _Call) -> int:
 
 def _emit(experiment: Experiment, call: _Call, path: str) -> int:
     """Write a benchmark as a directory that runs by itself, and holds nothing else."""
-    from nginxopt.bench.run_folder import is_program
-    from nginxopt.system.files import folder, write_all
-
     if call.rate == "auto":
         raise UsageError("--emit does not support --rate auto", hint="use a number, such as --rate 1000")
     options.refuse_filled("--emit", path)
@@ -302,8 +295,6 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
 
 def _with_loads(experiment: Experiment, call: _Call) -> Experiment:
     """Return the experiment with the loads of the options."""
-    from nginxopt.bench.scenario import OpenLoop
-
     rate = _rate(call.rate)
 
     def change(load: Load) -> Load:
@@ -331,10 +322,8 @@ def _rate(text: str | None) -> float | None:
 
 
 def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
-    from nginxopt.bench.benchmark import Benchmark
     from nginxopt.bench.runner.local import Local
     from nginxopt.bench.runner.remote import Remote
-    from nginxopt.bench.site import LostWorkerError
 
     cap = None if call.target is None else call.target.max_rate
     runner, generator = _choose(call)
@@ -381,8 +370,6 @@ def _with_progress(benchmark: Benchmark) -> None:
 
 
 def _tell(result: Result, format_: str, output: str | None) -> None:
-    from nginxopt.system.files import write_all
-
     text = _text(result, format_).encode()
     if output is None:
         stdout.write([text])
@@ -393,13 +380,10 @@ def _tell(result: Result, format_: str, output: str | None) -> None:
 def _text(result: Result, format_: str) -> str:
     """Return the result in a format: table, json or html."""
     if format_ == "json":
-        from nginxopt.bench.result import to_json
-
         return to_json(result)
     if format_ == "html":
         from nginxopt.bench.report import html
 
         return html.render(result)
-    from nginxopt.bench.report import table
 
     return "\n".join([*table.lines(result), ""])

@@ -8,7 +8,11 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nginxopt.bench import run_folder
+from nginxopt.bench.temporary import private_folder
 from nginxopt.errors import InputError, UsageError
+from nginxopt.system.files import folder, refuse_unwritable, write_all
+from nginxopt.system.writing.targets import is_stream
 
 _MARK = ".nginxopt-bench"
 """The file that marks a directory as one of `nginxopt bench`, which the next run may replace."""
@@ -43,10 +47,6 @@ def opened(output: str | None) -> Iterator[Path]:
 
     Raises `InputError` if it cannot be created, or if the result could not be written to the output.
     """
-    from nginxopt.bench import run_folder
-    from nginxopt.bench.temporary import private_folder
-    from nginxopt.system.files import folder, refuse_unwritable, write_all
-
     kept = _beside(output)
     if kept is None:
         with private_folder() as temporary:
@@ -63,6 +63,4 @@ def opened(output: str | None) -> Iterator[Path]:
 
 def _beside(output: str | None) -> Path | None:
     """Return the path of the directory for a file; None if the result is written to no file."""
-    from nginxopt.system.writing.targets import is_stream
-
     return None if output is None or is_stream(output) else Path(output).absolute().with_suffix(".run")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.bench.load.capped import Capped
+from nginxopt.bench.load.single import Single
 from nginxopt.cli import options
 from nginxopt.errors import UsageError
 from nginxopt.records import record
@@ -76,15 +78,12 @@ def source(
     `MissingError`, `RunError` and `UsageError` as from the connection to the workers, and for workers that cannot reach
     the nginx of this machine.
     """
-    from nginxopt.bench.load.capped import Capped
-
     with _source(load, generator, cap=cap, is_here=is_here) as one:
         yield one if cap is None else Capped(one, cap)
 
 
 @contextlib.contextmanager
 def _source(load: LoadOptions, generator: Generator, *, cap: int | None, is_here: bool) -> Iterator[LoadSource]:
-    from nginxopt.bench.load.single import Single
     from nginxopt.bench.load.vegeta import Vegeta
 
     if not load.is_spread or not isinstance(generator, Vegeta):

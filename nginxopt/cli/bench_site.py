@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from nginxopt.bench.load.vegeta import Vegeta
+from nginxopt.bench.load.wrk import Wrk
 from nginxopt.cli import options
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.records import record
+from nginxopt.settings.target import choose as target
+from nginxopt.system import nginx
 from nginxopt.system.interrupts import temporary_folder
 
 if TYPE_CHECKING:
@@ -95,7 +99,6 @@ def choose(
     from nginxopt.bench.runner import engine
     from nginxopt.bench.runner.compose import Compose
     from nginxopt.bench.runner.local import LOOPBACK, Local
-    from nginxopt.system import nginx
 
     sources = images(site)
     may_be_contained = site.nginx is None and site.listen is None and not counts_instructions and not is_spread
@@ -123,8 +126,6 @@ def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, b
 def version(site: SiteOptions) -> Version:
     """Return the version of the nginx that is measured, as far as it is known before it runs: the one of this machine,
     or the assumed one."""
-    from nginxopt.settings.target import choose as target
-
     return target(None, None, site.nginx).version
 
 
@@ -161,9 +162,6 @@ def images(site: SiteOptions) -> Images:
 
 def generator(name: Name) -> Generator:
     """Return the load generator of that name."""
-    from nginxopt.bench.load.vegeta import Vegeta
-    from nginxopt.bench.load.wrk import Wrk
-
     return Vegeta() if name == "vegeta" else Wrk()
 
 

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.bench.gate import parse
+from nginxopt.bench.load.vegeta import Vegeta
+from nginxopt.bench.target import url
 from nginxopt.cli.options import FILE
+from nginxopt.config.reader import source
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.records import record
 
@@ -48,8 +52,6 @@ OPTIONS = (
 
 def refuse(options: TargetOptions, rate: float | None, *, is_auto: bool) -> None:
     """Raise `UsageError` unless the options say whose host it is, and how much it may be loaded."""
-    from nginxopt.bench.target import url
-
     if options.target is None:
         raise UsageError("--target is missing", hint="--target URL names the host to load")
     if not options.i_own_this_host:
@@ -66,8 +68,6 @@ def refuse(options: TargetOptions, rate: float | None, *, is_auto: bool) -> None
 
 def refuse_ratios(gates: Sequence[str]) -> None:
     """Raise `UsageError` for a gate on a ratio: nothing is compared."""
-    from nginxopt.bench.gate import parse
-
     for gate in map(parse, gates):
         if gate.of is not None:
             raise UsageError(f"gate {gate.text!r}: bench load compares nothing", hint="use a value, such as p99<=20ms")
@@ -76,7 +76,6 @@ def refuse_ratios(gates: Sequence[str]) -> None:
 def experiment(options: TargetOptions) -> Experiment:
     """Return the load at the highest rate that is allowed. `InputError` for an unreadable file of requests."""
     from nginxopt.bench import compare, target
-    from nginxopt.config.reader import source
 
     assert options.target is not None, "refused before"
     assert options.max_rate is not None, "refused before"
@@ -92,9 +91,7 @@ def choose(options: TargetOptions, *, is_spread: bool) -> tuple[SiteExperiment, 
 
     Raises `MissingError` without vegeta on PATH, unless the load `is_spread`: workers have their own.
     """
-    from nginxopt.bench.load.vegeta import Vegeta
     from nginxopt.bench.runner.remote import Remote, resolve
-    from nginxopt.bench.target import url
 
     assert options.target is not None, "refused before"
     assert options.max_rate is not None, "refused before"

@@ -9,7 +9,13 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
+from nginxopt.config import inputs
+from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, status_of
+from nginxopt.semantics import levels
+from nginxopt.semantics.refusals import before, first, refusals
+from nginxopt.settings import file as settings
+from nginxopt.settings.target import ASSUMED
 from nginxopt.text import Span
 from nginxopt.text.display import be, count, line
 
@@ -65,11 +71,6 @@ def command(
     input. Files, names and certificates are looked at with --host or --root, the modules of a build are not. Of the
     settings, only [include] is read.
     """
-    from nginxopt.config import inputs
-    from nginxopt.config.filesystem import STDIN
-    from nginxopt.settings import file as settings
-    from nginxopt.settings.target import ASSUMED
-
     options.refuse_stdin_filename(stdin_filename, paths)
     options.refuse_two_machines(with_host, machine_root)
     files = options.files_of(machine_root, settings.includes())
@@ -102,8 +103,6 @@ def _is_refusal(error: InputError) -> bool:
 
 def _of_error(error: InputError, target: Version) -> Iterator[str]:
     """Yield what nginx refuses of a file without a tree: what is before the syntax error, and that."""
-    from nginxopt.semantics.refusals import before
-
     if not _is_refusal(error):
         return
     assert error.nginx is not None
@@ -125,9 +124,6 @@ def _found(configs: Iterable[Config], target: Version, errors: list[InputError])
 
 
 def _refusals(config: Config, target: Version) -> list[Refusal]:
-    from nginxopt.semantics import levels
-    from nginxopt.semantics.refusals import first, refusals
-
     return first(refusals(levels(config, target), target))
 
 

@@ -6,6 +6,9 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import UsageError
+from nginxopt.lint.catalogue import load_rules
+from nginxopt.lint.report import pages
+from nginxopt.settings.vocabulary import PREMISES
 from nginxopt.text import suggestion
 
 _EXAMPLES = """\b
@@ -30,10 +33,6 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
     The page of a rule says what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
     premise says what it means, and how to test it.
     """
-    from nginxopt.lint.catalogue import load_rules
-    from nginxopt.lint.report import pages
-    from nginxopt.settings.vocabulary import PREMISES
-
     catalogue = load_rules(config=config, isolated=isolated, run=with_rules)
     rules = catalogue.rules
     if rule in catalogue.errors:

@@ -14,7 +14,10 @@ import click
 
 from nginxopt import budget
 from nginxopt.cli import options, stdout
+from nginxopt.config.filesystem import DISK
 from nginxopt.errors import DefectError, InputError, UsageError
+from nginxopt.lint import Severity
+from nginxopt.system.files import refuse_unwritable
 from nginxopt.system.interrupts import interruptible, orderly
 from nginxopt.text.display import count
 
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from nginxopt.fleet.plan import FleetOptions, NamedText
     from nginxopt.fleet.result import FleetSummary, PartialResult, UnreadHost
     from nginxopt.fleet.sources import Fleet
-    from nginxopt.lint import Severity
     from nginxopt.lint.baseline import BaselineEntry
     from nginxopt.settings.file import Settings
     from nginxopt.version import Version
@@ -142,11 +144,9 @@ def command(
     """
     from nginxopt.fleet.plan import FleetOptions
     from nginxopt.fleet.sources import find
-    from nginxopt.lint import Severity
     from nginxopt.lint.baseline import refuse_other
     from nginxopt.settings.target import choose
     from nginxopt.system import cluster
-    from nginxopt.system.files import refuse_unwritable
 
     cluster.require()
     if workers is not None and scheduler is not None:
@@ -242,7 +242,6 @@ def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, 
 def _table(path: str, base: str | None, follows: bool) -> NamedText:
     """Return the table, whose rows are right; without --base, each host has a site of paths of its own."""
     from nginxopt.cli.site import base_url
-    from nginxopt.config.filesystem import DISK
     from nginxopt.config.reader import contents
     from nginxopt.fleet.plan import NamedText
     from nginxopt.request.table import read_table
@@ -308,7 +307,6 @@ def _end(
 ) -> int:
     """Give the result its name, write the baseline, print what there is, and return the exit status."""
     from nginxopt.fleet import result
-    from nginxopt.lint import Severity
 
     found = part.summary()
     entries, unread = part.entries(), part.first_errors(_MOST_TOLD)
@@ -335,7 +333,6 @@ def _record(path: str, entries: Sequence[BaselineEntry]) -> int:
 
 
 def _tell(found: FleetSummary, unread: Sequence[UnreadHost], output: Path, seconds: float) -> None:
-
     rate = f"{found.hosts / seconds:,.0f} a second" if seconds else ""
     click.echo(
         f"{count(found.hosts, 'host')} with {count(found.configurations, 'different configuration')}"

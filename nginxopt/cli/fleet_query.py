@@ -14,7 +14,7 @@ import click
 from nginxopt.cli import options, stdout
 from nginxopt.system.interrupts import interruptible
 from nginxopt.text import fit
-from nginxopt.text.display import cell, printable
+from nginxopt.text.display import cell, inert_document, printable
 
 _EXAMPLES = """\b
 Examples:
@@ -44,7 +44,6 @@ def command(sql: str, result: str, format_: str) -> None:
     """Query the result of nginxopt fleet lint in the SQL of DuckDB. Nothing is written."""
     from nginxopt.fleet import reading
     from nginxopt.system import cluster
-    from nginxopt.text.display import inert_document
 
     cluster.require("duckdb")
     with reading.opened(result) as database:
@@ -54,7 +53,6 @@ def command(sql: str, result: str, format_: str) -> None:
 
 
 def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-
     cells = [columns, *([fit(printable(_shown(value)), _WIDEST) for value in row] for row in rows)]
     widths = [max(len(row[number]) for row in cells) for number in range(len(columns))]
     for row in cells:
@@ -62,7 +60,6 @@ def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterato
 
 
 def _csv(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     for row in (columns, *(map(_shown, row) for row in rows)):

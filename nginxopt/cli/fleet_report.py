@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from nginxopt.cli import options, stdout
+from nginxopt.fleet import reading
+from nginxopt.fleet.report.groups import grouped_by
+from nginxopt.fleet.report.since import since
+from nginxopt.system import cluster
+from nginxopt.system.files import write_all
 from nginxopt.system.interrupts import interruptible
+from nginxopt.text.display import inert_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,11 +50,6 @@ def command(result: str, format_: str, output: str | None, group_from: str | Non
 
     Hosts of a group should be alike. Without --group-from, hosts whose names differ in numbers only are a group.
     """
-    from nginxopt.fleet import reading
-    from nginxopt.fleet.report.groups import grouped_by
-    from nginxopt.system import cluster
-    from nginxopt.text.display import inert_document
-
     cluster.require("duckdb")
     options.refuse_overwriting("--output", output, [result, since])
     group_of = grouped_by(group_from)
@@ -65,22 +67,15 @@ def command(result: str, format_: str, output: str | None, group_from: str | Non
     if output is None:
         stdout.write([inert_document("".join(pieces), format_).encode()])
     else:
-        from nginxopt.system.files import write_all
-
         write_all({output: b"".join(encoded)})
 
 
 def _since(database: DuckDBPyConnection, path: str) -> Since:
     """Return what is new since an earlier result."""
-    from nginxopt.fleet import reading
-    from nginxopt.fleet.report.since import since
-
     with reading.opened(path) as before:
         return since(database, before, path)
 
 
 def _rendered(report: FleetReport, format_: str) -> Iterator[str]:
-    from importlib import import_module
-
     rendered: Iterator[str] = import_module(f"nginxopt.fleet.report.{format_}").render(report)
     return rendered

@@ -12,16 +12,22 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
+from nginxopt.config.filesystem import STDIN, bounded
+from nginxopt.config.inputs import select
+from nginxopt.config.reader import source
+from nginxopt.config.templating import TemplateError
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.faults import FAULTS, internal, is_bug
+from nginxopt.format import IndentStyle, edits
+from nginxopt.settings import file as settings_
 from nginxopt.text import Source, apply
+from nginxopt.text.diff import unified
 from nginxopt.text.display import count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nginxopt.config.inputs import SelectedFiles
-    from nginxopt.format import IndentStyle
     from nginxopt.text import Edit, Source
 
 _EXAMPLES = """\b
@@ -86,9 +92,6 @@ def command(
     PATH is a file, a directory, a glob pattern, or - for standard input. Includes are not followed. Without PATH,
     format the paths in the settings, or the working directory.
     """
-    from nginxopt.config.inputs import select
-    from nginxopt.settings import file as settings_
-
     if "-" in paths and len(paths) > 1:
         raise UsageError("standard input cannot be combined with other paths")
     options.refuse_stdin_filename(stdin_filename, paths)
@@ -113,16 +116,11 @@ def command(
 
 def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> IndentStyle:
     """Return the style of the settings, with that of the options in its place."""
-    from nginxopt.format import IndentStyle
-
     return IndentStyle(width or style.width, style.tabs if indent_style is None else indent_style == "tab")
 
 
 def _format_all(selected: SelectedFiles, style: IndentStyle, stdin_name: str | None) -> _Formatted:
     """Format the selected files. A template that nobody has named is left."""
-    from nginxopt.config.templating import TemplateError
-    from nginxopt.format import edits
-
     files = _Formatted(errors=selected.errors, foreign=selected.foreign)
     for name in selected.files:
         try:
@@ -148,17 +146,12 @@ def _format_all(selected: SelectedFiles, style: IndentStyle, stdin_name: str | N
 
 
 def _source(name: str, stdin_name: str | None) -> Source:
-    from nginxopt.config.filesystem import STDIN, bounded
-    from nginxopt.config.reader import source
-
     if name == STDIN:
         return Source(stdin_name or STDIN, bounded(sys.stdin.buffer, stdin_name or STDIN))
     return source(name)
 
 
 def _print_diff(files: _Formatted) -> None:
-    from nginxopt.text.diff import unified
-
     stdout.write(unified(source.data, changes, source.path) for source, changes in files.changed)
 
 
@@ -183,8 +176,8 @@ def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
         stdout.say(line)
     if files.templates and not quiet:
         stdout.say(f"skipped {count(len(files.templates), 'template')}, such as {printable(files.templates[0])}")
-    for source, _ in files.changed if writes or not quiet else ():
-        stdout.say(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}")
+    for changed, _ in files.changed if writes or not quiet else ():
+        stdout.say(f"{'reformatted' if writes else 'would reformat'} {printable(changed.path)}")
     for name in map(printable, files.left):
         stdout.say(f"would reformat {name}, outside of the named paths: left; --also DIR changes it")
     if quiet:

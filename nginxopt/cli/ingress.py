@@ -9,7 +9,11 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
+from nginxopt.config.reader import source
 from nginxopt.errors import InputError, UsageError
+from nginxopt.ingress import convert, files_of, ingresses, is_printed, listed, settings_of, without_lua
+from nginxopt.settings.target import choose
+from nginxopt.system import files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +75,6 @@ def command(
     printed. The result has none of the controller's Lua, so that trace, test, lint and verify can say what it answers.
     Notes on standard error name what is left out.
     """
-    from nginxopt.config.reader import source
-    from nginxopt.ingress import convert, files_of, ingresses, is_printed, settings_of, without_lua
-    from nginxopt.settings.target import choose
-
     settings = limited(lambda: settings_of(config_map), path=config_map)
     text = source(manifests[0]) if len(manifests) == 1 and not Path(manifests[0]).is_dir() else None
     if text is not None and is_printed(text.data):
@@ -105,8 +105,6 @@ def _finish(converted: Converted, output: str | None, inputs: Sequence[str | Non
 
 
 def _list(found: Sequence[Ingress]) -> int:
-    from nginxopt.ingress import listed
-
     rows = listed(found)
     stdout.write_lines(f"{row.line}\n" for row in rows)
     return int(any(not row.route for row in rows))
@@ -114,8 +112,6 @@ def _list(found: Sequence[Ingress]) -> int:
 
 def _write(text: bytes, output: str | None, inputs: Sequence[str | None]) -> None:
     """Print the configuration, or write it to a file that is not one of the inputs."""
-    from nginxopt.system import files
-
     if output is None:
         stdout.write([text])
         return

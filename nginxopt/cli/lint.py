@@ -13,9 +13,19 @@ import click
 
 from nginxopt.cli import lint_results, options
 from nginxopt.cli.lint_results import LintCall, refuse_contradictions, refuse_overwritten_inputs
+from nginxopt.config import inputs, roots
+from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, UsageError, status_of
+from nginxopt.lint.baseline import load, read
+from nginxopt.lint.catalogue import AskedRules, load_from, selection
+from nginxopt.lint.check import Judge, check, check_and_fix
 from nginxopt.lint.report import FORMATS
+from nginxopt.lint.report.model import Note, notes_of_inputs
+from nginxopt.lint.report.model import notes as notes_of
 from nginxopt.records import record
+from nginxopt.settings import around, vocabulary
+from nginxopt.settings import file as settings_
+from nginxopt.settings.target import GUESSES, choose, recognised
 from nginxopt.text import Source
 
 if TYPE_CHECKING:
@@ -27,7 +37,7 @@ if TYPE_CHECKING:
     from nginxopt.lint import Premise
     from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.catalogue import Catalogue
-    from nginxopt.lint.check import Checked, Judge
+    from nginxopt.lint.check import Checked
     from nginxopt.settings.file import Settings
     from nginxopt.settings.target import TargetVersion
     from nginxopt.system.host import Host
@@ -47,8 +57,6 @@ class Origin:
 
     def find(self, config: str | None, isolated: bool) -> Source | None:
         """Return the settings file, as `nginxopt.settings.file.find` does, under its path in the work tree."""
-        from nginxopt.settings import file as settings_  # 40 ms, which `--help` does not need
-
         if self.tree is None or isolated:
             return settings_.find(config=config, isolated=isolated)
         if config is not None:
@@ -62,14 +70,10 @@ class Origin:
 
     def baseline(self, path: str) -> Baseline:
         """Return the baseline of a path. Raises `InputError` for a missing or damaged one."""
-        from nginxopt.lint.baseline import load, read
-
         return load(path) if self.tree is None else read(Source(path, self._contents(path)))
 
     @staticmethod
     def _nearest(tree: Revision) -> Source | None:
-        from nginxopt.settings import file as settings_
-
         cwd = Path.cwd().resolve()
         if not cwd.is_relative_to(tree.root):
             return None
@@ -219,10 +223,6 @@ def command(
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
-    from nginxopt.lint.catalogue import AskedRules, load_from
-    from nginxopt.lint.check import check, check_and_fix
-    from nginxopt.settings.target import GUESSES, choose, recognised
-
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     origin = click.get_current_context().with_resource(settings_origin(settings_from))
     source = origin.find(config, isolated)
@@ -272,9 +272,6 @@ def _judge(
     target: TargetVersion,
     host: Host | None,
 ) -> Judge:
-    from nginxopt.lint.catalogue import selection
-    from nginxopt.lint.check import Judge
-
     rules = selection(
         catalogue.rules.values(),
         settings,
@@ -287,18 +284,11 @@ def _judge(
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-
-    from nginxopt.settings import around, vocabulary
-
     return settings.assume | vocabulary.named(name for name in names if not around.is_main(name))
 
 
 def _around(names: Iterable[str], settings: Settings) -> Config | None:
     """Return the main configuration that fragments are in, if one is named."""
-
-    from nginxopt.config import roots
-    from nginxopt.settings import around
-
     roots.note(roots.of(name for name in names if around.is_main(name) and name != around.STOCK))
     mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
     if len(mains) > 1:
@@ -321,9 +311,6 @@ def _read(
     by_content: bool,
     root: str | None,
 ) -> Inputs:
-    from nginxopt.config import inputs
-    from nginxopt.config.filesystem import STDIN
-
     how = inputs.InputOptions(
         prefix or settings.prefix,
         lambda path: context or settings.context_of(path),
@@ -356,9 +343,6 @@ def _finish(
     checked: Checked,
 ) -> int:
     """Try the result on nginx, write it, and report what was found; return the exit status."""
-    from nginxopt.lint.report.model import Note, notes_of_inputs
-    from nginxopt.lint.report.model import notes as notes_of
-
     errors = (*inputs.errors, *judge.catalogue.errors.values(), *checked.errors)
     notes = lint_results.try_fixes(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:

@@ -12,8 +12,16 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError, status_of
+from nginxopt.lint import Severity, baseline
+from nginxopt.lint.baseline import refuse_other
+from nginxopt.lint.diagnostic import Grade
 from nginxopt.lint.report import COUNTED, render
+from nginxopt.lint.report.model import LintReport, Note, grouped
+from nginxopt.lint.withheld import shown
 from nginxopt.records import record
+from nginxopt.system.files import refuse_unwritable, write_all
+from nginxopt.system.inplace import change
+from nginxopt.text.diff import unified
 from nginxopt.text.display import be, count, hide, inert_document
 
 if TYPE_CHECKING:
@@ -22,9 +30,8 @@ if TYPE_CHECKING:
     from nginxopt.cli.lint_base import Base
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
-    from nginxopt.lint import Diagnostic, Severity
+    from nginxopt.lint import Diagnostic
     from nginxopt.lint.check import Checked, Judge
-    from nginxopt.lint.report.model import LintReport, Note
     from nginxopt.settings.file import Settings
     from nginxopt.settings.target import TargetVersion
 
@@ -87,9 +94,6 @@ def refuse_overwritten_inputs(
     """Raise `UsageError` if a report would overwrite a file that is read, the settings, or the baseline that is
     compared; `InputError` if a baseline would overwrite a file that is none, or the report of fixes cannot be written.
     """
-    from nginxopt.lint.baseline import refuse_other
-    from nginxopt.system.files import refuse_unwritable
-
     configs = inputs.configs if around is None else (*inputs.configs, around)
     unreadable = (error.path for error in inputs.errors)
     read = [*(file.path for config in configs for file in config.files), *unreadable, settings]
@@ -108,7 +112,6 @@ def try_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> li
     Raises `DefectError` if they break the configuration, and `InputError` if they are to be written to one that nginx
     refuses without them, so that they cannot be checked.
     """
-    from nginxopt.lint.report.model import Note
     from nginxopt.system.nginx import trial
 
     binary = options.binary(call.nginx)
@@ -140,10 +143,6 @@ def try_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> li
 
 def write_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[Note]:
     """Write the changed files, or print the diff or the new standard input; return notes."""
-    from nginxopt.lint.report.model import Note
-    from nginxopt.system.inplace import change
-    from nginxopt.text.diff import unified
-
     drafts = checked.drafts
     if call.diff:
         stdout.write(unified(draft.original, draft.edits, path) for path, draft in drafts.items())
@@ -169,9 +168,6 @@ def _refuse_more_than_piped(checked: Checked) -> None:
 
 def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:
     """Record the findings in a baseline; unreadable files are errors here too."""
-    from nginxopt.lint import baseline
-    from nginxopt.lint.report.model import grouped
-
     for error in errors:
         click.echo(error.render(), err=True)
     if errors:
@@ -185,8 +181,6 @@ def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: lis
     """Return the findings that the baseline does not record; add its messages to `notes`."""
     if judge.known is None:
         return checked.diagnostics
-    from nginxopt.lint import baseline
-    from nginxopt.lint.report.model import Note
 
     rules = {rule.id for rule, _ in judge.rules}
     compared = baseline.compare(
@@ -208,7 +202,6 @@ def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: l
     """Return the findings that a revision does not have; add its messages to `notes`."""
     if base is None:
         return diagnostics
-    from nginxopt.lint.report.model import Note, grouped
 
     left = base.new_among(diagnostics)
     if len(left) < len(diagnostics):
@@ -255,9 +248,6 @@ def report(
     notes: Sequence[Note],
 ) -> LintReport:
     """Return the report of a call."""
-    from nginxopt.lint.report.model import LintReport, grouped
-    from nginxopt.lint.withheld import shown
-
     spoken = {diagnostic.rule for diagnostic in diagnostics}
     titles = {rule.id: rule.title for rule, _ in judge.rules if rule.id in spoken}
     return LintReport(
@@ -279,15 +269,11 @@ def report(
 
 def least(call: LintCall, settings: Settings) -> Severity:
     """Return the lowest severity that makes the exit status 1."""
-    from nginxopt.lint import Severity
-
     return Severity(call.fail_on) if call.fail_on else settings.fail_on
 
 
 def left(call: LintCall, checked: Checked) -> tuple[str, ...]:
     """Return the files outside of the named paths that a call would change."""
-    from nginxopt.lint.diagnostic import Grade
-
     if not call.applies_fixes:
         return ()
     return tuple(sorted({path for path, grade in checked.left if call.unsafe or grade is Grade.SAFE}))
@@ -322,8 +308,6 @@ def write_report(call: LintCall, report: LintReport) -> None:
     if call.output:
         files[call.output] = b"".join(pieces)
     if files:
-        from nginxopt.system.files import write_all
-
         so_far = "the files are already fixed" if call.fix and report.fixed else "nothing was written"
         write_all(files, so_far=so_far)
     if not call.output:

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from nginxopt import budget
 from nginxopt.cli import stdout
+from nginxopt.config.filesystem import Disk, Rooted, RootFolder
 from nginxopt.errors import InputError, UsageError
+from nginxopt.facts.vendors import target
+from nginxopt.system.writing.targets import is_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from click.shell_completion import CompletionItem
 
     from nginxopt.config import Config
     from nginxopt.config.filesystem import Files
@@ -43,8 +46,6 @@ class Seconds(click.FloatRange):
 
 def version(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Version | None:
     """Return the version that an option names."""
-    from nginxopt.facts.vendors import target
-
     return None if text is None else target(text)
 
 
@@ -76,8 +77,6 @@ class PathName(TextType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
         """Let the shell complete it."""
-        from click.shell_completion import CompletionItem
-
         return [CompletionItem(incomplete, type="file")]
 
 
@@ -265,8 +264,6 @@ def binary(path: str | None) -> Binary:
 
 def put_in_force(limits: Mapping[str, int]) -> None:
     """Put the limits of settings in force for the rest of a command."""
-    from nginxopt import budget  # 10 ms, which `--help` does not need
-
     click.get_current_context().with_resource(budget.stated(limits))
 
 
@@ -287,8 +284,6 @@ def files_of(root: str | None, stated: Mapping[str, str]) -> Files:
     `stated` are the folders of this machine that the settings name (`[include]`). Raises `InputError` for a root
     that is no folder.
     """
-    from nginxopt.config.filesystem import Disk, Rooted, RootFolder
-
     if root is None:
         return Disk(stated)
 
@@ -326,8 +321,6 @@ def refuse_shared(option: str, path: str | None, other: str, outputs: Iterable[s
 
     The one that is written last would replace the other. Nor can it have the name of a folder that has them.
     """
-    from nginxopt.system.writing.targets import is_stream
-
     if path is None or is_stream(path):
         return
     file = Path(os.path.realpath(path))

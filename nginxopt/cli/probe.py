@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options
+from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
+from nginxopt.system.upstream import UpstreamTarget
 from nginxopt.text.display import line, printable
 
 if TYPE_CHECKING:
@@ -45,9 +47,6 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
     Sends GET requests for URL over HTTP/1.0 and HTTP/1.1, as nginx does, while holding idle connections. Probe each
     server of the upstream, with a path that is typical of its responses.
     """
-    from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
-    from nginxopt.system.upstream import UpstreamTarget
-
     observations = []
     for observation in probe.probe(UpstreamTarget.parse(url), probe.Effort(held, idle, wait)):
         click.echo(line(_line(observation)))
@@ -60,6 +59,5 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
 
 
 def _line(observation: Observation) -> str:
-
     sign = {True: "ok  ", False: "FAIL", None: "note"}[observation.fits]
     return f"{sign}  {observation.premise.name}: {printable(observation.text)}"

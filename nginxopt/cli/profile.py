@@ -9,10 +9,14 @@ import click
 
 from nginxopt.cli import options, site, stdout
 from nginxopt.errors import UsageError
+from nginxopt.profile import figures, json, spread, sums, text
+from nginxopt.profile import html as pages
+from nginxopt.profile.reading import SiteLogs
+from nginxopt.system.files import write_all
 from nginxopt.system.interrupts import orderly
+from nginxopt.text.display import hide
 
 if TYPE_CHECKING:
-    from nginxopt.profile.reading import SiteLogs
     from nginxopt.profile.sums import Profile
 
 _EXAMPLES = """\b
@@ -68,10 +72,6 @@ def command(
     directive, responses that are not what the configuration gives, rules that no request uses, and the variables that
     the logs lack. Logs may be compressed with gzip; - is standard input. Saved profiles add up.
     """
-    from nginxopt.profile import figures, json, sums, text
-    from nginxopt.system.files import write_all
-    from nginxopt.text.display import hide
-
     if print_log_format:
         stdout.write_lines(figures.PRINTED_FORMAT.splitlines(keepends=True))
         return 0
@@ -89,8 +89,6 @@ def command(
         asked = (workers, scheduler) if workers or scheduler else None
         profile = _read(files, input_format, host_of, of_site, asked, {"--save": save, "--html": html})
     if html is not None:
-        from nginxopt.profile import html as pages
-
         write_all({html: hide(pages.render(profile)).encode(errors="backslashreplace")})
     if save is not None:
         write_all({save: sums.save(profile)})
@@ -103,8 +101,6 @@ def command(
 
 def _loaded(files: tuple[str, ...]) -> Profile:
     """Return the sum of saved profiles."""
-    from nginxopt.profile import sums
-
     first, *others = (sums.load(path) for path in files)
     for other in others:
         first.add(other)
@@ -123,8 +119,6 @@ def _read(
 
     `workers` are their number, and a scheduler; `outputs` what options write.
     """
-    from nginxopt.profile.reading import SiteLogs
-
     config, *paths = files
     if not paths:
         raise UsageError("expected logs behind the configuration")
@@ -153,7 +147,6 @@ def _read(
 
 def _spread(logs: SiteLogs, workers: int | None, scheduler: str | None) -> Profile:
     """Return the profile that workers read."""
-    from nginxopt.profile import spread
     from nginxopt.system import cluster
 
     cluster.require("cryptography", "distributed")

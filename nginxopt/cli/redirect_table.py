@@ -10,6 +10,7 @@ import click
 from nginxopt.budget import limited
 from nginxopt.cli import options, rewriting, stdout
 from nginxopt.errors import DefectError, UsageError
+from nginxopt.rewrite.options import BOUND
 
 if TYPE_CHECKING:
     from nginxopt.cli.rewrite_to_map import Call, TableOptions
@@ -70,8 +71,6 @@ def _compile(call: Call, checked: CheckedTable, compile_options: Options) -> Non
 
 def _refuse_options(call: Call, compile_options: Options) -> None:
     """Raise `UsageError` for options that do not apply to a table."""
-    from nginxopt.rewrite.options import BOUND
-
     for name in compile_options.readings.sentences():
         if getattr(compile_options.readings, name):
             raise UsageError(f"{compile_options.readings.flag(name)} is for rewrites, not for tables of redirects")

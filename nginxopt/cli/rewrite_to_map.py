@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from nginxopt import lazy
-from nginxopt.cli import options, stdout
+from nginxopt.cli import options, redirect_table, rewriting, stdout
+from nginxopt.config.reader import source
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.faults import collecting, isolated
 from nginxopt.records import record
+from nginxopt.rewrite import Options, Readings
+from nginxopt.rewrite.tables.detection import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nginxopt.rewrite import Options
     from nginxopt.rewrite.tables.table import TableKind
     from nginxopt.text import Source
     from nginxopt.version import Version
@@ -247,10 +249,8 @@ def _run(call: Call, compile_options: Options, reading: TableOptions, named: set
         if reading.skips_rows or reading.by_proxy:
             option = "--skip-rows" if reading.skips_rows else "--forwarded-proto"
             raise UsageError(f"{option} is for tables of redirects, and {call.file} is not one")
-        from nginxopt.cli import rewriting
 
         return rewriting.run(call, compile_options, named)
-    from nginxopt.cli import redirect_table
 
     return redirect_table.run(call, *table, compile_options, reading)
 
@@ -260,9 +260,6 @@ def _table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None
 
     A file that can be read only once, such as standard input, is a table only if its kind is stated.
     """
-    from nginxopt.config.reader import source
-    from nginxopt.rewrite.tables.detection import kind_of
-
     if reading.kind is None and not Path(call.file).is_file():
         return None
     text = source(call.file)
@@ -309,6 +306,4 @@ def _compile_options(
     max_strings: int,
     **readings: bool,
 ) -> Options:
-    from nginxopt.rewrite import Options, Readings
-
     return Options(Readings(**readings), name, max_strings, target_version, groups=True)

@@ -22,8 +22,16 @@ from nginxopt.config.surroundings import Alone, FoundMain
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.faults import collecting
+from nginxopt.rewrite import output, plan
+from nginxopt.rewrite import output as outputs
+from nginxopt.rewrite import report as reports
+from nginxopt.rewrite.compilation import moved_by_literals
 from nginxopt.rewrite.kinds.maps import reading
+from nginxopt.rewrite.proving import proved
+from nginxopt.rewrite.requests import percent_encode
 from nginxopt.settings import file as settings
+from nginxopt.settings.target import choose
+from nginxopt.system import files
 from nginxopt.text.display import count, hide, hide_in_json, line
 
 if TYPE_CHECKING:
@@ -49,10 +57,6 @@ def run(call: Call, compile_options: Options, named: set[str] | None = None) -> 
 
 
 def _run(call: Call, compile_options: Options, named: set[str]) -> int:
-    from nginxopt.rewrite import output as outputs
-    from nginxopt.rewrite import plan
-    from nginxopt.rewrite.proving import proved
-
     config, subject, around, head = limited(lambda: load(call), path=call.file)
     options.refuse_overwriting("--report", call.report, [call.file, *(file.path for file in config.files)])
     in_place = call.mode in ("write", "diff")
@@ -102,7 +106,6 @@ def _reread(call: Call, emission: Emission, around: FoundMain | Alone | None) ->
         because = f" ({around.because})" if isinstance(around, Alone) else ""
         unchecked = "not checked, as the nginx.conf is unknown: names, hash table sizes and includes"
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
-    from nginxopt.rewrite import output
 
     installed = around.installed if isinstance(around, FoundMain) else None
     is_tried = call.nginx is not None and call.mode in IN_PLACE and installed is None
@@ -123,7 +126,6 @@ def _verify(call: Call, emission: Emission) -> list[str]:
         return []
     from nginxopt.request.model import shown
     from nginxopt.rewrite.verification import NotVerifiedError, verification
-    from nginxopt.settings.target import choose
 
     try:
         result = verification(emission, choose(emission.plan.options.target, None).version)
@@ -157,8 +159,6 @@ def _bench(file: str) -> int:
 
 
 def _counterexample(proof: Proof) -> str:
-    from nginxopt.rewrite.requests import percent_encode
-
     if proof.counterexample is None:
         return ""
     return f" (for the URI {percent_encode(proof.counterexample).decode()})"
@@ -255,7 +255,6 @@ def refuse_shared(call: Call, emission: Emission) -> None:
     """Raise `UsageError` if the report has the path of another file that is to be written."""
     if call.report is None:
         return
-    from nginxopt.rewrite import output as outputs
 
     if call.mode == "folder" and call.folder is not None:
         options.refuse_shared("--report", call.report, "-o", outputs.in_folder(emission, call.folder))
@@ -266,8 +265,6 @@ def refuse_shared(call: Call, emission: Emission) -> None:
 def report_plan(call: Call, planned: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
     """Write the JSON report, if a call requests one."""
     if call.report is not None:
-        from nginxopt.rewrite import report as reports
-
         write_report(call.report, call.folder, reports.report(planned, proof, differentials))
 
 
@@ -283,7 +280,6 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
     if path == "-":
         stdout.write([data])
         return
-    from nginxopt.system import files
 
     file, root = Path(os.path.realpath(path)), None if folder is None else Path(os.path.realpath(folder))
     if root is not None and file.is_relative_to(root):
@@ -293,8 +289,6 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
 
 def write_result(call: Call, emission: Emission) -> list[str]:
     """Print or write the result; return the notes for the user."""
-    from nginxopt.rewrite import output as outputs
-
     if call.mode == "print" and call.report != "-":
         stdout.write(outputs.printed(emission))
     if call.mode == "diff":
@@ -316,8 +310,6 @@ def print_plan(
     """Print the summary to standard error, or to standard output if the plan is the result."""
     if call.quiet:
         return
-    from nginxopt.rewrite import report as reports
-    from nginxopt.rewrite.compilation import moved_by_literals
 
     more = moved_by_literals(planned)
     lines = reports.summary(planned, proof, moved_by_literals=more, verbose=call.verbose)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import ModuleGroup, options, stdout
+from nginxopt.lint.catalogue import load_rules
+from nginxopt.lint.report import pages
 
 if TYPE_CHECKING:
     from nginxopt.lint.catalogue import Catalogue
@@ -43,7 +45,6 @@ def command(context: click.Context, format_: str, config: str | None, isolated: 
     """List the rules by category, with those of your own."""
     if context.invoked_subcommand is not None:
         return 0
-    from nginxopt.lint.catalogue import load_rules
 
     catalogue = load_rules(config=config, isolated=isolated, run=with_rules)
     stdout.write(piece.encode() for piece in _pieces(catalogue, format_))
@@ -60,8 +61,6 @@ def report(catalogue: Catalogue) -> int:
 
 
 def _pieces(catalogue: Catalogue, format_: str) -> Iterable[str]:
-    from nginxopt.lint.report import pages
-
     rules = catalogue.rules.values()
     if format_ == "json":
         return [json.dumps(pages.data(rules), indent=2) + "\n"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING
 
 import click
@@ -71,8 +72,6 @@ def _tell(rule: Rule, *, quiet: bool) -> bool:
 
 def _with_traceback(error: RuleError) -> str:
     """Return an error of a rule with the traceback of what it raised."""
-    import traceback
-
     cause = "" if error.__cause__ is None else "".join(traceback.format_exception(error.__cause__))
     return f"FAIL  {error.render()}\n{cause}".rstrip()
 

@@ -12,18 +12,24 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options
+from nginxopt.config import standins, surroundings
+from nginxopt.config.filesystem import Disk
+from nginxopt.config.inputs import InputOptions, read
 from nginxopt.config.reader import source
+from nginxopt.config.surroundings import FoundMain
 from nginxopt.errors import UsageError
 from nginxopt.records import record
-from nginxopt.semantics.site import FIXES
+from nginxopt.request import UrlError, listing, read_url
+from nginxopt.request.model import SiteModel, World
+from nginxopt.semantics.site import FIXES, Build
+from nginxopt.settings import file as settings
+from nginxopt.settings.target import choose
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
     from nginxopt.config.filesystem import Files
     from nginxopt.config.standins import StandIns, UnreadFiles
     from nginxopt.request import ClientGate, Url
-    from nginxopt.request.model import SiteModel, World
-    from nginxopt.semantics.site import Build
     from nginxopt.settings.target import TargetVersion
     from nginxopt.system.nginx import Binary
     from nginxopt.version import Version
@@ -111,10 +117,6 @@ def load(
 
     Raises `UsageError` for wrong options, `InputError` as the model does.
     """
-    from nginxopt.config import standins
-    from nginxopt.request.model import SiteModel, World
-    from nginxopt.settings.target import choose
-
     to, site = _address(connect), base_url(base)
     unread = standins.assume(filter(standins.is_assumption, assume))
     of_world = [text for text in assume if not standins.is_assumption(text)]
@@ -132,8 +134,6 @@ def load(
 
 def _listed(world: World, path: str | None) -> tuple[World, tuple[str, ...]]:
     """Return the world with the files of `--exists`, and what was taken as given for them."""
-    from nginxopt.request import listing
-
     if path is None:
         return world, ()
     listed = listing.read(source(path))
@@ -148,8 +148,6 @@ def refused_url(text: str, message: str, column: int) -> UsageError:
 
 def base_url(text: str | None) -> Url | None:
     """Return the site of `--base`. Raises `UsageError` for another text."""
-    from nginxopt.request import UrlError, read_url
-
     if text is None:
         return None
     try:
@@ -190,27 +188,18 @@ def read_with_standins(
         config, notes = _read_config(path, context, prefix, main, files)
         return config
 
-    from nginxopt.config import standins
-
     read = standins.read(load, unread, _disk(), is_one_of_two=is_one_of_two)
     return read, (*notes, *read.notes)
 
 
 def _disk() -> Files:
     """Return the files of this machine, with the folders that the settings name (`[include]`)."""
-    from nginxopt.config.filesystem import Disk
-    from nginxopt.settings import file as settings
-
     return Disk(settings.includes())
 
 
 def _read_config(
     path: str, context: str | None, prefix: str | None, main: str | None, files: Files
 ) -> tuple[Config, tuple[str, ...]]:
-    from nginxopt.config import surroundings
-    from nginxopt.config.inputs import InputOptions, read
-    from nginxopt.config.surroundings import FoundMain
-
     inputs = read([path], InputOptions(prefix, lambda _: context, files=files))
     if inputs.errors:
         raise inputs.errors[0]
@@ -227,7 +216,6 @@ def _read_config(
 
 def _build(target: Version, fixes: frozenset[str], prefix: str | None, binary: Binary | None) -> Build:
     from nginxopt.request.build import probe
-    from nginxopt.semantics.site import Build
 
     build = Build(target, fixes) if binary is None else probe(binary)
     return build if prefix is None else replace(build, prefix=f"{Path(prefix).absolute()}/")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import click
 
 from nginxopt.errors import InternalError, OutputError
+from nginxopt.text.display import JSON, hide, hide_in_json, inert_document, inert_lines, line, terminal
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -22,8 +23,6 @@ class ClosedPipeError(Exception):
 
 def say(message: str) -> None:
     """Print a line on standard error; what a terminal or a runner of GitHub Actions would obey is escaped."""
-    from nginxopt.text.display import hide, line
-
     click.echo(line(hide(message)), err=True)
 
 
@@ -43,8 +42,6 @@ def write(pieces: Iterable[bytes]) -> None:
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write the lines of a report for people, with their line ends, as `write` does; none is a command to a runner."""
-    from nginxopt.text.display import hide, inert_lines
-
     write(inert_lines(hide(line)).encode(errors="backslashreplace") for line in lines)
 
 
@@ -53,8 +50,6 @@ def write_document(text: str, format_: str = "json") -> None:
 
     In JSON, words that only files outside of the named paths have are hidden.
     """
-    from nginxopt.text.display import JSON, hide_in_json, inert_document
-
     shown = hide_in_json(text) if format_ in JSON else text
     write([inert_document(shown, format_).encode(errors="backslashreplace")])
 
@@ -79,8 +74,6 @@ def guarded() -> Iterator[None]:
 @contextlib.contextmanager
 def progress(length: int, label: str, *, show_pos: bool = False) -> Iterator[ProgressBar[int]]:
     """Show a progress bar on standard error, which is a terminal, and yield it."""
-    from nginxopt.text.display import line
-
     stream = sys.stderr
     file = stream.unguarded if isinstance(stream, _Guarded) else stream  # it moves the cursor
     with click.progressbar(length=length, label=line(label), file=file, show_pos=show_pos) as bar:
@@ -120,8 +113,6 @@ class _Guarded:
     def write(self, data: Any) -> Any:
         r"""Write bytes or text; in text, what moves a cursor becomes `\x1b`, and a byte that is not UTF-8 `\xff`."""
         if isinstance(data, str) and not data.isprintable():
-            from nginxopt.text.display import terminal
-
             data = terminal(data)
         return self._try(lambda: self._stream.write(data))
 

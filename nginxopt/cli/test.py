@@ -16,7 +16,15 @@ from nginxopt.config.reader import source
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.faults import collecting
 from nginxopt.records import record
-from nginxopt.request.report import FORMATS
+from nginxopt.request.batch import Batch
+from nginxopt.request.expectations import run
+from nginxopt.request.live import LiveAnswers, LiveOptions, judge_live, live_site, read_resolved
+from nginxopt.request.recording import recorded
+from nginxopt.request.report import FORMATS, render
+from nginxopt.request.report.model import TestReport
+from nginxopt.request.requests_file import RequestsFile
+from nginxopt.request.table import is_table, read_table
+from nginxopt.system.files import write_all
 from nginxopt.text.display import count, hide, hide_in_json, inert_document, printable
 
 if TYPE_CHECKING:
@@ -25,12 +33,9 @@ if TYPE_CHECKING:
     from nginxopt.cli.site import AskedSite
     from nginxopt.errors import InputError
     from nginxopt.request import Request, Url
-    from nginxopt.request.batch import Batch
     from nginxopt.request.follow import Ask
     from nginxopt.request.judgement import Answer
-    from nginxopt.request.live import LiveAnswers, LiveOptions
     from nginxopt.request.real_answers import RealAnswers
-    from nginxopt.request.report.model import TestReport
     from nginxopt.request.table import ExpectedTable
     from nginxopt.system.nginx import Binary
     from nginxopt.text import Source
@@ -137,8 +142,6 @@ def command(
     With --live, TABLE is put to a running server. CONFIG is then the configuration that answered before, if any, and
     names the rule for each difference.
     """
-    from nginxopt.request.batch import Batch
-
     if live is not None:
         _refuse_with_live(records, nginx, names)
         asking = _live_options(live, resolve, rate, timeout, http2, insecure)
@@ -198,10 +201,6 @@ def _shown(answers: RealAnswers | LiveAnswers, name: str, requests: Sequence[Req
 
 def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
     """Compare the answers with the rows; report."""
-    from nginxopt.request.expectations import run
-    from nginxopt.request.report.model import TestReport
-    from nginxopt.request.table import read_table
-
     table = read_table(_source(call.table), _base(asked), follow=call.follows)
     _note(table, quiet=call.quiet)
     results = run(table.rows, batch, ask, follows=call.follows)
@@ -212,8 +211,6 @@ def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
 
 def _report(report: TestReport, call: TestCall) -> int:
     """Write a report; return the exit status."""
-    from nginxopt.request.report import render
-
     color = call.output is None and stdout.colored()
     pieces = render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose)
     text = hide_in_json("".join(pieces)) if call.format == "json" else hide("".join(pieces))
@@ -233,9 +230,6 @@ def _live_options(
     live: str, resolve: tuple[str, ...], rate: float, timeout: float, http2: bool, insecure: bool
 ) -> LiveOptions:
     """Return how to ask a running server. Raises `MissingError` without what asks it."""
-
-    from nginxopt.request.live import LiveOptions, live_site, read_resolved
-
     for package in ("httpcore", *(["h2"] if http2 else [])):
         if find_spec(package) is None:
             raise MissingError(f"{package} is not installed", hint="install it with pip install 'nginxopt[live]'")
@@ -244,12 +238,6 @@ def _live_options(
 
 def _compare_live(config: str | None, asking: LiveOptions, call: TestCall, of_site: dict[str, Any]) -> int:
     """Compare the answers of a running server with the rows; report."""
-    from nginxopt.request.batch import Batch
-    from nginxopt.request.expectations import run
-    from nginxopt.request.live import LiveAnswers, judge_live
-    from nginxopt.request.report.model import TestReport
-    from nginxopt.request.table import read_table
-
     if config is None:
         _refuse_without_config(of_site)
     asked = None if config is None else site.load(config, **of_site)
@@ -294,8 +282,6 @@ def _note(table: ExpectedTable, *, quiet: bool) -> None:
 
 def _record(asked: AskedSite, path: str, output: str | None, ask: Ask, names: Sequence[str]) -> int:
     """Write the table of today's answers."""
-    from nginxopt.request.recording import recorded
-
     requests, broken = _requests(asked, path)
     recording = recorded(requests, ask(requests), names)
     _write([recording.text], output)
@@ -311,7 +297,6 @@ def _record(asked: AskedSite, path: str, output: str | None, ask: Ask, names: Se
 
 
 def _source(path: str) -> Source:
-
     return source(path)
 
 
@@ -321,9 +306,6 @@ def _base(asked: AskedSite) -> Url | None:
 
 def _requests(asked: AskedSite, path: str) -> tuple[list[Request], Sequence[InputError]]:
     """Return the requests of a table, a list or a log, and what is wrong with rows of a table that are none."""
-    from nginxopt.request.requests_file import RequestsFile
-    from nginxopt.request.table import is_table, read_table
-
     source = _source(path)
     if is_table(source):
         table = read_table(source, _base(asked), follow=True)
@@ -342,8 +324,6 @@ def _relative(path: str) -> str:
 
 def _write(pieces: Iterable[str], output: str | None) -> None:
     """Write to a file or to standard output."""
-    from nginxopt.system.files import write_all
-
     encoded = [piece.encode("utf-8", "surrogateescape") for piece in pieces]
     if output is None:
         stdout.write(encoded)

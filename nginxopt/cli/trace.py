@@ -11,6 +11,8 @@ import click
 from nginxopt.budget import limited
 from nginxopt.cli import options, site, stdout, trace_requests
 from nginxopt.errors import UsageError
+from nginxopt.request import UrlError, read_request, trace_json, trace_sentences
+from nginxopt.request.trace import Circumstances, render, trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,9 +78,6 @@ def command(
     Shows the response, or where the request is passed on to, then the server, rules and location that decide it, and
     the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
     """
-    from nginxopt.request import trace_json, trace_sentences
-    from nginxopt.request.trace import Circumstances, render, trace
-
     if explain and (requests is not None or format_ == "json"):
         raise UsageError("--explain is for one request, as text")
     if requests is not None:
@@ -133,8 +132,6 @@ def _refuse_request(*of_one: object) -> None:
 
 def _request(words: tuple[str, ...], headers: tuple[str, ...], client: str | None, base: Url | None) -> Request:
     """Return the request of the command line. Raises `UsageError` for what is none."""
-    from nginxopt.request import UrlError, read_request
-
     if not 1 <= len(words) <= 2:
         raise UsageError("expected a URL, or a method and a URL", hint="nginxopt trace CONFIG [METHOD] URL")
     text = " ".join(words)

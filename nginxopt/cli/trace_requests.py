@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.cli import stdout
 from nginxopt.faults import collecting
+from nginxopt.request.log_places import LogPlaces
 
 if TYPE_CHECKING:
     from nginxopt.cli.site import AskedSite
@@ -23,7 +24,6 @@ _SAMPLE = 500
 def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: Binary | None, *, verbose: bool) -> int:
     """Read the file, ask the model, and nginx if there is one, report. Returns 1 if nginx answers otherwise."""
     from nginxopt.request import usage_report
-    from nginxopt.request.log_places import LogPlaces
 
     for note in asked.notes:
         stdout.say(f"note: {note}")

@@ -9,14 +9,19 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, site, stdout
+from nginxopt.config import standins
 from nginxopt.errors import UsageError
+from nginxopt.request import UrlError, read_url
+from nginxopt.request.model import SiteModel
+from nginxopt.semantics.site import Build
+from nginxopt.settings.target import choose
+from nginxopt.verify import Part, confirm, formats, premises, report, verify
+from nginxopt.verify.formats.model import VerifyReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nginxopt.config import Config
-    from nginxopt.request.model import SiteModel
-    from nginxopt.verify import Part
     from nginxopt.version import Version
 
 STATUSES = {"equivalent": 0, "different": 1, "unknown": 5}
@@ -75,10 +80,6 @@ def command(
     shows it, or "unknown" with what may change an answer. Compares the responses of http and the requests to upstreams,
     not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
-    from nginxopt.config import standins
-    from nginxopt.verify import confirm, formats, premises, report, verify
-    from nginxopt.verify.formats.model import VerifyReport
-
     taken, files = premises.read(assume, deny)
     if nginx and new is None:  # which `--nginx OLD NEW` took for the path
         old, new, nginx = nginx, old, ""
@@ -108,9 +109,6 @@ def command(
 
 def _part(text: str, *models: SiteModel) -> Part:
     """Return the part of a site at a URL. Raises `UsageError` for a URL that no request to these models is at."""
-    from nginxopt.request import UrlError, read_url
-    from nginxopt.verify import Part
-
     if "?" in text:
         raise site.refused_url(text, "--only: a part has no arguments", text.index("?") + 1)
     try:
@@ -144,11 +142,6 @@ def _model(
     """Return a configuration with its model, and what is taken as given of files that are read in place of missing
     ones: `files`, and those of packages.
     """
-    from nginxopt.config import standins
-    from nginxopt.request.model import SiteModel
-    from nginxopt.semantics.site import Build
-    from nginxopt.settings.target import choose
-
     unread = standins.assume(files)
     read, _ = site.read_with_standins(path, context, None, None, unread, is_one_of_two=True)
     model = limited(lambda: SiteModel(read.config, Build(choose(stated, None).version)), path=path)

@@ -18,6 +18,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from nginxopt.config.filesystem import STDIN, is_descriptor
+from nginxopt.config.tree import statements
+from nginxopt.facts import declarations, names
 from nginxopt.records import record
 from nginxopt.text import Source, decode, display
 
@@ -159,7 +161,6 @@ def _words(source: Source) -> frozenset[str]:
     """Return the words of a file: outside those of its statements, as no message quotes a comment."""
     if not source.outside:
         return display.words(decode(source.data))
-    from nginxopt.config.tree import statements
 
     return display.words(" ".join(word for statement in statements(source) for word in statement.words))
 
@@ -167,7 +168,5 @@ def _words(source: Source) -> frozenset[str]:
 @cache
 def _vocabulary() -> frozenset[str]:
     """Return the words of nginx's own language: names of directives, and their values."""
-    from nginxopt.facts import declarations, names
-
     rows = (row for name in names() for row in declarations(name))
     return display.words(" ".join(f"{row.name} {row.values} {row.default} {row.module}" for row in rows))

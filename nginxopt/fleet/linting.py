@@ -15,6 +15,7 @@ from nginxopt.lint.check import Checked, check, fixes
 from nginxopt.lint.report.model import Note, notes
 from nginxopt.records import record
 from nginxopt.settings.target import GUESSES, TargetVersion, recognised
+from nginxopt.text.diff import unified
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
@@ -102,7 +103,5 @@ def _entries(checked: Checked, plan: FleetOptions) -> tuple[BaselineEntry, ...]:
 
 
 def _patches(config: Config, judge: Judge, plan: FleetOptions) -> dict[str, bytes]:
-    from nginxopt.text.diff import unified
-
     drafts = fixes(config, judge, unsafe=plan.unsafe).drafts
     return {path: unified(draft.original, draft.edits, path.lstrip("/")) for path, draft in drafts.items()}

@@ -19,6 +19,7 @@ from nginxopt.lint.catalogue import AskedRules, load_from, selection
 from nginxopt.lint.check import Judge
 from nginxopt.records import record
 from nginxopt.settings import around, vocabulary
+from nginxopt.system import nginx
 from nginxopt.text import Source
 from nginxopt.version import Version
 
@@ -96,8 +97,6 @@ class FleetOptions:
     @cached_property
     def binary(self) -> Binary:
         """The nginx of this machine. Raises `MissingError` if there is none."""
-        from nginxopt.system import nginx
-
         return nginx.find(self.nginx or None)
 
     def prepare(self) -> None:

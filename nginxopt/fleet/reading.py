@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
+
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.result import CLOSED, PART
@@ -23,8 +25,6 @@ def opened(path: str) -> Iterator[DuckDBPyConnection]:
 
     Raises `InputError` for a file that is none, that is not complete, or that another nginxopt wrote.
     """
-    import duckdb
-
     if path.endswith(PART):
         raise InputError("this run did not end", path=path, hint="nginxopt fleet lint --resume goes on with it")
     if not Path(path).exists():
@@ -39,8 +39,6 @@ def opened(path: str) -> Iterator[DuckDBPyConnection]:
 
 
 def _database(path: Path) -> DuckDBPyConnection:
-    import duckdb
-
     if not path.is_dir():
         closed = {**CLOSED, "enable_external_access": "false", "lock_configuration": "true"}
         return duckdb.connect(str(path), read_only=True, config=closed)  # type: ignore[arg-type]
@@ -58,8 +56,6 @@ def _database(path: Path) -> DuckDBPyConnection:
 
 
 def _refuse_other_format(database: DuckDBPyConnection, path: str) -> None:
-    import duckdb
-
     try:
         found = database.execute("SELECT version FROM versions WHERE name = 'format'").fetchone()
     except duckdb.Error as error:
@@ -70,8 +66,6 @@ def _refuse_other_format(database: DuckDBPyConnection, path: str) -> None:
 
 def query(database: DuckDBPyConnection, sql: str) -> tuple[list[str], Iterator[tuple[object, ...]]]:
     """Return the columns and the rows of a query. Raises `UsageError` for one that is wrong, or that is no query."""
-    import duckdb
-
     sql = unicode(sql)  # as a result stores names
     try:
         statements = duckdb.extract_statements(sql)

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from nginxopt.errors import InputError, RunError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.judging import JudgedText
@@ -129,8 +131,6 @@ class PartialResult:
 
     def commit(self) -> None:
         """Write the batch, even if a signal arrives. Raises `RunError` if that fails, such as for a full disk."""
-        import duckdb
-
         with uninterrupted():  # or a batch that is written would be kept, and written again
             try:
                 with self._transaction():
@@ -258,8 +258,6 @@ def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], r
 
 def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str]) -> PartialResult:
     """Return a file that is not complete. Raises `UsageError` for one of other options or versions."""
-    import duckdb
-
     if not path.exists():
         raise UsageError(f"--resume: there is no {path}", hint="nothing was begun, or the result is complete")
     part = PartialResult(path, _connected(path, writes=parquet_files(path)))
@@ -316,8 +314,6 @@ def _is_database(path: Path) -> bool:
 
 def _is_other_database(path: Path) -> bool:
     """Return whether a database has no hosts. One that cannot be opened is of another version of DuckDB."""
-    import duckdb
-
     try:
         with duckdb.connect(str(path), read_only=True, config={**CLOSED}) as database:
             return ("hosts",) not in database.execute("SELECT table_name FROM information_schema.tables").fetchall()
@@ -367,8 +363,6 @@ def parquet_files(part: Path) -> list[Path]:
 
 def _connected(path: Path, *, writes: Sequence[Path]) -> DuckDBPyConnection:
     """Open a file that is being written; its queries reach no other file but those in `writes`."""
-    import duckdb
-
     try:
         with _private():
             database = duckdb.connect(str(path), config={**CLOSED, **_SMALL})
@@ -394,8 +388,6 @@ def _private() -> Iterator[None]:
 
 
 def _schema_of_results() -> Schema:
-    import duckdb
-
     with duckdb.connect(config={**CLOSED}) as database:
         for statement in tables.declarations():
             database.execute(statement)

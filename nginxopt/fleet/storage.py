@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import posixpath
 import stat
@@ -84,8 +85,6 @@ class _Local:
             return sorted(FolderEntry(entry.name, entry.is_dir()) for entry in entries)
 
     def glob(self, pattern: str) -> list[str]:
-        import glob
-
         return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - the pattern may be absolute or not
 
     def below(self, path: str) -> Iterator[str]:

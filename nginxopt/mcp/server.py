@@ -15,8 +15,10 @@ from mcp.types import ToolAnnotations
 
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError, UsageError
+from nginxopt.lint.report import pages
 from nginxopt.mcp import commands
 from nginxopt.mcp.commands import AllowedFolders
+from nginxopt.settings.vocabulary import PREMISES
 
 _INSTRUCTIONS = (
     "Judges nginx configurations, and writes nothing. Before you change one, ask `lint` and `trace`; after it, `check` "
@@ -167,8 +169,6 @@ def _rules() -> str:
 def _page(name: str) -> str:
     """Return the page of a rule or a premise."""
     from nginxopt.lint.catalogue import load_rules
-    from nginxopt.lint.report import pages
-    from nginxopt.settings.vocabulary import PREMISES
 
     rules = load_rules(config=None, isolated=True, run=False).rules
     if name in rules:

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
+
 from nginxopt import lazy
 
 # Not compiled here: classes of such ranges take longer than all other start-up, and plain text needs neither.
@@ -176,7 +178,6 @@ class Style:
         """Return `text` in a style; the arguments are those of `click.style`."""
         if not self._color:
             return text
-        import click
 
         return click.style(text, **style)
 

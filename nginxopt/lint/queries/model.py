@@ -13,6 +13,8 @@ from nginxopt.errors import InputError
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.lint.queries.redirecting import may_chain
 from nginxopt.lint.queries.settled import settled
+from nginxopt.rewrite.options import Options
+from nginxopt.rewrite.suspicious import suspicious_rewrites
 from nginxopt.semantics import (
     PROTOCOLS,
     Address,
@@ -180,7 +182,6 @@ class Model:
     @cached_property
     def _plan(self) -> Plan:
         from nginxopt.rewrite.compilation import plan
-        from nginxopt.rewrite.options import Options
 
         return plan(self.config, Options(groups=True, for_remark=True))
 
@@ -197,8 +198,6 @@ class Model:
 
         Raises `InputError` for a rewrite that nginx rejects.
         """
-        from nginxopt.rewrite.suspicious import suspicious_rewrites
-
         return tuple(suspicious_rewrites(self._levels))
 
     @property

@@ -18,6 +18,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import OUTCOME, Sign, Witness
 from nginxopt.records import record
 from nginxopt.semantics import Level, commands
+from nginxopt.semantics.site import Build
 from nginxopt.text import decode, encode
 from nginxopt.version import Version
 
@@ -208,7 +209,6 @@ class Requests:
         A directive that only later releases have is taken as if the target had it, as a rule of its own reports it.
         """
         from nginxopt.request.model import SiteModel
-        from nginxopt.semantics.site import Build
 
         names = {str(directive.name) for level in self._root.walk() for directive in level.directives}
         newer = frozenset(name for name in names if commands.came_after(name, self._target))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from nginxopt.config.filesystem import is_pattern
 from nginxopt.config.places import is_of_machine, may_read_more
+from nginxopt.config.templating import kind
 from nginxopt.errors import InputError, RuleError
 from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Safety, SavedADay
@@ -407,8 +408,6 @@ def _refused(checked: Checked) -> Iterator[Note]:
 
 def _templates(checked: Checked) -> Iterator[Note]:
     """Yield a note for each template, and one with the number of rules whose findings depend on tags."""
-    from nginxopt.config.templating import kind
-
     kinds: dict[str, dict[str, Source]] = {}
     for config in checked.unsettled:
         for path, template in config.templates.files.items() if config.templates else ():

@@ -11,18 +11,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.system.confinement import Confinement
+from nginxopt.system.http import Client
 from nginxopt.system.network import MACHINE, Network, own_network
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
 from nginxopt.system.process import end, start
-
-if TYPE_CHECKING:
-    from nginxopt.system.http import Client
 
 PID_FILE = "nginx.pid"
 """The `pid` file of configurations, relative to the prefix."""
@@ -124,8 +122,6 @@ class Instance:
 
     def client(self, server: int = 0, *, timeout: float = 60.0) -> Client:
         """Return a new client of the server with that index."""
-        from nginxopt.system.http import Client
-
         return Client(self.ports[server], timeout=timeout, network=self.network)
 
     def error_log(self) -> tuple[str, ...]:

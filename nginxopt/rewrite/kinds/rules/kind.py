@@ -18,7 +18,7 @@ from nginxopt.rewrite.kinds.kind import (
     Refutation,
     remedy,
 )
-from nginxopt.rewrite.kinds.rules import planning
+from nginxopt.rewrite.kinds.rules import planning, proof
 from nginxopt.rewrite.kinds.rules.planning import Dead, PlannedRun, RulesPlan, reasons
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.requests import percent_encode
@@ -68,8 +68,6 @@ class Rules(Kind[RulesPlan]):
 
     def prove(self, emission: Emission) -> Proved | Refutation:
         """Prove that rules and the rest of the files answer as before, unless the proof of maps alone shows that."""
-        from nginxopt.rewrite.kinds.rules import proof
-
         return Proved() if emission.plan.changing == {"maps"} else proof.prove(emission)
 
     def fallback(
