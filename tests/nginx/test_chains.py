@@ -121,6 +121,32 @@ def test_chains(each_binary: nginx.Binary, variable: str, reads: bool, tmp_path:
     check(each_binary, site, tmp_path, requests(variable))
 
 
+STRINGS = "".join(
+    [
+        *(f"if ({{v}} = {text}) {{{{ return 301 /to/{text}?u=$uri; }}}}\n" for text in ("exact", "Two", "/old/a", "x")),
+        *(f"if ({{v}} = /{number}) {{{{ return 40{number % 4} '$args'; }}}}\n" for number in range(9)),
+        "if ({v} = '/y z') {{ rewrite ^ /page last; }}\n",
+        "if ({v} = /old/ab) {{ rewrite ^ /page?a=1 permanent; }}\n",
+        "if ({v} = exact) {{ return 410; }}\n",
+        "if ({v} = old/a) {{ rewrite .* https://b.test$request_uri permanent; }}\n",
+        "if ({v} = /old/) {{ return 418; }}\n",
+    ]
+)
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_strings(each_binary: nginx.Binary, variable: str, tmp_path: Path) -> None:
+    """Comparisons with strings leave what was captured before them, whether one is true or not."""
+    conditions = STRINGS.format(v=variable)
+    http = f"{HTTP} map $args $mapped {{ volatile; default -; v= ''; v=x x; v=yy Two; ~old /old/a; }}"
+    before = f"{SHOWN} {READ} set $kept $arg_v; rewrite ^/(start)/(.*)$ /$2;"
+    servers = at_each_level(before, conditions)
+    site = Site(servers, http, files=FILES, chained=conditions.count("if (") * len(servers))
+    asked = [*requests(variable), *(get(f"/start/{value}") for value in VALUES), get("/start/page?v=Two")]
+    asked += [get("/5", host="cap.test"), get("/start/page?v=TWO"), get("/start/page?v=two", headers="X-V: Two\r\n")]
+    check(each_binary, site, tmp_path, asked)
+
+
 def test_captures_before_and_behind_a_chain(each_binary: nginx.Binary, tmp_path: Path) -> None:
     """What a rule, a location or an error page reads of `$1` is what it was, whether a condition was true or not."""
     chain = CHAIN.format(v="$request_uri")
@@ -211,7 +237,7 @@ STAYS = {
     "variable-value": "if ($uri = /{n}$args) {{ return 200; }}\n",
     "unread-pattern": "if ($uri ~ '^/{n}/\\p{{Lu}}') {{ return 200; }}\n",
     "comment-inside": "if ($uri ~ ^/{n}/) {{\n# Why.\nreturn 200; }}\n",
-    "captures-kept": "if ($uri = /{n}) {{ return 200; }}\n",
+    "captures-kept": "if ($uri = '') {{ return 200; }}\n",
     "captures-read": "if ($uri ~ ^/{n}/(a|b)) {{ return 200; }}\n",
 }
 

@@ -53,7 +53,7 @@ def differential(compiled: PlannedChain, *, sizes: bytes, binary: Binary, limits
         [encode(condition.value)] if condition.operator == "=" else examples(encode(condition.value))
         for condition in conditions
     )
-    values = variants([b"", *chain.from_iterable(known), *(key for keys in compiled.native.keys for key in keys)])
+    values = variants([b"", *chain.from_iterable(known), *(key for keys in compiled.keys for key in keys)])
     otherwise = _OTHERWISE % encode(conditions[0].assigned or "nothing")
     sides = MapsSide(b"", before + otherwise), MapsSide(maps, after + otherwise)
     return compare_sides(*sides, map(send, values), path, binary, limits)

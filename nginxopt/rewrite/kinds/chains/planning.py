@@ -5,6 +5,7 @@ A lookup is a map for the http block, and the statements that replace the `if`s.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from nginxopt import _native, lazy
 from nginxopt.config import Comment, File, layout
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.chains.reading import FEWEST, Answer, Chain, Condition, read
+from nginxopt.rewrite.kinds.chains.reading import FEWEST, Answer, Chain, Condition, read, statement_of
 from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, StatementCost, apart, check_compiles
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
 from nginxopt.rewrite.mapfile import short_stem, unused_stem
@@ -28,7 +29,7 @@ REASONS = {
     "set-variable": "what it sets may be nginx's or a map's, or what it reads may depend on what is set",
     "captures-returned": "it returns a capture, which only its own pattern sets",
     "captures-read": "its groups may be read later, and only its own pattern sets them",
-    "captures-kept": "it leaves earlier captures in place, which may be read later",
+    "captures-kept": "it leaves captures alone that may be read later, and no key of a map stands for its string",
     "named-group": "a named group sets a variable that others may read",
     "unread-pattern": "its pattern is not read exactly",
     "unbounded-pattern": "PCRE may give up on its pattern; nginx then responds with 500",
@@ -48,6 +49,9 @@ _OF_MAPS = {"unbounded-row": "unbounded-pattern", "long-token": "long-token", "t
 """The reasons against the map of a chain that are more than that it would be no better."""
 
 _CAPTURE = lazy.pattern(r"\$\{?[0-9]")
+_RESERVED = frozenset(["default", "hostnames", "include", "volatile"])
+_FEWEST_STRINGS = 16
+"""From this number on, a lookup of strings is faster than to compare one after the other."""
 _FEW_ANSWERS = 3
 """Up to this number of answers, each has its own `if` that compares a number; more answers are put into maps."""
 _LONGEST = 3_900
@@ -61,15 +65,16 @@ class PlannedChain:
     Attributes:
         chain: The conditions.
         stem: The prefix of the variables of the lookup.
-        native: The map from the variable to the number of an answer, compiled to a tree.
+        native: The map from the variable to the number of an answer, compiled to a tree; None if all conditions compare
+            strings, and hash tables find them.
         block: That map before it was compiled.
-        clears: Whether the lookup must leave `$1` to `$9` empty, like the conditions.
+        clears: Whether the lookup must leave `$1` to `$9` empty, like conditions with patterns.
         of: The number of conditions of the chain of which these are the first, as all take too much work; 0 if all.
     """
 
     chain: Chain
     stem: str
-    native: _native.CompiledMap
+    native: _native.CompiledMap | None
     block: bytes
     clears: bool
     of: int = 0
@@ -82,7 +87,17 @@ class PlannedChain:
     @property
     def root(self) -> str:
         """The variable of the map that returns this number."""
-        return root(self.stem)
+        return f"{self.stem}_number" if self.native is None else root(self.stem)
+
+    @property
+    def key(self) -> str:
+        """The variable of the map that returns the string which the variable may be equal to, if `native` is None."""
+        return f"{self.stem}_key"
+
+    @cached_property
+    def strings(self) -> dict[str, int]:
+        """The strings that the conditions compare with, if all do, each with the number of its answer."""
+        return _strings(self.chain)
 
     @cached_property
     def answers(self) -> list[Answer]:
@@ -103,13 +118,15 @@ class PlannedChain:
     def variables(self) -> list[str]:
         """The variables that the lookup defines."""
         of_classes = [f"{self.stem}_class", f"{self.stem}_text"] if self.has_classes else []
-        return [self.rule, self.root, *of_classes, *self.native.variables]
+        own = [self.key] if self.native is None else self.native.variables
+        return [self.rule, self.root, *of_classes, *own]
 
     @property
     def keys(self) -> list[list[bytes]]:
         """The keys of each of its hash tables."""
         numbers = [b"%d" % number for number in range(1, len(self.answers) + 1)]
-        return [keys for keys in [*self.native.keys, [b""], *([numbers] * 2 if self.has_classes else [])] if keys]
+        own = [[*map(encode, self.strings)]] * 2 if self.native is None else [*self.native.keys, [b""]]
+        return [keys for keys in [*own, *([numbers] * 2 if self.has_classes else [])] if keys]
 
     @property
     def before(self) -> Cost:
@@ -119,7 +136,7 @@ class PlannedChain:
     @property
     def after(self) -> Cost:
         """The same number for the lookup."""
-        return Cost(*self.native.after)
+        return Cost.of(0) if self.native is None else Cost(*self.native.after)
 
 
 @record(eq=True)
@@ -214,8 +231,8 @@ def plan(asked: Asked) -> ChainsPlan:
         with isolated("planning this chain", source=first.source, span=first.name.span):
             compile_ = partial(
                 _compile,
+                captures_matter=captures_matter,
                 stem=f"{stem}_c{len(compiled) + 1}",
-                clears=captures_matter,
                 effort=options.effort,
                 for_remark=options.for_remark,
             )
@@ -234,10 +251,49 @@ def plan(asked: Asked) -> ChainsPlan:
 def _chains(found: list[Chain], defined: Definitions, *, captures_matter: bool) -> Iterator[tuple[Chain, str | None]]:
     """Split sequences where the reason to stay changes. Yield each part with its reason; None if it may move."""
     for sequence in found:
-        reasons = [_reason(condition, defined, captures_matter=captures_matter) for condition in sequence.conditions]
-        for reason, part in groupby(zip(sequence.conditions, reasons, strict=True), key=lambda pair: pair[1]):
-            chain = Chain(sequence.file, tuple(condition for condition, _ in part))
+        conditions = sequence.conditions
+        reasons = [_reason(condition, defined, captures_matter=captures_matter) for condition in conditions]
+        keeps = [captures_matter and condition.operator == "=" for condition in conditions]
+        if captures_matter:
+            clash = _clashing(conditions)
+            reasons = [
+                "captures-kept" if reason is None and condition in clash else reason
+                for condition, reason in zip(conditions, reasons, strict=True)
+            ]
+        for (reason, _), part in groupby(zip(conditions, reasons, keeps, strict=True), key=lambda each: each[1:]):
+            chain = Chain(sequence.file, tuple(condition for condition, *_ in part))
             yield chain, "not-worse" if reason is None and len(chain.conditions) < FEWEST else reason
+
+
+def _clashing(conditions: Iterable[Condition]) -> set[Condition]:
+    """Return the comparisons with a string that no key stands for, or another key in the same case of letters does."""
+    found: dict[str, str] = {}
+    return {
+        condition
+        for condition in conditions
+        if condition.operator == "="
+        and not (
+            _is_key(condition.value) and found.setdefault(_lowered(condition.value), condition.value) == condition.value
+        )
+    }
+
+
+def _is_key(text: str) -> bool:
+    """Return whether a string can be a key of a map as it is."""
+    return text != "" and text[0] not in "~\\" and text not in _RESERVED
+
+
+def _lowered(text: str) -> str:
+    """Return a string as `ngx_hash_strlow` has it."""
+    return re.sub("[A-Z]+", lambda match: match[0].lower(), text)
+
+
+def _strings(chain: Chain) -> dict[str, int]:
+    numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
+    found: dict[str, int] = {}
+    for condition in chain.by_precedence:
+        found.setdefault(condition.value, numbers[condition.answer])
+    return found
 
 
 def _kept(chain: Chain, reason: str) -> list[KeptCondition]:
@@ -263,11 +319,8 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
         defined.is_only_kept(condition.assigned[1:]) and defined.is_own(condition.variable + " " + condition.evaluated)
     ):
         yield "set-variable"
-    if condition.operator == "=":
-        if "$" in condition.value:
-            yield "variable-value"
-        if captures_matter:
-            yield "captures-kept"
+    if condition.operator == "=" and "$" in condition.value:
+        yield "variable-value"
     facts = _native.pattern_facts(condition.pattern)
     if facts is None:
         check_compiles(condition.pattern, condition.directive, condition.directive.args[2])
@@ -303,8 +356,13 @@ def _answers(chain: Chain) -> list[Answer]:
     return list(dict.fromkeys(condition.answer for condition in chain.conditions))
 
 
-def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark: bool) -> PlannedChain | str:
+def _compile(chain: Chain, *, stem: str, captures_matter: bool, effort: float, for_remark: bool) -> PlannedChain | str:
     """Return a chain as a lookup, or the reason why it stays."""
+    if all(condition.operator == "=" for condition in chain.conditions):
+        if len(chain.conditions) >= _FEWEST_STRINGS and not _clashing(chain.conditions):
+            return PlannedChain(chain, stem, None, b"", clears=False)
+        if captures_matter:
+            return "not-worse"
     numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
     conditions = chain.by_precedence
     first = _first(list(conditions), b"")
@@ -319,7 +377,7 @@ def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark
         return "unread-pattern"
     if isinstance(native, _native.StayingMap):
         return _OF_MAPS.get(native.reason, "not-worse")
-    compiled = PlannedChain(chain, stem, native, block, clears)
+    compiled = PlannedChain(chain, stem, native, block, captures_matter)
     return compiled if _is_better(compiled) else "not-worse"
 
 
@@ -364,6 +422,9 @@ _CLEAR = 'rewrite "^a(?!)" /;'
 def maps(compiled: PlannedChain) -> bytes:
     """Return the maps of a chain: the tree, and the classes and texts of its answers."""
     block, native = compiled.block.rstrip(), compiled.native
+    of_answers = encode(_of_answers(compiled)) if compiled.has_classes else b""
+    if native is None:
+        return encode(_of_strings(compiled)) + of_answers
     if native.guard is None:
         head, _, _ = block.partition(b'    default "";\n')
         exact = [line for line in block.splitlines(keepends=True) if line.startswith(b'    "" ')]
@@ -371,7 +432,7 @@ def maps(compiled: PlannedChain) -> bytes:
     else:
         head, default, rows = block.partition(b'    default "";\n')
         block = b"".join([head, default, b"    %s\n" % native.guard, rows])
-    return b"\n" + block + b"\n" + native.maps + (encode(_of_answers(compiled)) if compiled.has_classes else b"")
+    return b"\n" + block + b"\n" + native.maps + of_answers
 
 
 def _of_answers(compiled: PlannedChain) -> str:
@@ -381,12 +442,22 @@ def _of_answers(compiled: PlannedChain) -> str:
         (number, str(compiled.classes.index((words, text is not None)) + 1)) for number, (words, text) in answers
     ]
     texts = [(number, layout.quoted(text)) for number, (_, text) in answers if text is not None]
-    return _map(compiled, "class", classes) + _map(compiled, "text", texts)
+    of_class, of_text = f"{compiled.stem}_class", f"{compiled.stem}_text"
+    return _map(f"${compiled.rule}", of_class, classes) + _map(f"${compiled.rule}", of_text, texts)
 
 
-def _map(compiled: PlannedChain, name: str, rows: Iterable[tuple[int, str]]) -> str:
-    lines = [f"map ${compiled.rule} ${compiled.stem}_{name} {{", "    volatile;", '    default "";']
-    lines += [f"    {number} {value};" for number, value in rows]
+def _of_strings(compiled: PlannedChain) -> str:
+    """Return the maps from the variable to the string that it may be equal to, and to the number of the answer."""
+    quoted = [(layout.quoted(text), number) for text, number in compiled.strings.items()]
+    variable = compiled.chain.conditions[0].variable
+    # By default another string than the variable is: else an `if` in a location would be true.
+    keys = _map(variable, compiled.key, ((text, text) for text, _ in quoted), default=quoted[0][0])
+    return keys + _map(variable, compiled.root, ((text, str(number)) for text, number in quoted))
+
+
+def _map(source: str, name: str, rows: Iterable[tuple[object, str]], *, default: str = '""') -> str:
+    lines = [f"map {source} ${name} {{", "    volatile;", f"    default {default};"]
+    lines += [f"    {key} {value};" for key, value in rows]
     return "\n".join(["", *lines, "}", ""])
 
 
@@ -410,30 +481,40 @@ def _note(compiled: PlannedChain, maps_name: str) -> str:
 def statements(compiled: PlannedChain) -> Iterator[str]:
     """Yield the lines that look up the answer and do what it says, in place of the `if`s."""
     yield f'set ${compiled.rule} "";'
-    yield "# A `set` would look it up twice: for the length, and for the text."
-    yield f'if (${compiled.root} ~ "^(?<{compiled.rule}>[0-9]+)") {{'
-    yield "}"
+    if compiled.native is None:
+        yield "# A map ignores case, so what it finds is compared."
+        yield f"if ({compiled.chain.conditions[0].variable} = ${compiled.key}) {{"
+        yield f"    set ${compiled.rule} ${compiled.root};"
+        yield "}"
+    else:
+        yield from _matched(compiled)
     for condition, words, text in _statements(compiled):
         yield f"if ({condition}) {{"
         # Not needed before a `rewrite`, whose pattern sets the captures, and after a `set`, as the final one follows.
         yield from [f"    {_CLEAR}"] if compiled.clears and words[0] == "return" else []
-        yield f"    {' '.join([*map(layout.quoted, words), *text])};"
+        yield f"    {' '.join(map(layout.quoted, statement_of((words, text))))};"
         yield "}"
     if compiled.clears:
         yield "# Leaves $1 to $9 empty if no condition was true, as the conditions did."
         yield _CLEAR
 
 
-def _statements(compiled: PlannedChain) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
+def _matched(compiled: PlannedChain) -> Iterator[str]:
+    """Yield the statements that set the number of the answer to what the tree finds."""
+    yield "# A `set` would look it up twice: for the length, and for the text."
+    yield f'if (${compiled.root} ~ "^(?<{compiled.rule}>[0-9]+)") {{'
+    yield "}"
+
+
+def _statements(compiled: PlannedChain) -> Iterator[tuple[str, tuple[str, ...], str | None]]:
     """Yield the conditions, each with the words of its statement and its text."""
     if compiled.has_classes:
         for number, (words, has_text) in enumerate(compiled.classes, 1):
-            text = [f"${compiled.stem}_text"] if has_text else _no_text(words)
-            yield f"${compiled.stem}_class = {number}", words, text
+            yield f"${compiled.stem}_class = {number}", words, f"${compiled.stem}_text" if has_text else _no_text(words)
         return
-    for number, (words, value) in enumerate(compiled.answers, 1):
-        yield f"${compiled.rule} = {number}", words, _no_text(words) if value is None else [layout.quoted(value)]
+    for number, (words, text) in enumerate(compiled.answers, 1):
+        yield f"${compiled.rule} = {number}", words, _no_text(words) if text is None else text
 
 
-def _no_text(words: tuple[str, ...]) -> list[str]:
-    return ['""'] if words[0] == "set" else []
+def _no_text(words: tuple[str, ...]) -> str | None:
+    return "" if words[0] == "set" else None

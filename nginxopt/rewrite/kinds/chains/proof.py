@@ -14,6 +14,13 @@ else, and that each number is compared once. *Proof.* All true conditions set w,
 after the chain, w has the value of the last one, or its old value if none is true. The assigned values consist of
 nginx's own variables, which do not change between the last true condition and the lookup.
 
+*Lemma 3.* Let all conditions compare v with the strings K, no two of which differ only in the case of letters, and none
+of which is empty. Let `$key` and `$number` be maps of v with the keys K and no patterns; the value of `$key` is the key
+itself, and one of K by default. Then `set $answer ""; if (v = $key) { set $answer $number; }` sets the same `$answer`.
+*Proof.* A map finds k in K for all spellings of k, and `$key` is then k. So v equals `$key` exactly if v is in K: the
+default is in K, and v is not where it decides. Otherwise no `if` is true, which would replace the settings of a
+location. No pattern is tried, so `$1` to `$9` stay, as after the conditions.
+
 Captures: a condition with a pattern leaves `$1` to `$9` empty if it is false, and also if it is true and its pattern
 has no groups. The statements that replace the chain do the same, unless nothing reads captures. Locations: a true `if`
 in a location replaces its configuration by that of the `if`, which contains nothing but such statements in both texts.
@@ -52,6 +59,7 @@ from nginxopt.text import encode
 if TYPE_CHECKING:
     from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, PlannedChain
 
+_PARAMETERS = frozenset(["hostnames", "include", "volatile"])
 _CLEAR = ("rewrite", "^a(?!)", "/")
 _GROUP = lazy.pattern(rb"\(\?P?[<'](\w+)[>']")
 _CAPTURE = lazy.pattern(r"\$\{?[0-9]")
@@ -104,13 +112,14 @@ def _replacement(compiled: PlannedChain, known: _Known) -> Replacement[PlannedCh
 
 def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
     """Check that the first of the `emitted` statements do what the conditions did; return how many they are."""
-    conditions = [_condition(node, known) for node in originals]
+    strings = _read_strings(emitted)
+    conditions = [_condition(node, known, keeps=strings is not None) for node in originals]
     if len({each.variable for each in conditions}) != 1:
         raise Unproved("they compare several variables")
     if len({each.assigned for each in conditions}) != 1:
         raise Unproved("they set several variables, or only some do")
     is_last = conditions[0].assigned is not None
-    lookup = _Lookup.read(emitted, known, is_once=is_last)
+    lookup = _Lookup.read(emitted, known, is_once=is_last, strings=strings)
     numbers: dict[Answer, list[int]] = {}
     for number, answer in lookup.answers.items():
         numbers.setdefault(answer, []).append(number)
@@ -119,6 +128,9 @@ def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
         if len(numbers.get(each.answer, ())) != 1:
             raise Unproved("what a condition returned is returned no more, or for two numbers")
         rows.append((each, numbers[each.answer][0]))
+    if strings is not None:
+        _check_strings(rows, strings, known)
+        return lookup.length
     root = known.maps[lookup.root]
     reached = reading.reachable(root.text, known.maps.values())
     text = b"\n".join([root.text, *(block.text for block in reached if block is not root)])
@@ -129,8 +141,8 @@ def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
     return lookup.length
 
 
-def _condition(node: Node, known: _Known) -> Condition:
-    """Return the condition of an `if` that may be in a chain."""
+def _condition(node: Node, known: _Known, *, keeps: bool) -> Condition:
+    """Return the condition of an `if` that may be in a chain; `keeps` is whether the lookup leaves captures alone."""
     read = condition(node) if isinstance(node, Directive) else None
     if read is None:
         raise Unproved("one of them does something else")
@@ -148,7 +160,7 @@ def _condition(node: Node, known: _Known) -> Condition:
     if facts is None or not facts[0]:
         raise Unproved("PCRE may give up on a condition")
     _, groups, has_name = facts
-    if has_name or (known.captures_matter and (groups or read.operator == "=")):
+    if has_name or (known.captures_matter and (groups or (read.operator == "=") is not keeps)):
         raise Unproved("a condition leaves captures that may be read")
     return read
 
@@ -162,12 +174,14 @@ class _Lookup:
     length: int
 
     @classmethod
-    def read(cls, emitted: list[Node], known: _Known, *, is_once: bool) -> _Lookup:
+    def read(cls, emitted: list[Node], known: _Known, *, is_once: bool, strings: _Strings | None) -> _Lookup:
         """Parse the statements: those that read `$root`, the `if`s, and one that leaves `$1` to `$9` empty.
 
-        With `is_once`, only one of the `if`s may be true.
+        With `is_once`, only one of the `if`s may be true. `strings` is a lookup of strings, which leaves `$1` to `$9`
+        as they are.
         """
-        answer, root = _read_look_up(emitted)
+        answer, root = _read_look_up(emitted) if strings is None else (strings.answer, strings.number)
+        clears = known.captures_matter and strings is None
         if root not in known.maps or encode(answer[1:]) in known.maps:
             raise Unproved("the lookup reads no map of ours, or sets its variable")
         known.check_names({answer[1:], *(name.decode("latin-1") for name in known.maps)})
@@ -176,12 +190,12 @@ class _Lookup:
             raise Unproved("a group sets the variable of a map")
         branches = []
         for node in emitted[2:]:
-            branch = _branch(node, known)
-            if branch is None:
-                break
+            branch = _branch(node, clears=clears)
+            if branch is None or not (branch[0] == answer or encode(branch[0][1:]) in known.maps):
+                break  # an `if` that is not of the lookup
             branches.append(branch)
         length = 2 + len(branches)
-        if known.captures_matter:
+        if clears:
             if len(emitted) <= length or words_of(emitted[length]) != _CLEAR:
                 raise Unproved("$1 to $9 may be kept where no condition is true")
             length += 1
@@ -203,16 +217,66 @@ def _read_look_up(emitted: list[Node]) -> tuple[str, bytes]:
     return answer, encode(root[1:])
 
 
+@record(eq=True)
+class _Strings:
+    """A lookup of strings: the variable that is looked up, the maps of the key and of the number, and the variable that
+    is set to the number. Both variables are with their `$`.
+    """
+
+    source: str
+    key: bytes
+    number: bytes
+    answer: str
+
+
+def _read_strings(emitted: list[Node]) -> _Strings | None:
+    """Parse `set $answer ""; if ($source = $key) { set $answer $number; }`; None for anything else."""
+    words = words_of(emitted[0]) if emitted else ()
+    compares = emitted[1] if len(emitted) > 1 else None
+    if len(words) != 3 or (words[0], words[2]) != ("set", "") or not isinstance(compares, Directive):
+        return None
+    if compares.name != "if" or len(compares.args) != 3 or compares.args[1] != "=" or compares.block is None:
+        return None
+    source, _, key = map(str, compares.args)
+    inner = [words_of(each) for each in nodes_of(compares.block)]
+    if len(inner) != 1 or len(inner[0]) != 3 or inner[0][:2] != ("set", words[1]):
+        return None
+    number = inner[0][2]
+    if not key.startswith("$") or not number.startswith("$"):
+        return None
+    return _Strings(source, encode(key[1:]), encode(number[1:]), words[1])
+
+
+def _check_strings(rows: list[tuple[Condition, int]], strings: _Strings, known: _Known) -> None:
+    """Check that maps find the strings of the conditions, and for each the number of the first condition with it."""
+    wanted: dict[str, str] = {}
+    for each, number in rows:
+        if each.operator != "=" or each.variable != strings.source:
+            raise Unproved("they compare something else than strings, or another variable")
+        wanted.setdefault(each.value, str(number))
+    keys, default = _rows_of(known.maps.get(strings.key), strings.source)
+    if keys != {text: text for text in wanted} or _table(known.maps.get(strings.number), strings.source) != wanted:
+        raise Unproved("a string is not found, or another, or not with its answer")
+    if default not in wanted:
+        raise Unproved("a string that is not found may be equal to the default")
+    if any(not text or text[0] in "~\\" for text in wanted):
+        raise Unproved("a string is no plain key")
+    if len({text.encode().lower() for text in wanted}) != len(wanted):
+        raise Unproved("strings differ only in the case of letters")
+
+
 _Branch = tuple[str, str, Answer]
 """An `if` with one statement: the variable that it compares, the value, and the statement."""
 
 
-def _branch(node: Node, known: _Known) -> _Branch | None:
-    """Parse an `if` with one statement; None for anything else."""
+def _branch(node: Node, *, clears: bool) -> _Branch | None:
+    """Parse an `if` with one statement, which is behind one that leaves `$1` to `$9` empty if it `clears`; None for
+    anything else.
+    """
     if not isinstance(node, Directive) or node.name != "if" or len(node.args) != 3 or node.args[1] != "=":
         return None
     inner = [words_of(each) for each in nodes_of(node.block)] if node.block is not None else []
-    if known.captures_matter and inner and inner[-1][0] == "return":
+    if clears and inner and inner[-1][0] == "return":
         if inner[0] != _CLEAR:
             return None
         inner = inner[1:]
@@ -229,6 +293,8 @@ def _answers(answer: str, branches: list[_Branch], known: _Known, *, is_once: bo
             return str(number)
         if name not in tables:
             tables[name] = _table(known.maps.get(encode(name[1:])), answer)
+            if not all(key.isdigit() for key in tables[name]):
+                raise Unproved("a map of answers is something else")
         return tables[name].get(str(number), "")
 
     compared = {number for name, number, _ in branches if name == answer}
@@ -255,20 +321,28 @@ def _answers(answer: str, branches: list[_Branch], known: _Known, *, is_once: bo
 
 
 def _table(block: MapBlock | None, source: str) -> dict[str, str]:
-    """Return the rows of a map, which must look up `source`, be `volatile`, and have only plain keys."""
+    """Return the rows of a map as `_rows_of`, which must be empty by default."""
+    rows, default = _rows_of(block, source)
+    if default:
+        raise Unproved("a map of answers is something else")
+    return rows
+
+
+def _rows_of(block: MapBlock | None, source: str) -> tuple[dict[str, str], str]:
+    """Return the rows and the default of a map, which must look up `source`, be `volatile` and have plain keys only."""
     if block is None:
         raise Unproved("an `if` compares something else")
     (only,) = (node for node in load_text(block.text, context="http").main.block.nodes if isinstance(node, Directive))
-    rows = nodes_of(only.block) if only.block is not None else []
-    words = [words_of(row) for row in rows]
+    words = [words_of(row) for row in (nodes_of(only.block) if only.block is not None else [])]
     default = [row[1:] for row in words if row[0] == "default"]
     plain = [row for row in words if row[0] not in ("default", "volatile")]
-    is_plain = all(len(row) == 2 and row[0].isdigit() for row in plain)
-    if words_of(only)[1] != source or ("volatile",) not in words or default not in ([], [("",)]) or not is_plain:
+    is_plain = all(len(row) == 2 and row[0] not in _PARAMETERS and row[0][:1] not in ("~", "\\") for row in plain)
+    is_map = words_of(only)[1] == source and ("volatile",) in words and is_plain
+    if not is_map or len(default) > 1 or any(len(value) != 1 for value in default):
         raise Unproved("a map of answers is something else")
     if len({row[0] for row in plain}) != len(plain):
         raise Unproved("a map of answers has a key twice")
-    return {row[0]: row[1] for row in plain}
+    return {row[0]: row[1] for row in plain}, default[0][0] if default else ""
 
 
 def _map(rows: list[tuple[Condition, int]], name: bytes) -> bytes:

@@ -146,9 +146,26 @@ def answer_of(words: tuple[str, ...]) -> Answer | None:
         case ("set", name, text) if re.fullmatch(r"\$\w+", name):
             return ("set", name), text or None
         case ("rewrite", pattern, target, *flags) if pattern in _ANY and len(flags) <= 1:
+            if flags and _is_text(target, flags[0]):
+                return ("rewrite", pattern, flags[0]), target
             ends = flags[0] in _ENDING if flags else is_url(target)
             return (words, None) if ends else None
     return None
+
+
+def _is_text(target: str, flag: str) -> bool:
+    """Return whether a target may be a variable with the same text: it has no arguments, which nginx would look for in
+    the text of the directive, and a flag says whether it is a redirect, and not how the text begins.
+    """
+    return target != "" and "?" not in target and (flag in ("redirect", "permanent") or not is_url(target))
+
+
+def statement_of(answer: Answer) -> tuple[str, ...]:
+    """Return the words of the statement of an answer, which `answer_of` reads."""
+    words, text = answer
+    if text is None:
+        return words
+    return (*words[:2], text, *words[2:]) if words[0] == "rewrite" else (*words, text)
 
 
 def _escaped(byte: int) -> bytes:

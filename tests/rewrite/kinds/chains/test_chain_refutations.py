@@ -22,6 +22,8 @@ REWRITES = "".join(
     f"if ($uri ~ ^/.*{number}) {{ rewrite ^ {'/even?a=1 last' if number % 2 else 'https://odd.test'}; }}\n"
     for number in range(8)
 )
+STRINGS = "".join(f"if ($uri = /{number}{'Ab'[number % 2]}) {{ return 301 /to/{number}; }}\n" for number in range(16))
+HOSTS = "".join(f"if ($host = {number}.test) {{ rewrite ^ https://{number}.new permanent; }}\n" for number in range(16))
 READS = "add_header X-1 $1;\n"
 
 
@@ -80,7 +82,7 @@ FAULTS = (
     Fault("A map of classes has a pattern.", b"    1 1;\n", b"    1 1;\n    ~. 1;\n", "a map of answers is"),
     Fault("A map of classes has a number twice.", b"    1 1;\n", b"    1 1;\n    1 2;\n", "a key twice"),
     Fault("An `if` is true without a number.", b"_answer = 1)", b'_answer = "")', "may be true where", FEW),
-    Fault("An `if` compares what is sent.", b"($m_c1_answer = 1)", b"($arg_x = 1)", "compares something else", FEW),
+    Fault("An `if` compares what is sent.", b"($m_c1_answer = 1)", b"($arg_x = 1)", "is returned no more", FEW),
     Fault("The lookup is gone.", LOOK_UP, b"", "nothing looks them up"),
     Fault("The lookup does more.", b'")' + b" {\n}", b'")' + b" {\nset $before 1;\n}", "nothing looks them up"),
     Fault("The lookup is of another map.", b"($m_c1_pattern", b"($uri", "reads no map of ours"),
@@ -117,15 +119,38 @@ FAULTS = (
     Fault("A flag is gone.", b"a=1 last", b"a=1", "is returned no more", REWRITES),
     Fault("A pattern does not match each URI.", b"rewrite ^ /even", b"rewrite ^/a /even", "no more", REWRITES),
     Fault("A redirect is one inside.", b"https://odd.test", b"/odd", "is returned no more", REWRITES),
+    Fault(
+        "A string is compared with a number.", b"= $m_c1_key)", b"= $m_c1_class)", "a map of answers is", STRINGS, READS
+    ),
+    Fault("Another variable is compared.", b"($uri = $m", b"($args = $m", "or another variable", STRINGS, READS),
+    Fault("A string is found as another.", b"    /2A /2A;", b"    /2A /2a;", "a string is not found", STRINGS, READS),
+    Fault("A string is not found.", b"    /2A /2A;\n", b"", "a string is not found", STRINGS, READS),
+    Fault("A string has no number.", b"    /2A 3;\n", b"", "a string is not found", STRINGS, READS),
+    Fault("A string has another number.", b"    /2A 3;", b"    /2A 4;", "a string is not found", STRINGS, READS),
+    Fault("A string more is found.", b"    /2A 3;", b"    /2A 3;\n    /3A 3;", "a string is not found", STRINGS, READS),
+    Fault("A miss is equal.", b"default /0A;", b'default "";', "may be equal", STRINGS, READS),
+    Fault("A miss is equal to what it is.", b"default /0A;", b"default /0;", "may be equal", STRINGS, READS),
+    Fault("A map of strings has a pattern.", b"    /2A 3;", b"    /2A 3;\n    ~x 3;", "a map of answers", STRINGS),
+    Fault("A map of strings keeps its value.", b"_number {\n    volatile;", b"_number {", "a map of answers", STRINGS),
+    Fault("A map of strings looks up another.", b"map $uri $m_c1_key", b"map $args $m_c1_key", "a map of", STRINGS),
+    Fault(
+        "What is found is no number.", b"answer $m_c1_number", b"answer $m_c1_key", "a map of answers", STRINGS, READS
+    ),
+    Fault("What is found is not kept.", b"    set $m_c1_answer $m_c1_number;\n", b"", "another way", STRINGS),
+    Fault("A hit loses $1.", b"    return 301 $m", b"    " + CLEAR + b"    return 301 $m", "no more", STRINGS, READS),
+    Fault("A miss loses $1.", b"set $behind 1;", CLEAR + b"set $behind 1;", "is not as it was", STRINGS, READS),
+    Fault("A host has another site.", b"    3 https://2.new;", b"    3 https://3.new;", "is returned no more", HOSTS),
+    Fault("A redirect is another.", b"_text permanent", b"_text redirect", "is returned no more", HOSTS),
+    Fault("A redirect has no text.", b"    3 https://2.new;\n", b"", "a text is empty", HOSTS),
 )
 
 
-@pytest.mark.parametrize("chain", [FEW, MANY, FEW_SETS, SETS, REWRITES])
+@pytest.mark.parametrize("chain", [FEW, MANY, FEW_SETS, SETS, REWRITES, STRINGS, HOSTS])
 @pytest.mark.parametrize("reads", ["", READS], ids=["captures unread", "captures read"])
 def test_the_look_up_without_a_fault(chain: str, reads: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = compiled(chain, reads)
-    assert right.plan.chains.moved == 8
+    assert right.plan.chains.moved == chain.count("if (")
     assert proof(right, text_of(right), right.trees) is None
 
 

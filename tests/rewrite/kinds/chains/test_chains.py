@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
@@ -40,6 +42,33 @@ def test_a_chain_ends_where_something_else_stands() -> None:
     for text, lengths in texts.items():
         compiled = plan(load_text(whole(text)), GROUPED).chains
         assert [len(each.chain.conditions) for each in compiled.compiled] == lengths, text
+
+
+def test_strings_are_one_chain_where_captures_are_read() -> None:
+    """Sixteen or more comparisons with strings are looked up without a pattern; those that no key stands for stay."""
+    for context in ("server", "location"):
+        text = chain(16, condition="$arg_p = %d", body="return 301 /to;")
+        others = "".join(f"if ($arg_p = {each}) {{ return 404; }}\n" for each in ('""', '"~a"', "default", r'"\\a"'))
+        more = (
+            "".join(f"if ($arg_p = A{each}) {{ return 410; }}\n" for each in range(16))
+            + "if ($arg_p = a3) { return 1; }"
+        )
+        emission = emit(plan(load_text((text + others + more).encode(), context=context), GROUPED))
+        assert prove(emission).holds
+        assert [len(each.chain.conditions) for each in emission.plan.chains.compiled] == [16, 16]
+        assert emission.plan.chains.reasons() == {"captures-kept": 5}
+        assert b"~" not in emission.trees
+    assert not plan(load_text(chain(15, condition="$arg_p = %d").encode(), context="server"), GROUPED).chains.compiled
+
+
+@given(st.lists(st.sampled_from(["a", "A", "aB", "ab", "1", "", "~", "x y", "default", "$"]), min_size=16, max_size=30))
+def test_strings_of_any_kind_are_proved(strings: list[str]) -> None:
+    """Whatever the strings are, those that move are proved, and the first condition with a string decides."""
+    numbered = [text * (number % 3 + 1) for number, text in enumerate(strings)]
+    text = "".join(f'if ($arg_p = "{each}") {{ return {300 + n}; }}\n' for n, each in enumerate(numbered))
+    emission, proof = proved(plan(load_text(text.encode(), context="server"), GROUPED))
+    assert proof.holds
+    assert not emission.plan.chains.reasons()["unproved"]
 
 
 def test_what_is_said() -> None:
