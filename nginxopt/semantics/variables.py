@@ -1,5 +1,9 @@
 """The built-in variables of nginx in http and stream (the `ngx_http_variable_t` of its modules)."""
 
+from __future__ import annotations
+
+from nginxopt.version import Version
+
 _HTTP = """
     ancient_browser arg_ args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests
     connection_time connections_active connections_reading connections_waiting connections_writing
@@ -40,3 +44,45 @@ HTTP = frozenset(_HTTP.split())
 
 STREAM = frozenset(_STREAM.split())
 """The variables of stream, likewise."""
+
+_FIXED = {
+    "http": frozenset("""
+    http_host http_user_agent http_referer http_via http_x_forwarded_for http_cookie content_length content_type host
+    binary_remote_addr remote_addr remote_port proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr
+    proxy_protocol_server_port server_addr server_port server_protocol scheme https request_uri uri document_uri request
+    document_root realpath_root query_string is_args request_filename server_name request_method remote_user bytes_sent
+    body_bytes_sent pipe request_completion request_body request_body_file request_id request_length request_time status
+    sent_http_content_type sent_http_content_length sent_http_location sent_http_last_modified sent_http_connection
+    sent_http_keep_alive sent_http_transfer_encoding sent_http_cache_control connection connection_requests
+    connection_time nginx_version hostname pid msec time_iso8601 time_local request_port is_request_port date_gmt
+    date_local fastcgi_path_info fastcgi_script_name gzip_ratio limit_conn_status limit_req_status
+    proxy_add_x_forwarded_for uid_got uid_set upstream_addr upstream_bytes_received upstream_bytes_sent
+    upstream_cache_last_modified upstream_cache_status upstream_connect_time upstream_header_time
+    upstream_response_length upstream_response_time upstream_status
+    """.split()),
+    "stream": frozenset("""
+    binary_remote_addr bytes_received bytes_sent connection hostname limit_conn_status msec nginx_version pid protocol
+    proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port remote_addr
+    remote_port server_addr server_port session_time status time_iso8601 time_local upstream_addr
+    upstream_bytes_received upstream_bytes_sent upstream_connect_time upstream_first_byte_time upstream_session_time
+    """.split()),
+}  # fmt: skip
+
+_SINCE = {
+    **dict.fromkeys(("request_port", "is_request_port"), Version(1, 29, 3)),
+    **dict.fromkeys(("proxy_protocol_server_addr", "proxy_protocol_server_port"), Version(1, 17, 6)),
+    **dict.fromkeys(("limit_conn_status", "limit_req_status"), Version(1, 17, 6)),
+    **dict.fromkeys(("proxy_protocol_port", "request_id"), Version(1, 11, 0)),
+    "connection_time": Version(1, 19, 10),
+    "upstream_bytes_received": Version(1, 11, 4),
+    "upstream_bytes_sent": Version(1, 15, 8),
+}
+"""The releases of http that brought variables later than 1.10 (CHANGES); those of stream are not later."""
+
+
+def is_fixed(name: str, kind: str, target: Version) -> bool:
+    """Return whether a release has a variable, in lower case, that no directive of http or stream may define.
+
+    It is of the core, or of a module that is in every build (variables without `NGX_HTTP_VAR_CHANGEABLE`).
+    """
+    return name in _FIXED[kind] and not (name in _SINCE and target < _SINCE[name])

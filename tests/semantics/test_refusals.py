@@ -69,6 +69,12 @@ def test_every_message_is_found() -> None:
     assert not wrong
 
 
+def test_an_address_of_memcached_has_no_variables() -> None:
+    """What follows `$` there is a part of a host name, so that no variable is missing."""
+    text = "events {}\nhttp { server { location / { set $memcached_key a; memcached_pass $host$x; } } }"
+    assert said(text, "1.22.1") == ['no port in upstream "$host$x"']
+
+
 def test_what_is_not_found_is_stated_once() -> None:
     """An exception that has become none goes."""
     found = {

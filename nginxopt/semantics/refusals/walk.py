@@ -25,7 +25,7 @@ from nginxopt.semantics.refusals import connections, cycle, http, merged
 from nginxopt.semantics.refusals.http import is_empty_condition
 from nginxopt.semantics.refusals.reading import SETTERS, ReadState, Stated, of_patterns
 from nginxopt.semantics.tables import MIXED_VALUES
-from nginxopt.semantics.variables import HTTP, STREAM
+from nginxopt.semantics.variables import HTTP, STREAM, is_fixed
 from nginxopt.version import Version
 
 _ENTERING = (cycle, connections, http)
@@ -311,6 +311,10 @@ _UNCLOSED = lazy.pattern(r"\{(\w*)(?![\w}])", re.ASCII)
 _IN_BULK = lazy.pattern(rb"\$[{a-zA-Z_]")
 _GROUP = lazy.pattern(rb"\(\?P?[<'](\w+)", re.ASCII)
 
+_MATCHING = group("pattern")
+_OF_PROXY = ("proxy_redirect", "proxy_cookie_")
+"""The directives, by the beginnings of their names, that take a pattern after `~`, as `server_name` does."""
+
 _DEFINING = {name: -1 if name in _TABLES else 0 for name in group("defines")}
 """The directives that define a variable, with the number of the argument that names it."""
 _OF_MODULES = (
@@ -322,20 +326,7 @@ _OF_MODULES = (
 """Prefixes of variables that NGINX Plus, later releases and built-in modules may define."""
 _KNOWN = {"http": HTTP, "stream": STREAM}
 _PREFIXES = {kind: (*(name for name in known if name.endswith("_")), *_OF_MODULES) for kind, known in _KNOWN.items()}
-_FIXED = frozenset({
-    "http_host", "http_user_agent", "http_referer", "http_via", "http_x_forwarded_for", "http_cookie", "content_length",
-    "content_type", "host", "binary_remote_addr", "remote_addr", "remote_port", "proxy_protocol_addr", "server_addr",
-    "server_port", "server_protocol", "scheme", "https", "request_uri", "uri", "document_uri", "request",
-    "document_root", "realpath_root", "query_string", "is_args", "request_filename", "server_name", "request_method",
-    "remote_user", "bytes_sent", "body_bytes_sent", "pipe", "request_completion", "request_body", "request_body_file",
-    "request_length", "request_time", "status", "sent_http_content_type", "sent_http_content_length",
-    "sent_http_location", "sent_http_last_modified", "sent_http_connection", "sent_http_keep_alive",
-    "sent_http_transfer_encoding", "sent_http_cache_control", "connection", "connection_requests", "nginx_version",
-    "hostname", "pid", "msec", "time_iso8601", "time_local",
-})  # fmt: skip
-"""The variables of http's core, of all releases, that no directive may define (`ngx_http_core_variables`)."""
 _PORTS = ("request_port", "is_request_port")
-_SINCE_PORTS = Version(1, 29, 3)
 
 
 _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
@@ -361,12 +352,11 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
         if (id(directive), message) not in seen:
             seen.add((id(directive), message))
             yield directive, message
-    if outer.kind == "http":
-        yield from _redefined(outer, reading.target)
+    yield from _redefined(outer, reading.target)
 
 
 def _is_of_nginx(name: str, kind: str, target: Version) -> bool:
-    if name in _PORTS and target < _SINCE_PORTS:
+    if name in _PORTS and not is_fixed(name, kind, target):
         return False
     return name in _KNOWN[kind] or (
         name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind] and not _is_misspelt(name, kind)
@@ -383,30 +373,32 @@ def _is_misspelt(name: str, kind: str) -> bool:
     return any(distance(name, known) == 1 for known in likely)
 
 
-def _redefined(http: Level, target: Version) -> Found:
-    """Yield definitions of variables that nginx has (`ngx_http_add_variable`)."""
-    fixed = _FIXED | set(_PORTS) if target >= _SINCE_PORTS else _FIXED
-    for level in http.walk():
-        if level.kind in ROWS:
-            continue
-        for name in level.names & _DEFINING.keys():
+def _redefined(outer: Level, target: Version) -> Found:
+    """Yield definitions of variables that nginx has (`ngx_http_add_variable`, `ngx_stream_add_variable`)."""
+    for level in outer.walk():
+        for name in level.names & _DEFINING.keys() if level.kind not in ROWS else ():
             for directive in level.own(name):
                 word = directive.args[_DEFINING[name]] if directive.args else ""
-                if word[1:].lower() in fixed and word.startswith("$"):
+                if word.startswith("$") and is_fixed(word[1:].lower(), outer.kind, target):
                     yield directive, f'the duplicate "{word[1:]}" variable'
         for directive, pattern in _patterns(level):
             for match in _GROUP.finditer(pattern.encode("utf-8", "surrogateescape")):
-                if match[1].decode().lower() in fixed:
-                    yield directive, f'the duplicate "{match[1].decode()}" variable'
+                name = match[1].decode()
+                if is_fixed(name.lower(), outer.kind, target):
+                    yield directive, f'the duplicate "{name}" variable'
 
 
 def _patterns(level: Level) -> Iterator[tuple[Directive, str]]:
     """Yield the words of a level that nginx compiles as patterns and that have named groups."""
-    for name in level.names & group("pattern"):
-        for directive in level.own(name):
-            for word in directive.args:
-                if "(?" in word and (name != "server_name" or word.startswith("~")):
-                    yield directive, word
+    if level.kind == "map":
+        yield from ((row, row.name) for row in level.directives if row.name.startswith("~") and "(?" in row.name)
+    for name in level.names if level.kind not in ROWS else ():
+        if name in _MATCHING or name.startswith(_OF_PROXY):
+            is_marked = name == "server_name" or name not in _MATCHING
+            for directive in level.own(name):
+                for word in directive.args:
+                    if "(?" in word and (word.startswith("~") or not is_marked):
+                        yield directive, word
 
 
 def is_of_nginx(root: Level) -> bool:
@@ -481,10 +473,10 @@ def _of(directive: Directive) -> _Use:
     if name == "access_log":
         file = [word for word in args[:1] if not word.startswith(_PLAIN)]
         yield from _in(directive, [*file, *(word for word in args[1:] if word.startswith("if="))])
+    elif name == "memcached_pass":  # the address takes none
+        yield directive, "memcached_key", True
     elif name in _ALL:
         yield from _in(directive, [word for word in args if not word.startswith(_PLAIN)])
-        if name == "memcached_pass":
-            yield directive, "memcached_key", True
     elif name in _FIRST:
         yield from _in(directive, args[:1])
     elif name in _LATER:
