@@ -30,11 +30,12 @@ _HTTP = """
 _STREAM = """
     binary_remote_addr bytes_received bytes_sent connection hostname limit_conn_status msec nginx_version pid
     protocol proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port
-    proxy_protocol_tlv_ realip_remote_addr realip_remote_port remote_addr remote_port server_addr server_port
-    session_time ssl_alpn_protocol ssl_cipher ssl_ciphers ssl_client_cert ssl_client_fingerprint ssl_client_i_dn
-    ssl_client_raw_cert ssl_client_s_dn ssl_client_serial ssl_client_v_end ssl_client_v_remain
-    ssl_client_v_start ssl_client_verify ssl_curve ssl_curves ssl_preread_alpn_protocols ssl_preread_protocol
-    ssl_preread_server_name ssl_protocol ssl_server_name ssl_session_id ssl_session_reused status time_iso8601
+    proxy_protocol_tlv_ realip_remote_addr realip_remote_port remote_addr remote_port server_addr server_name
+    server_port session_time ssl_alpn_protocol ssl_cipher ssl_ciphers ssl_client_cert ssl_client_escaped_cert
+    ssl_client_fingerprint ssl_client_i_dn ssl_client_raw_cert ssl_client_s_dn ssl_client_serial ssl_client_sigalg
+    ssl_client_v_end ssl_client_v_remain ssl_client_v_start ssl_client_verify ssl_curve ssl_curves
+    ssl_ech_outer_server_name ssl_ech_status ssl_preread_alpn_protocols ssl_preread_protocol ssl_preread_server_name
+    ssl_protocol ssl_server_name ssl_session_id ssl_session_reused ssl_sigalg ssl_sigalgs status time_iso8601
     time_local upstream_addr upstream_bytes_received upstream_bytes_sent upstream_connect_time
     upstream_first_byte_time upstream_session_time
 """
@@ -45,44 +46,54 @@ HTTP = frozenset(_HTTP.split())
 STREAM = frozenset(_STREAM.split())
 """The variables of stream, likewise."""
 
+_HEADERS = """
+    http_cookie http_host http_referer http_user_agent http_via http_x_forwarded_for sent_http_cache_control
+    sent_http_connection sent_http_content_length sent_http_content_type sent_http_keep_alive sent_http_last_modified
+    sent_http_location sent_http_transfer_encoding
+"""
+"""The variables of headers that http's core lists by name."""
+
+_CHANGEABLE = """
+    ancient_browser args invalid_referer limit_rate modern_browser msie proxy_host proxy_port uid_reset
+"""
+"""Variables that directives may define as well (`NGX_HTTP_VAR_CHANGEABLE`), or that they define."""
+
+_OF_OPTIONS = ("connections_", "http2", "http3", "realip_", "secure_", "slice_", "ssl_", "tcpinfo_")
+"""The beginnings of variables that not every build has."""
+
 _FIXED = {
-    "http": frozenset("""
-    http_host http_user_agent http_referer http_via http_x_forwarded_for http_cookie content_length content_type host
-    binary_remote_addr remote_addr remote_port proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr
-    proxy_protocol_server_port server_addr server_port server_protocol scheme https request_uri uri document_uri request
-    document_root realpath_root query_string is_args request_filename server_name request_method remote_user bytes_sent
-    body_bytes_sent pipe request_completion request_body request_body_file request_id request_length request_time status
-    sent_http_content_type sent_http_content_length sent_http_location sent_http_last_modified sent_http_connection
-    sent_http_keep_alive sent_http_transfer_encoding sent_http_cache_control connection connection_requests
-    connection_time nginx_version hostname pid msec time_iso8601 time_local request_port is_request_port date_gmt
-    date_local fastcgi_path_info fastcgi_script_name gzip_ratio limit_conn_status limit_req_status
-    proxy_add_x_forwarded_for uid_got uid_set upstream_addr upstream_bytes_received upstream_bytes_sent
-    upstream_cache_last_modified upstream_cache_status upstream_connect_time upstream_header_time
-    upstream_response_length upstream_response_time upstream_status
-    """.split()),
-    "stream": frozenset("""
-    binary_remote_addr bytes_received bytes_sent connection hostname limit_conn_status msec nginx_version pid protocol
-    proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port remote_addr
-    remote_port server_addr server_port session_time status time_iso8601 time_local upstream_addr
-    upstream_bytes_received upstream_bytes_sent upstream_connect_time upstream_first_byte_time upstream_session_time
-    """.split()),
-}  # fmt: skip
+    kind: frozenset(name for name in known - set(_CHANGEABLE.split()) if not name.startswith(_OF_OPTIONS))
+    for kind, known in (("http", HTTP | set(_HEADERS.split())), ("stream", STREAM))
+}
 
 _SINCE = {
-    **dict.fromkeys(("request_port", "is_request_port"), Version(1, 29, 3)),
-    **dict.fromkeys(("proxy_protocol_server_addr", "proxy_protocol_server_port"), Version(1, 17, 6)),
-    **dict.fromkeys(("limit_conn_status", "limit_req_status"), Version(1, 17, 6)),
-    **dict.fromkeys(("proxy_protocol_port", "request_id"), Version(1, 11, 0)),
-    "connection_time": Version(1, 19, 10),
-    "upstream_bytes_received": Version(1, 11, 4),
-    "upstream_bytes_sent": Version(1, 15, 8),
+    "http": {
+        **dict.fromkeys(("request_port", "is_request_port"), Version(1, 29, 3)),
+        **dict.fromkeys(("proxy_protocol_server_addr", "proxy_protocol_server_port"), Version(1, 17, 6)),
+        **dict.fromkeys(("limit_conn_status", "limit_req_status"), Version(1, 17, 6)),
+        **dict.fromkeys(("proxy_protocol_port", "request_id"), Version(1, 11, 0)),
+        "connection_time": Version(1, 19, 10),
+        "upstream_bytes_received": Version(1, 11, 4),
+        "upstream_bytes_sent": Version(1, 15, 8),
+    },
+    "stream": {
+        **dict.fromkeys(("proxy_protocol_server_addr", "proxy_protocol_server_port"), Version(1, 17, 6)),
+        "limit_conn_status": Version(1, 17, 6),
+        "server_name": Version(1, 25, 5),
+    },
 }
-"""The releases of http that brought variables later than 1.10 (CHANGES); those of stream are not later."""
+"""The releases that brought variables after directives of the same module (CHANGES)."""
+
+
+def is_in(name: str, kind: str, target: Version) -> bool:
+    """Return whether a variable of http or stream, in lower case, is one of nginx that a release has."""
+    known = HTTP if kind == "http" else STREAM
+    return name in known and not target < _SINCE[kind].get(name, target)
 
 
 def is_fixed(name: str, kind: str, target: Version) -> bool:
     """Return whether a release has a variable, in lower case, that no directive of http or stream may define.
 
-    It is of the core, or of a module that is in every build (variables without `NGX_HTTP_VAR_CHANGEABLE`).
+    It is of the core, or of a module that is in every build.
     """
-    return name in _FIXED[kind] and not (name in _SINCE and target < _SINCE[name])
+    return name in _FIXED[kind] and not target < _SINCE[kind].get(name, target)

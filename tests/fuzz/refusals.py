@@ -183,7 +183,7 @@ def compare(tally: Tally, name: str, text: bytes, what: str, judge: Judge, relea
     is_same = bool(found) and _without_pcre(found[0].message) == _without_pcre(message.message)
     if is_same and found[0].line == message.line:
         return
-    reason = class_of(message.message) or _class_of_text(text, message.message)
+    reason = class_of(message.message) or _class_of_text(text, message)
     if reason is not None:
         tally.of_more[reason] += 1
         return
@@ -200,12 +200,14 @@ def _differs(tally: Tally, counts: Counter[str], message: str, what: str, text: 
         tally.examples[key] = f"{what} {path}"
 
 
-def _class_of_text(text: bytes, message: str) -> str | None:
+def _class_of_text(text: bytes, said: Said) -> str | None:
     if not text.strip():
         return "empty files"
-    if message.startswith("nginx: "):
+    if said.message.startswith("nginx: "):
         return "no words of nginx"
-    return "placeholders" if has_placeholder(message) or re.search(rb"%\w+%", text) else None
+    line = text.split(b"\n")[said.line - 1] if said.line else b""
+    is_in = has_placeholder(said.message) or has_placeholder(line.decode("utf-8", "replace"))
+    return "placeholders" if is_in or re.search(rb"%\w+%", text) else None
 
 
 def _without_pcre(message: str) -> str:

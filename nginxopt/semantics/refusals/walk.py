@@ -25,7 +25,7 @@ from nginxopt.semantics.refusals import connections, cycle, http, merged
 from nginxopt.semantics.refusals.http import is_empty_condition
 from nginxopt.semantics.refusals.reading import SETTERS, ReadState, Stated, of_patterns
 from nginxopt.semantics.tables import MIXED_VALUES
-from nginxopt.semantics.variables import HTTP, STREAM, is_fixed
+from nginxopt.semantics.variables import HTTP, STREAM, is_fixed, is_in
 from nginxopt.version import Version
 
 _ENTERING = (cycle, connections, http)
@@ -326,9 +326,6 @@ _OF_MODULES = (
 """Prefixes of variables that NGINX Plus, later releases and built-in modules may define."""
 _KNOWN = {"http": HTTP, "stream": STREAM}
 _PREFIXES = {kind: (*(name for name in known if name.endswith("_")), *_OF_MODULES) for kind, known in _KNOWN.items()}
-_PORTS = ("request_port", "is_request_port")
-
-
 _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
 
 
@@ -356,11 +353,9 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
 
 
 def _is_of_nginx(name: str, kind: str, target: Version) -> bool:
-    if name in _PORTS and not is_fixed(name, kind, target):
-        return False
-    return name in _KNOWN[kind] or (
-        name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind] and not _is_misspelt(name, kind)
-    )
+    if name in _KNOWN[kind]:
+        return is_in(name, kind, target)
+    return name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind] and not _is_misspelt(name, kind)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -480,7 +475,7 @@ def _of(directive: Directive) -> _Use:
     elif name in _FIRST:
         yield from _in(directive, args[:1])
     elif name in _LATER:
-        yield from _in(directive, args[1:])
+        yield from _in(directive, args[1:2] if name == "rewrite" else args[1:])
         if name in ("set", "auth_request_set") and args[:1] == ("$",):
             yield directive, 'invalid variable name "$"', False
     elif name == "log_format":
