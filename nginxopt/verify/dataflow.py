@@ -13,6 +13,7 @@ from functools import cached_property
 from nginxopt.records import record
 from nginxopt.semantics.site.form import StatementForm
 from nginxopt.text import encode
+from nginxopt.verify.canonical import variables as spelt
 from nginxopt.verify.definitions import SideDefinitions, groups_of
 from nginxopt.verify.names import statement_words
 from nginxopt.verify.patterns import group_names
@@ -192,13 +193,17 @@ _SPLIT = {"fastcgi_script_name", "fastcgi_path_info"}
 
 def splitting(side: VerifiedSide, definitions: SideDefinitions) -> tuple[tuple[str, ...], ...]:
     """Return the statements of all scripts if one of them reads a variable that keeps the URI of its first use;
-    otherwise nothing."""
+    otherwise nothing. A `return` is left out that does not read one."""
     reading = _Reading(side, definitions)
     levels = range(len(side.form["levels"]))
     statements = [statement for number in levels for statement in side.script(number)]
     if not any(_SPLIT & reading.variables(word) for statement in statements for word in _read(statement)):
         return ()
-    return tuple((statement["kind"], *_read(statement), *statement_words(statement)) for statement in statements)
+    return tuple(
+        (statement["kind"], *(spelt(word, side.taken) for word in (*_read(statement), *statement_words(statement))))
+        for statement in statements
+        if statement["kind"] != "return" or any(_SPLIT & reading.variables(word) for word in _read(statement))
+    )
 
 
 class _Reading:

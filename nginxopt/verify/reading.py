@@ -26,6 +26,7 @@ from nginxopt.text import Source
 from nginxopt.verify.canonical import (
     canonical_words,
 )
+from nginxopt.verify.influences import runs_code
 from nginxopt.verify.names import Names, is_own, named_groups
 from nginxopt.verify.premises import BOTH_START, HOST_HEADER
 from nginxopt.verify.unread import (
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 _DEFINING = ("map", "geo", "split_clients", "upstream")
 """The blocks of http that define variables, and upstreams."""
+
+_LONG = 10_000
+"""How many bytes a block has that is compared by its text, comments and all."""
 
 _WORD = lazy.pattern(r"\w+", re.ASCII)
 
@@ -312,12 +316,11 @@ class SideReading:
         words = tuple(map(latin, directive.args))
         if directive.block is None:
             return self._canonical(str(directive.name), words)
-        block = directive.source.data[directive.block.span.start : directive.block.span.end]
         level = self._blocks.get(directive)
         inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
         included = (item for item in inner if item.source is not directive.source)
         read = (word for item in included for word in ("", str(item.name), *map(latin, item.args)))
-        return (*words, block.decode("latin-1"), *read)
+        return (*words, *_content(directive), *read)
 
     def _content(self, node: int) -> Iterator[Directive]:
         """Return the directives of a block that is no level of the site, with those of included files."""
@@ -389,6 +392,20 @@ class SideReading:
         while at is not None:
             yield self.site.levels[at]
             at = self.level(at)["parent"]
+
+
+def _content(directive: Directive) -> Iterator[str]:
+    """Yield the words of a block; its text if that is long, or code."""
+    block = directive.block
+    if block is None:
+        return
+    name, length = str(directive.name), block.span.end - block.span.start
+    if name in _DEFINING or length > _LONG or not block.nodes or runs_code(name, tuple(directive.args)):
+        yield directive.source.data[block.span.start : block.span.end].decode("latin-1")
+        return
+    for item in block.directives():
+        yield from ("", str(item.name), *map(latin, item.args), "{" if item.block else ";", *_content(item))
+    yield "}"
 
 
 def _is_inner(form: LevelForm) -> bool:

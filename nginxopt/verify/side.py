@@ -18,7 +18,7 @@ from nginxopt.semantics.site.form import (
     SiteForm,
 )
 from nginxopt.semantics.site.levels import ROWS, effect
-from nginxopt.semantics.values import is_url
+from nginxopt.semantics.values import addresses, is_url
 from nginxopt.verify.canonical import (
     access,
     default_words,
@@ -408,7 +408,7 @@ class VerifiedSide(SideReading):
             if words not in self.upstreams[name]
         )
         listens = Counter(
-            (f"listen {word.partition('=')[0]}", str(directive.args[0]), word)
+            (f"listen {word.partition('=')[0]}", *map(str, addresses(directive.args, level.target)), word)
             for level in self.site.levels
             for directive in level.own("listen")
             for word in map(str, directive.args[1:])
