@@ -26,10 +26,10 @@ from nginxopt.cli.site import read_with_standins
 from nginxopt.config import Config
 from nginxopt.config.standins import NEUTRAL, StandIns, UnreadFiles
 from nginxopt.errors import NginxoptError
-from nginxopt.request.client import RequestForm
+from nginxopt.request.client import LOCAL, RequestForm
 from nginxopt.request.doors import Doors
 from nginxopt.request.model import OutcomeForm, SiteModel, World, text_of
-from nginxopt.request.private import LOCAL, PrivateNginx
+from nginxopt.request.private import PrivateNginx
 from nginxopt.request.real import differences
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build

@@ -110,9 +110,9 @@ def _not_asked(sent: Request, binary: Binary | None) -> Iterator[str]:
     """Yield what a real nginx is asked otherwise than the model."""
     if binary is None or sent.client is None:
         return
-    from nginxopt.request.private import LOCAL
+    from nginxopt.request.client import LOCAL
 
-    if sent.client != LOCAL.encode():
+    if not sent.client.startswith(b"127."):
         yield f"nginx is asked by {LOCAL}, not by {sent.client.decode()} (--client)"
 
 

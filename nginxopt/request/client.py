@@ -275,6 +275,10 @@ _NAMELESS = frozenset(["", "_", "localhost", "$hostname"])
 """Names of servers that no site has."""
 
 
+LOCAL = "127.0.0.1"
+"""The address of a private nginx, and of a client that asks it."""
+
+
 class ConnectionForm(TypedDict):
     """What `Connection` of `rust/src/request/world.rs` reads. Text is bytes as Latin-1."""
 

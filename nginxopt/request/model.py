@@ -24,7 +24,7 @@ from nginxopt.request.client import ClientGate, RequestForm
 from nginxopt.request.listing import Listing
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build, LoweredSite, lower
-from nginxopt.semantics.site.form import LevelForm, Node, ReturnForm, SiteForm, StatedForm
+from nginxopt.semantics.site.form import IfForm, LevelForm, Node, ReturnForm, SiteForm, StatedForm
 from nginxopt.semantics.upstreams import PROTOCOLS
 from nginxopt.text import decode, encode
 from nginxopt.text.display import unicode
@@ -380,6 +380,26 @@ class SiteModel:
                 }  # fmt: skip
                 form = {**form, "script": [*form["script"], failing]}
             levels.append(form)
+        other = copy(self)
+        without: SiteForm = {**site, "levels": levels}
+        other.native = RequestModel(json.dumps(without), list(self.site.texts))
+        return other
+
+    def failing(self, level: int, uri: str) -> Self:
+        """Return the model of the same site if nginx cannot open a file, by its URI and level, as if it were a socket:
+        the answer is an error with status 500 (`ngx_http_static_handler`).
+        """
+        site = self.site.site
+        form, number = site["levels"][level], len(site["levels"])
+        node = form["node"]
+        failing: ReturnForm = {"kind": "return", "node": node, "args": ["500"]}
+        asking: IfForm = {"kind": "if", "node": node, "condition": ["$uri", "=", uri], "level": number}
+        inner: LevelForm = {
+            **form, "kind": "if", "parent": level, "args": [], "script": [failing], "locations": [],
+            "limit_except": None, "settings": {},
+        }  # fmt: skip
+        levels = [*site["levels"], inner]
+        levels[level] = {**form, "script": [*form["script"], asking]}
         other = copy(self)
         without: SiteForm = {**site, "levels": levels}
         other.native = RequestModel(json.dumps(without), list(self.site.texts))

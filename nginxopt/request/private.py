@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import NamedTuple, Self
 from nginxopt.config import Config, load_text
 from nginxopt.errors import UsageError
 from nginxopt.request.build import probe
-from nginxopt.request.client import RequestForm
+from nginxopt.request.client import LOCAL, ConnectionForm, RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.request.transplant import ECHO, PrivateStage, transplanted
 from nginxopt.semantics import Address, Level, endpoints, read_listens
@@ -39,8 +40,11 @@ _MODIFIED = 1_000_000_000
 _OF_FILES = frozenset(["dav_methods", "create_full_put_path"])
 """Directives by which nginx changes the files that it serves."""
 
-LOCAL = "127.0.0.1"
-"""The address of this nginx, and of the client that asks it."""
+
+def source_of(connection: ConnectionForm) -> str:
+    """Return the address from which a request is sent: that of its client if it is one of this machine."""
+    client = connection["client"] or ""
+    return client if client.startswith("127.") else LOCAL
 
 
 class Exchange(NamedTuple):
@@ -78,18 +82,19 @@ class PrivateNginx:
         mirrors: bool = False,
         avoid: bytes = b"",
         answers: bool = True,
+        failing: str | None = None,
     ) -> None:
         """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS.
 
         `left_out` are further directives to leave out, `mirrors` and `answers` are those of `Echo`, `avoid` is that of
-        `reserved_ports`.
+        `reserved_ports`. `failing` is a file that nginx cannot serve, as it is a socket.
         """
         _refuse_assumptions(world)
         self._config = placed(config)
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
         # nginx changes no files that are not its own.
         self._left_out, self._avoid = left_out | (_OF_FILES if world.root is not None else frozenset()), avoid
-        self._mirrors, self._answers = mirrors, answers
+        self._mirrors, self._answers, self._failing = mirrors, answers, failing
         self._network: Network = MACHINE
         self._cleanup = contextlib.ExitStack()
 
@@ -103,7 +108,7 @@ class PrivateNginx:
             free = reserved_ports(len(addresses), avoid=self._avoid, network=self._network)
             reserved = stack.enter_context(free)
             self._ports: dict[Address, int] = dict(zip(addresses, reserved, strict=True))
-            files = _disk(self._world, self._prefix)
+            files = _disk(self._world, self._prefix, self._failing)
             tls = certificate(self._prefix) if self._tls else None
             folder = f"{Path(self._config.prefix).absolute()}/"
             stage = PrivateStage(
@@ -148,7 +153,8 @@ class PrivateNginx:
             where = f"{connection['host']}:{connection['port']}{' (QUIC)' if is_quic else ''}"
             listens = ", ".join(map(str, self._ports))
             raise UsageError(f"--nginx: no server listens at {where}", hint=f"these listen: {listens}")
-        here = {"family": "inet", "host": LOCAL, "port": port, "client": LOCAL, "quic": False, "protocol": None}
+        client = source_of(connection)
+        here = {"family": "inet", "host": LOCAL, "port": port, "client": client, "quic": False, "protocol": None}
         moved = {**connection, **here}
         headers = [*sent["headers"], ("Connection", "close")]
         return {**sent, "headers": headers, "connection": moved}  # type: ignore[typeddict-item] # the same keys
@@ -159,7 +165,8 @@ class PrivateNginx:
         logged, connection = log.stat().st_size, moved["connection"]
         start = perf_counter()
         data, port, network = _bytes(moved), connection["port"], self._network
-        response = exchange(data, port, tls=connection["tls"], sni=connection["sni"], network=network)
+        source = source_of(connection)
+        response = exchange(data, port, tls=connection["tls"], sni=connection["sni"], network=network, source=source)
         seconds = perf_counter() - start
         return Exchange(response, self._echo.asked[before:], log.read_bytes()[logged:], seconds)
 
@@ -206,7 +213,7 @@ def _refuse_assumptions(world: World) -> None:
         raise UsageError("--nginx takes files either from --root or from --assume")
 
 
-def _disk(world: World, prefix: Path) -> str:
+def _disk(world: World, prefix: Path, failing: str | None) -> str:
     """Return the folder that stands for the root of the disk, with the files that are assumed to exist."""
     if world.root is not None:
         return str(Path(world.root).absolute()).rstrip("/")
@@ -220,6 +227,10 @@ def _disk(world: World, prefix: Path) -> str:
         path.write_text(f"{name}\n")  # so that responses tell files apart
         os.utime(path, (_MODIFIED, _MODIFIED))
     disk.mkdir(exist_ok=True)
+    if failing is not None:
+        path = disk / failing.strip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.mknod(path, stat.S_IFSOCK | 0o600)
     return str(disk)
 
 

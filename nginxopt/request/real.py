@@ -13,7 +13,7 @@ from nginxopt.config import Config
 from nginxopt.records import record
 from nginxopt.request.client import ClientGate, NobodyListensError, Request, RequestForm
 from nginxopt.request.model import OutcomeForm, World, conditions, location_of, shown, text_of
-from nginxopt.request.private import LOCAL, Exchange, PrivateNginx
+from nginxopt.request.private import Exchange, PrivateNginx, source_of
 from nginxopt.request.trace import RealComparison, Trace
 from nginxopt.semantics.upstreams import PROTOCOLS
 from nginxopt.system.echo import EchoedRequest
@@ -114,9 +114,9 @@ def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> RealComparison:
     if expected["kind"] == "unknown":
         unknown = expected["unknown"]
         return RealComparison(name, reason=_UNKNOWN if unknown is None else unknown["reason"])
-    client = trace.sent["connection"]["client"]
-    if client not in (None, LOCAL) and _kind(expected) != _kind(trace.outcome):
-        return RealComparison(name, reason=f"its client is {LOCAL}, which gets another answer than {client}")
+    client, source = trace.sent["connection"]["client"], source_of(trace.sent["connection"])
+    if client not in (None, source) and _kind(expected) != _kind(trace.outcome):
+        return RealComparison(name, reason=f"its client is {source}, which gets another answer than {client}")
     if not asked.is_alone and _kind(expected) != _kind(trace.outcome):
         return RealComparison(name, reason="files that others assume change its answer")
     exchange = nginx.ask(sent)

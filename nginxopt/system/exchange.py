@@ -14,6 +14,7 @@ from nginxopt.system.deadline import Deadline
 from nginxopt.system.http import any_certificate
 from nginxopt.system.network import MACHINE, Network
 
+_LOOPBACK = "127.0.0.1"
 _SECONDS = 20.0
 _OPENSSL = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout cert.key -out cert.pem"
 
@@ -36,14 +37,21 @@ class Response:
 
 
 def exchange(
-    request: bytes, port: int, *, tls: bool = False, sni: str | None = None, network: Network = MACHINE
+    request: bytes,
+    port: int,
+    *,
+    tls: bool = False,
+    sni: str | None = None,
+    network: Network = MACHINE,
+    source: str = _LOOPBACK,
 ) -> Response | None:
-    """Send a request to 127.0.0.1 in a network and return the response; None if the server closes without one.
+    """Send a request from a loopback address to 127.0.0.1 in a network and return the response; None if the server
+    closes without one.
 
     The request must make the server close the connection afterwards. Raises `OSError` if it does not answer within 20
     seconds.
     """
-    with network.tcp() as plain, _connected(plain, port, sni, tls=tls) as connection:
+    with network.tcp() as plain, _connected(plain, port, sni, source, tls=tls) as connection:
         received, deadline = b"", Deadline(_SECONDS)
         try:
             connection.sendall(request)
@@ -62,9 +70,11 @@ def certificate(folder: Path) -> tuple[str, str]:
     return str(folder / "cert.pem"), str(folder / "cert.key")
 
 
-def _connected(plain: socket.socket, port: int, sni: str | None, *, tls: bool) -> socket.socket:
+def _connected(plain: socket.socket, port: int, sni: str | None, source: str, *, tls: bool) -> socket.socket:
     plain.settimeout(_SECONDS)
-    plain.connect(("127.0.0.1", port))
+    if source != _LOOPBACK:
+        plain.bind((source, 0))
+    plain.connect((_LOOPBACK, port))
     if not tls:
         return plain
     return any_certificate().wrap_socket(plain, server_hostname=sni)  # `certificate` made it

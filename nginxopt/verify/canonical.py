@@ -143,6 +143,17 @@ def network(word: str) -> str:
         return word
 
 
+def clients(words: Iterable[str]) -> Iterator[str]:
+    """Yield the first address of each network of IPv4 among words."""
+    for word in words:
+        try:
+            found = ipaddress.ip_network(word, strict=False)
+        except ValueError:
+            continue
+        if found.version == 4:
+            yield str(found.network_address)
+
+
 _SETS = ("_hide_header", "_pass_header")
 _LISTED = frozenset(["set_real_ip_from", "limit_req", "limit_conn"])
 """Directives whose order shows in no answer, by their ends and by their names."""

@@ -16,6 +16,7 @@ from nginxopt.facts import known
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.values import size
+from nginxopt.verify.canonical import clients
 from nginxopt.verify.emptied import supposed
 from nginxopt.verify.explore import Divergence
 from nginxopt.verify.given import Given, given_asked, given_unread, is_whole, unlike_outside
@@ -74,6 +75,10 @@ _BODY = 1 << 20
 """The largest body without a `client_max_body_size`."""
 _MOST_BODY = 64 << 20
 """The largest body that is tried."""
+
+_ACCESS = ("allow", "deny")
+_OTHER_CLIENT = "127.0.0.2"
+_MOST_CLIENTS = 20
 
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
@@ -345,7 +350,8 @@ class _Verifier:
         return None
 
     def _requests(self, difference: Divergence, hosts: Hosts) -> Iterator[Candidate]:
-        """Yield requests that may show a difference, with bodies if it is about their sizes."""
+        """Yield requests that may show a difference, with bodies if it is about their sizes, from other addresses if
+        it is about access."""
         levels = difference.old.state.level, difference.new.state.level
         yield from candidates(difference.region, hosts.example)
         if headers := self._headers(levels):
@@ -353,7 +359,11 @@ class _Verifier:
                 known = {name.lower() for name, _ in request.headers}
                 more = tuple(each for each in headers if each[0].lower() not in known)
                 yield replace(request, headers=(*request.headers, *more))
-        if self._sizes and "client_max_body_size" in unlike_settings(self._old, levels[0], self._new, levels[1]):
+        unlike = unlike_settings(self._old, levels[0], self._new, levels[1])
+        if any(name in _ACCESS for name in unlike):
+            for request in islice(candidates(difference.region, hosts.example), 1):
+                yield from (replace(request, client=client) for client in self._clients)
+        if self._sizes and "client_max_body_size" in unlike:
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, size=size) for size in self._sizes)
 
@@ -368,6 +378,19 @@ class _Verifier:
         )
         names = dict.fromkeys(name for word in words for name in _HEADER.findall(word.lower()) if name != "host")
         return tuple((name.replace("_", "-").encode(), b"x") for name in names)
+
+    @cached_property
+    def _clients(self) -> tuple[str, ...]:
+        """An address of this machine that rules of access rarely name, and those that they do."""
+        words = (
+            word
+            for side in self._sides
+            for level in side.site.levels
+            for name in _ACCESS
+            for directive in level.own(name)
+            for word in map(str, directive.args)
+        )
+        return tuple(dict.fromkeys([_OTHER_CLIENT, *clients(words)]))[:_MOST_CLIENTS]
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.request.model import SiteModel, World
-from nginxopt.request.private import Exchange, PrivateNginx
+from nginxopt.request.private import Exchange, PrivateNginx, source_of
 from nginxopt.request.real import differences
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
@@ -36,7 +36,10 @@ def confirm(
 
 def _is_hidden(witness: RequestWitness, old: SiteModel, new: SiteModel) -> bool:
     """Return whether the private nginx cannot show the difference: all servers are echoes there, which do not
-    understand gRPC."""
+    understand gRPC, and clients are on this machine."""
+    connection = witness.request["connection"]
+    if connection["client"] not in (None, source_of(connection)):
+        return True
     outcomes = witness.old["outcome"], witness.new["outcome"]
     mine, theirs = (
         ObservedOutcome.of(outcome, model.site) for outcome, model in zip(outcomes, (old, new), strict=True)
@@ -50,12 +53,14 @@ def _ask(
     """Return how nginx differs from the model, and its answers to the same request sent twice."""
     config, model = side
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
-    with PrivateNginx(config, prefix, world, binary, tls=tls, answers=witness.is_answered) as nginx:
+    with PrivateNginx(
+        config, prefix, world, binary, tls=tls, answers=witness.is_answered, failing=witness.failing
+    ) as nginx:
         if is_refused:
             return _refused(witness, nginx), ({}, {})
         moved = nginx.moved(witness.request)
         first, second = nginx.ask(moved), nginx.ask(moved)
-        told = tuple(differences(nginx.expected(moved), first))
+        told = tuple(differences(nginx.expected(moved), first)) if witness.failing is None else ()
         return told, (observed(first, nginx), observed(second, nginx))
 
 
@@ -98,6 +103,9 @@ def _are_alike(old: tuple[_Observed, _Observed], new: tuple[_Observed, _Observed
     """Return whether both sides certainly answered alike. Parts that change from one answer of a side to the next, such
     as `$request_id`, are left out."""
     names = {name for answer in (*old, *new) for name in answer}
+    changing = [{name for name in names if first.get(name) != second.get(name)} for first, second in (old, new)]
+    if changing[0] != changing[1]:
+        return False
     steady = {name for name in names if all(first.get(name) == second.get(name) for first, second in (old, new))}
     is_known = all(name.startswith("header ") for name in names - steady)
     return is_known and all(old[0].get(name) == new[0].get(name) for name in steady)

@@ -202,6 +202,19 @@ _SINGLE = ("etag", "last-modified", "location")
 _LATER = lazy.pattern(r"\$\{?(?:sent_|upstream_|status\b|bytes_sent|body_bytes|request_time|request_completion)")
 """Variables with another value after the response of the upstream than before."""
 
+_OF_CONNECTIONS = {
+    "connection": "7",
+    "msec": "1700000000.000",
+    "pid": "7",
+    "remote_port": "50000",
+    "request_id": "0123456789abcdef0123456789abcdef",
+    "time_iso8601": "2023-11-14T22:13:20+00:00",
+}
+"""Values that variables may have that no request decides."""
+
+_REAL_ROOT = lazy.pattern(r"\$(?:realpath_root(?!\w)|\{realpath_root\})", re.ASCII)
+"""The folder of files without symbolic links; the same as `$document_root` if there are none."""
+
 _ANSWERED = "the upstream answers with status 200"
 
 
@@ -299,13 +312,11 @@ class Effects:
 
 
 def _with_names(world: World, outcome: OutcomeForm) -> World:
-    """Return a world in which the name of the upstream is known."""
+    """Return a world in which the name of the upstream is known, and what each connection has of its own."""
     passed = outcome["upstream"]
-    if passed is None or outcome["kind"] != "proxy":
-        return world
-    return World(
-        world.existing, world.missing, {**world.variables, "proxy_host": name_of(passed)}, world.listed, world.root
-    )
+    named = {} if passed is None or outcome["kind"] != "proxy" else {"proxy_host": name_of(passed)}
+    variables = {**_OF_CONNECTIONS, **world.variables, **named}
+    return World(world.existing, world.missing, variables, world.listed, world.root)
 
 
 def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iterator[_Shown | None]:
@@ -334,7 +345,7 @@ def _sent(model: SiteModel, level: Level, outcome: OutcomeForm, request: Request
     names: dict[str, str] = {}
     is_http = told == "request header"
     for directive in setting.directives:
-        key, value, *rest = map(latin, directive.args)
+        key, value, *rest = (_REAL_ROOT.sub("${document_root}", latin(word)) for word in directive.args)
         names.setdefault(key.lower() if is_http else key, key)
         texts.setdefault(key.lower() if is_http else key, []).append((value, is_http or bool(rest)))
     otherwise = _Unstated(level, outcome, {key.lower(): value for key, value in request["headers"]})

@@ -33,6 +33,9 @@ _MOST_WAYS = 64
 _MOST_AGAINST = 6
 """The number of patterns that are excluded at first; only if that does not decide, all are."""
 
+_MOST_AGAINST_TEXT = 200
+"""The number of patterns that one text is compared with."""
+
 _UNIT = lazy.pattern(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
 """A byte that stands for itself in a pattern."""
 
@@ -439,6 +442,7 @@ def _read(pattern: bytes) -> Patterns:
     return Patterns([pattern], to_match=True)
 
 
+_ADDRESS = lazy.pattern(rb"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}")
 _METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND")
 _SAFE = "/-_.~!$&'()*,;=:@"
 _IN_LINE = rb"\A[^\x00-\x20\x7f]*\z"
@@ -448,7 +452,8 @@ _IN_HEADER = rb"\A[^\x00-\x1f\x7f]*\z"
 
 @record(eq=True)
 class Candidate:
-    """A request to try, as far as a region determines it; `size` is that of its body in bytes, if it has one."""
+    """A request to try, as far as a region determines it; `size` is that of its body in bytes, if it has one, `client`
+    the address that it comes from."""
 
     path: bytes = b"/"
     args: bytes | None = None
@@ -457,6 +462,7 @@ class Candidate:
     headers: tuple[tuple[bytes, bytes], ...] = ()
     is_tls: bool | None = None
     size: int | None = None
+    client: str = "127.0.0.1"
 
     @property
     def target(self) -> bytes:
@@ -471,6 +477,8 @@ def candidates(region: PathCondition, host: str | None) -> Iterator[Candidate]:
     for subject, known in region.values.items():
         if isinstance(subject, Variable | Derived):
             value = _method(known) if subject.name == METHOD else None
+            if subject.name in ("host", "http_host") and host is not None and _fits(known, host.encode()):
+                value = host.encode()
             value = value or example((*known.inside, *_sendable(subject.name)), tuple(known.outside), subject)
             if value is not None:
                 first = with_value(first, subject.name, value)
@@ -492,15 +500,15 @@ def _sendable(name: str) -> tuple[bytes, ...]:
 
 def _method(known: Known) -> bytes | None:
     """Return the plainest method that is one of those known; None if none of those that clients use is."""
-    return next(
-        (
-            method
-            for method in _METHODS
-            if all(matches(pattern, method) for pattern in known.inside)
-            and not any(matches(pattern, method) for pattern in known.outside)
-        ),
-        None,
-    )
+    return next((method for method in _METHODS if _fits(known, method)), None)
+
+
+def _fits(known: Known, value: bytes) -> bool:
+    """Return whether a value is certainly one of those known."""
+    if len(known.outside) > _MOST_AGAINST_TEXT:
+        return False
+    is_inside = all(matches(pattern, value) for pattern in known.inside)
+    return is_inside and not any(matches(pattern, value) for pattern in known.outside)
 
 
 def with_value(request: Candidate, name: str, value: bytes) -> Candidate:
@@ -520,6 +528,8 @@ def with_value(request: Candidate, name: str, value: bytes) -> Candidate:
         return replace(request, host=value.decode())
     if name == "scheme":
         return replace(request, is_tls=value == b"https")
+    if name == "remote_addr" and _ADDRESS.fullmatch(value):
+        return replace(request, client=value.decode())
     if name.startswith("http_"):
         header = name.removeprefix("http_").replace("_", "-").encode()
         return replace(request, headers=(*request.headers, (header, value))) if value else request

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nginxopt import __version__
+from nginxopt.request.client import LOCAL
 from nginxopt.request.model import OutcomeForm, SiteModel, shown
 from nginxopt.request.trace import LONGEST, directive_text, headline, line_of
 from nginxopt.semantics.site.form import Node
@@ -78,6 +79,7 @@ class _Text:
         yield f"  {shown(sent['method'])} {printable(shown(sent['target']))}"
         yield from (f"  {shown(name)}: {printable(shown(value))}" for name, value in sent["headers"])
         yield f"  to {connection['host']}:{connection['port']}{tls}"
+        yield from () if connection["client"] in (None, LOCAL) else (f"  from {connection['client']}",)
         yield from (f"  if {printable(shown(path))} exists" for path in witness.existing)
         yield from (f"  if {printable(shown(path))} does not exist" for path in witness.missing)
         yield from (f"  if {printable(premise)}" for premise in witness.premises)
@@ -182,6 +184,7 @@ def _witness(witness: RequestWitness, old: SiteModel, new: SiteModel) -> dict[st
         "port": sent["connection"]["port"],
         "tls": sent["connection"]["tls"],
         "quic": sent["connection"].get("quic", False),
+        "client": sent["connection"]["client"],
         "existing": [shown(path) for path in witness.existing],
         "missing": [shown(path) for path in witness.missing],
         "effects": [

@@ -33,6 +33,7 @@ class RequestWitness:
         effects: What differs besides the outcomes.
         premises: What else has to be so, as clauses.
         is_answered: Whether upstreams answer.
+        failing: A file that nginx cannot open.
     """
 
     request: RequestForm
@@ -43,6 +44,7 @@ class RequestWitness:
     effects: tuple[Effect, ...] = ()
     premises: tuple[str, ...] = ()
     is_answered: bool = True
+    failing: str | None = None
 
 
 @record(eq=True)

@@ -14,7 +14,8 @@ from functools import cached_property
 from itertools import islice
 
 from nginxopt.request.client import RequestForm
-from nginxopt.request.model import OutcomeForm, SiteModel, TraceForm, World
+from nginxopt.request.model import OutcomeForm, SiteModel, TraceForm, World, shown
+from nginxopt.verify.canonical import clients
 from nginxopt.verify.hosts import ListenAddress
 from nginxopt.verify.observation import Effect, Effects, ObservedOutcome
 from nginxopt.verify.path_condition import Candidate, example, with_value
@@ -55,9 +56,9 @@ def _things(side: VerifiedSide) -> Iterator[_Thing]:
             elif statement["kind"] == "if":
                 yield "condition", *statement["condition"]
     for variable, form in side.definitions.items():
-        if form["kind"] == "map":
+        if form["kind"] in ("map", "geo"):
             for row in form["rows"]:
-                yield "row", variable, form["source"], *row["args"]
+                yield "row", variable, form["source"] or "$remote_addr", *row["args"]
 
 
 def _of(thing: _Thing) -> Iterator[Candidate]:
@@ -76,7 +77,9 @@ def _of(thing: _Thing) -> Iterator[Candidate]:
         case ("condition", subject, "=" | "!=", value):
             yield from _with(subject, value.encode("latin-1"))
         case ("row", _, source, key, _):
-            if key.startswith("~"):
+            if source == "$remote_addr" and (found := [*clients([key])]):
+                yield from _with(source, found[0].encode())
+            elif key.startswith("~"):
                 yield from _valued(source, ("(?i)" + key[2:]) if key.startswith("~*") else key[1:])
             else:
                 yield from _with(source, key.removeprefix("\\").encode("latin-1"))
@@ -112,15 +115,20 @@ _REFUSED: TraceForm = {
 }  # fmt: skip
 """What becomes of a request where nothing listens."""
 
+_MOST_FAILING = 8
+"""How many files are tried that nginx cannot open: each takes a model of its own."""
+
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Asking:
     """The models of both sides, which get the same answers about the world."""
 
-    def __init__(self, old: SiteModel, new: SiteModel, *, is_down: bool = False) -> None:
-        self._is_down = is_down
+    def __init__(self, old: SiteModel, new: SiteModel, *, is_down: bool = False, fails: bool = False) -> None:
+        self._is_down, self._fails = is_down or fails, fails
         self._has_passed = False
+        self._served: tuple[OutcomeForm, OutcomeForm] | None = None
+        self._failed: set[tuple[object, ...]] = set()
         self._models = (old, new)
         self._effects = Effects(old, new)
         self._alike: set[str] = set()
@@ -136,15 +144,46 @@ class Asking:
         if text in self._alike:
             return None
         self.tried += 1
-        self._has_passed = False
+        self._has_passed, self._served = False, None
         found = self._found(request, text)
         if found is None and self._has_passed and self._without_upstreams is not None:
             found = self._without_upstreams._found(request, text)
             if found is not None:
                 found = replace(found, premises=(*found.premises, "no upstream answers"), is_answered=False)
+        if found is None and self._served is not None:
+            found = self._failing(request, text, *self._served)
         if found is None:
             self._alike.add(text)
         return found
+
+    def _failing(
+        self, request: RequestForm, text: str, mine: OutcomeForm, theirs: OutcomeForm
+    ) -> RequestWitness | None:
+        """Return a witness if nginx cannot open the file that a request is for, where error pages differ."""
+        places = mine["level"], theirs["level"]
+        if places in self._failed or len(self._failed) >= _MOST_FAILING:
+            return None
+        self._failed.add(places)
+        old, new = (
+            model.failing(outcome["level"] or 0, outcome["uri"])
+            for model, outcome in zip(self._models, (mine, theirs), strict=True)
+        )
+        found = Asking(old, new, fails=True)._found(request, text)
+        path = shown(mine["file"] or "")
+        return found and replace(
+            found, premises=(*found.premises, f"{path} cannot be opened, as it is a socket"), failing=mine["file"]
+        )
+
+    def _may_fail(self, mine: OutcomeForm, theirs: OutcomeForm, request: RequestForm) -> bool:
+        """Return whether both sides serve the file that a request is for, and have other error pages."""
+        kinds, files = {mine["kind"], theirs["kind"]}, {mine["file"], theirs["file"]}
+        if kinds != {"static"} or len(files) > 1 or mine["uri"] != request["target"] or "$" in mine["uri"]:
+            return False
+        levels = [
+            model.site.levels[each["level"] or 0] for model, each in zip(self._models, (mine, theirs), strict=True)
+        ]
+        pages = [[(*page.args,) for page in level.setting("error_page").directives] for level in levels]
+        return pages[0] != pages[1]
 
     def _found(self, request: RequestForm, text: str) -> RequestWitness | None:
         for exists in (lambda _: False, lambda _: True, self._is_named):
@@ -208,7 +247,11 @@ class Asking:
                 return None
             if self._differ(mine, theirs):
                 return world, (), ()
+            if self._fails:
+                return None
             self._has_passed |= is_passed
+            if not self._is_down and self._may_fail(mine, theirs, request):
+                self._served = mine, theirs
             effects, premises = self._effects.unlike(request, text, world, (mine, theirs))
             return (world, effects, premises) if effects else None
         return None
@@ -269,6 +312,6 @@ def request_of(candidate: Candidate, address: ListenAddress, *, is_tls: bool) ->
             "quic": address.quic,
             "protocol": (3, 0) if address.quic else None,
             "sni": candidate.host if is_tls else None,
-            "client": "127.0.0.1",
+            "client": candidate.client,
         },
     }

@@ -65,6 +65,27 @@ SHOWN = (
         "server { listen {P}; return 200; }",
     ),
     Pair("a limit of bodies in a location", "", "location = /up { client_max_body_size 5; }"),
+    Pair("a rule of access for others", "root {T}/r; allow 127.0.0.1; deny all;", "root {T}/r; allow 127.0.0.1;"),
+    Pair("a network that is denied", "root {T}/r; deny 127.0.0.3;", "root {T}/r; deny 127.0.0.4;"),
+    Pair(
+        "a row of a geo",
+        "geo $a { default 0; 127.0.0.8/30 1; } server { listen 127.0.0.1:{P}; return 200 $a; }",
+        "geo $a { default 0; 127.0.0.8/30 2; } server { listen 127.0.0.1:{P}; return 200 $a; }",
+    ),
+    Pair(
+        "a redirect of one of several names",
+        "server { listen {P}; server_name h i; if ($host != h) { return 301 http://h/; } return 204; }",
+        "server { listen {P}; server_name h i; if ($host != h) { return 301 http://i/; } return 204; }",
+    ),
+    Pair("a page for files that fail", "root {T}/r; error_page 500 /x.html;", "root {T}/r;"),
+    Pair(
+        "another page for files that fail",
+        "root {T}/r; error_page 500 =503 /x.html;",
+        "root {T}/r; error_page 500 /x.html;",
+    ),
+    _proxied("a header with a value of its own", "add_header X-A $request_id;", "add_header X-A a;"),
+    _fastcgi("the port of the client", "fastcgi_param A $remote_port; fastcgi_param B b;", "fastcgi_param B b;"),
+    _fastcgi("a folder without links", "fastcgi_param A $realpath_root/a;", "fastcgi_param A /nowhere/a;"),
 )
 """What nginx shows."""
 
@@ -76,6 +97,8 @@ HIDDEN = (
     _proxied(
         "a header of the response of the upstream", "add_header X-A $upstream_addr;", "add_header X-A $proxy_host;"
     ),
+    _fastcgi("a folder that may be a link", "fastcgi_param A $realpath_root;", "fastcgi_param A $document_root;"),
+    Pair("a page for what never fails", "error_page 500 /x.html; return 200 a;", "return 200 a;"),
     _fastcgi("an optional parameter without a value", "fastcgi_param A '' if_not_empty;", ""),
     Pair(
         "a value of a variable that nobody reads",
