@@ -119,6 +119,7 @@ def _finding(pass_: Pass, offer: pooling.Offer) -> Finding:
         offer.fix,
         offer.why_not,
         saves=Saving(connections=1),
+        cause="",
     )
 
 

@@ -5,7 +5,8 @@ nginx keeps 32 connections by default.
 
 Does not flag upstreams that opt out: `keepalive` is commented out, or every pass to the upstream sends
 `Connection: close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without
-`fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections. A literal `Connection: upgrade` in `location /` is sent
+`fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections, and Unicorn and the default workers of Gunicorn do not:
+upstreams with these names are left out. A literal `Connection: upgrade` in `location /` is sent
 with every request of the site, and nginx keeps these connections in a pool. An upstream that a variable always names
 (`set $app http://app; proxy_pass $app;`) is one like any other.
 
@@ -76,7 +77,18 @@ server {
     }
 }
 ```
-uwsgi closes the connection after each response:
+Unicorn closes the connection after each response:
+```nginx http 1.22.1
+upstream app {
+    server unix:/run/unicorn.sock;
+}
+server {
+    location / {
+        proxy_pass http://app;
+    }
+}
+```
+So does uwsgi:
 ```nginx http 1.22.1
 upstream app {
     server 10.0.0.1:8080;

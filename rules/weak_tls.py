@@ -2,7 +2,8 @@
 
 Flags `ssl_protocols` with SSLv2, SSLv3, TLSv1 or TLSv1.1, and `ssl_ciphers` that list ciphers without encryption or
 authentication, export ciphers, RC4, DES, 3DES or MD5, in `stream` and `mail` as well. Before nginx 1.23.4,
-`ssl_protocols` includes TLSv1 and TLSv1.1 by default: flags servers of `http` with TLS that do not set it.
+`ssl_protocols` includes TLSv1 and TLSv1.1 by default: flags servers of `http` with TLS that do not set it, if the
+version is stated (`--target-version`, the settings, an image beside the file).
 
 The severity of listed ciphers is info: OpenSSL 1.1.0 and later is built without RC4, DES, 3DES and export ciphers
 unless asked to, and accepts ciphers without encryption or authentication, and MD5, at security level 0 only. With
@@ -150,7 +151,7 @@ def _ciphers(directive: Directive, weak: list[str]) -> Finding:
 
 def _defaults(model: Model) -> Iterator[Finding]:
     """Yield the servers with TLS whose protocols are those of an old version."""
-    if model.target >= _WITHOUT_OLD:
+    if model.target >= _WITHOUT_OLD or model.is_guess:
         return
     for server in dict.fromkeys(endpoint.default for endpoint in tls.endpoints(model)):
         if server.setting("ssl_protocols").is_unset and server.source and not _rejects(server):

@@ -2,6 +2,9 @@
 
 Flags configurations that proxy requests and have no `worker_connections`, or set fewer than nginx's default of 512.
 
+Reports by default only what shows load: an upstream with several servers, a pool or a cache, `worker_rlimit_nofile`,
+`open_file_cache`, or the machine (`--host`). If the rule is selected by name, it reports all.
+
 ## Why it matters
 The limit covers connections to clients and to upstreams together. When it is reached, nginx closes idle connections,
 then refuses new ones, and logs `512 worker_connections are not enough`. An unused connection takes 430 bytes of memory
@@ -84,6 +87,7 @@ ENOUGH = 1024
     reach=Reach.PROCESS,
     fix=(Safety.under(ENOUGH_DESCRIPTORS), Safety.UNSAFE),
     scenario="rush",
+    under_load=True,
 )
 def check(model: Model) -> Iterator[Finding]:
     """Find proxies with few connections."""

@@ -3,7 +3,8 @@
 Flags a `worker_rlimit_nofile` below `worker_connections`. Also reports, as info, more than 1024 connections without
 `worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors. Containers have a limit of their
 own, often of a million, so that info is not for a file that is for one: by the name of its folder (`docker`, `rootfs`,
-`k8s` ...), by `daemon off`, or by a log that is `/dev/stdout` or `/dev/stderr`.
+`k8s` ...), by a Dockerfile or compose file near it that speaks of nginx, by `daemon off`, or by a log that is
+`/dev/stdout` or `/dev/stderr`.
 
 ## Why it matters
 Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.

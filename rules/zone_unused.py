@@ -119,9 +119,8 @@ def _of_protocol(protocol: Level) -> Iterator[Finding]:
 def _finding(directive: Directive, name: str, user: str) -> Finding:
     verb = "limited" if directive.name in _LIMITS else "cached"
     message = f'no {user} names the zone "{name}": nothing is {verb}'
-    return Finding(
-        directive.source, directive.name.span, message, help=f"add {user} where it should apply, or delete the zone"
-    )
+    advice = f"add {user} where it should apply, or delete the zone"
+    return Finding(directive.source, directive.name.span, message, help=advice, cause=user)
 
 
 def _zone(directive: Directive) -> str:

@@ -113,7 +113,8 @@ class Judge:
     def _model(self, config: Config, target: Version) -> Model:
         """Return what rules ask about a configuration, in the main configuration around it if one is stated."""
         is_all = WHOLE_CONFIGURATION in self.assumed
-        return Model(config, target, self.host, is_all=is_all, around=_http(self.around, target))
+        around = _http(self.around, target)
+        return Model(config, target, self.host, is_all=is_all, around=around, is_guess=bool(self.maybe))
 
     def _certain(self, model: Model, linted: Linted) -> Linted:
         """Return findings without those that only the guess of a release makes: what nginx refuses in each release that
@@ -246,9 +247,9 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 def _together(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Checked:
     """Return the findings in all configurations."""
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
-    for config, result in zip(configs, linted, strict=True):
+    for tree, result in zip(_trees(configs), linted, strict=True):
         for diagnostic in result.diagnostics:
-            diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=_tree(config)))
+            diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=tree))
     for other in _not_everywhere(configs, linted, judge):
         del diagnostics[other]
     errors = {error.render(): error for result in linted for error in result.errors}
@@ -284,7 +285,7 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
     drafts: dict[str, Draft] = {}
     causes: set[tuple[str, str, str]] = set()
     with collecting() as faults:
-        for config in configs:
+        for tree, config in zip(_trees(configs), configs, strict=True):
             if is_dump(config.origin):
                 raise UsageError("the output of nginx -T cannot be fixed: pass the files")
             with isolated("the fixes", path=config.main.path):
@@ -293,7 +294,7 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
                 except _TOO_LARGE:
                     continue  # the check says so, too
                 drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
-                causes.update((_tree(config), rule, cause) for rule, cause in fixed.causes)
+                causes.update((tree, rule, cause) for rule, cause in fixed.causes)
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
     return replace(checked, errors=(*checked.errors, *faults), drafts=drafts, fixed=len(causes))
@@ -324,9 +325,14 @@ def _shared(configs: Iterable[Config]) -> frozenset[str]:
     return frozenset(identity for identity, count in times.items() if count > 1)
 
 
-def _tree(config: Config) -> str:
-    """Return the main file of a configuration; fragments together are one tree, whose main file is unknown."""
-    return "" if config.http is None else config.main.path
+def _trees(configs: Iterable[Config]) -> list[str]:
+    """Return the tree of each configuration: its main file, or that of the first with the same text, as copies have one
+    cause; fragments together are one tree, whose main file is unknown."""
+    firsts: dict[tuple[bytes, ...], str] = {}
+    return [
+        "" if config.http is None else firsts.setdefault(tuple(f.source.data for f in config.files), config.main.path)
+        for config in configs
+    ]
 
 
 def _not_everywhere(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Iterator[tuple[object, ...]]:

@@ -1114,6 +1114,7 @@ RULES = {
         fixes=(Safety.under(ENOUGH_DESCRIPTORS), Safety.UNSAFE),
         scenario="rush",
         reach=Reach.PROCESS,
+        under_load=True,
     ),
     "worker_processes": unloaded(
         "worker_processes",

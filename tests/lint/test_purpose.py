@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nginxopt.config import load_text
 from nginxopt.lint.catalogue import catalogue, selection
 from nginxopt.lint.check import Judge, check
+from nginxopt.lint.report.model import grouped
 from nginxopt.settings.file import Settings
+from nginxopt.version import Version
 from tests.lintcheck import TARGET, diagnose
 
 DEBUG = "error_log /var/log/nginx/{name}.log debug;"
@@ -112,6 +116,47 @@ def test_containers_have_a_limit_of_their_own(text: str, found: int) -> None:
     assert len(diagnose("worker-rlimit-nofile", text)) == found
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("Dockerfile", "FROM debian\nRUN apt-get install nginx\n", 0),
+        ("docker-compose.yml", "services: {web: {image: nginx}}\n", 0),
+        ("Dockerfile", "FROM python\n", 1),
+        ("site.yml", "roles: [nginx]\n", 1),
+    ],
+)
+def test_a_build_near_the_file_is_a_container(name: str, text: str, found: int, tmp_path: Path) -> None:
+    """A Dockerfile or compose file of nginx beside it, or a folder further up, says where it runs."""
+    from nginxopt.config import load
+
+    folder = tmp_path / "web" / "conf"
+    folder.mkdir(parents=True)
+    (folder / "nginx.conf").write_text("events { worker_connections 4096; }\n")
+    (folder.parent / name).write_text(text)
+    rules = selection(catalogue().values(), Settings(), select=["worker-rlimit-nofile"])
+    checked = check([load(str(folder / "nginx.conf"))], Judge(rules, TARGET, Settings()))
+    assert len(checked.diagnostics) == found
+
+
+@pytest.mark.parametrize("is_guess", [False, True])
+def test_the_defaults_of_a_guessed_release_are_not_judged(is_guess: bool) -> None:
+    """Old defaults are a finding only if somebody says that the release is old."""
+    rules = selection(catalogue().values(), Settings(), select=["weak-tls"])
+    text = "events {} http { server { listen 443 ssl; ssl_certificate a; ssl_certificate_key b; } }"
+    judge = Judge(rules, Version(1, 22, 1), Settings(), maybe=(Version(1, 22, 1),) if is_guess else ())
+    assert len(check([load_text(text.encode(), "nginx.conf")], judge).diagnostics) == (not is_guess)
+
+
+@pytest.mark.parametrize("second", ["", " "])
+def test_copies_have_one_cause(second: str) -> None:
+    """The same finding in two configurations with the same text is one, with two places."""
+    texts = (SITE.format(events="", http="gzip on;"), SITE.format(events="", http=f"gzip on;{second}"))
+    configs = [load_text(text.encode(), f"{number}/nginx.conf") for number, text in enumerate(texts)]
+    rules = selection(catalogue().values(), Settings(), select=["gzip-types-default"])
+    found = grouped(check(configs, Judge(rules, TARGET, Settings())).diagnostics)
+    assert len(found) == (2 if second else 1)
+
+
 def by_default(text: str, *select: str) -> list[str]:
     """The rules that find something in a text."""
     rules = selection(catalogue().values(), Settings(), select=select)
@@ -138,6 +183,8 @@ def test_connections_matter_where_the_text_shows_load(events: str, http: str, sp
     text = SITE.format(events=events, http=http)
     assert ("implicit-upstream" in by_default(text)) == speaks
     assert "implicit-upstream" in by_default(text, "implicit-upstream")
+    if not events:
+        assert ("worker-connections" in by_default(text)) == speaks
 
 
 SHARED = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from itertools import islice
 from pathlib import Path
 
 from nginxopt import lazy
@@ -15,17 +17,34 @@ DNS = "127.0.0.11"
 _STREAMS = frozenset({"/dev/stdout", "/dev/stderr", "/proc/self/fd/1", "/proc/self/fd/2", "stderr"})
 _NAME = lazy.pattern(r"docker|container|compose|k8s|kube|helm|chart|podman|werf|rootfs|image", re.IGNORECASE)
 
+_BUILD = lazy.pattern(r"(?i)((.*[.-])?(docker|container)file([.-].*)?|(docker-|container-)?compose.*\.ya?ml)")
+
+_NEAR, _MOST, _MOST_BYTES = 3, 2_000, 1 << 18
+"""So many folders, entries of each and bytes of a file are read."""
+
 _NEAREST = 6
 """So many folders above the main file may name what it is for: those further up are the user's own."""
 
 
 def is_in_container(model: Model) -> bool:
-    """Return whether the main file says so: it stays in the foreground, logs to streams, asks Docker's name server, or
-    is in a folder that is named for containers.
+    """Return whether the main file says so: it stays in the foreground, logs to streams, asks Docker's name server, is
+    in a folder that is named for containers, or a Dockerfile or compose file near it speaks of nginx.
     """
     words = [word for directive, _ in model.each("resolver", "error_log", "access_log") for word in directive.args]
+    path = Path(model.config.main.path).absolute()
     return (
         any(values.flag(word) is False for directive in model.root.own("daemon") for word in directive.args[:1])
         or any(word in _STREAMS or word.partition(":")[0] == DNS for word in words)
-        or any(_NAME.search(part) for part in Path(model.config.main.path).absolute().parts[-_NEAREST:])
+        or any(_NAME.search(part) for part in path.parts[-_NEAREST:])
+        or any(map(_builds, path.parents[:_NEAR]))
     )
+
+
+def _builds(folder: Path) -> bool:
+    """Return whether a folder has a Dockerfile or a compose file that speaks of nginx."""
+    try:
+        with os.scandir(folder) as entries:
+            files = [entry.path for entry in islice(entries, _MOST) if _BUILD.fullmatch(entry.name)]
+        return any(b"nginx" in Path(file).read_bytes()[:_MOST_BYTES] for file in files)
+    except OSError:
+        return False

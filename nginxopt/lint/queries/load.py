@@ -1,7 +1,7 @@
 """Whether a configuration shows that it serves many requests.
 
 What saves a connection or some microseconds a request matters to a site with thousands of requests a second, and is
-noise in front of a wiki. Rules with `under_load` speak by themselves only where the text shows load.
+noise in front of a wiki. Rules with `under_load` speak by themselves only where the text shows load, or with `--host`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _TUNED = ("keepalive", "worker_rlimit_nofile", "proxy_cache_path", "fastcgi_cach
 
 
 def judged(check: Check, model: Model) -> Iterator[Finding]:
-    """Yield what a rule finds in a configuration that shows load; of another, it does not judge."""
-    if is_shown(model):
+    """Yield what a rule finds with a machine, or in a configuration that shows load; of another, it does not judge."""
+    if model.host is not None or is_shown(model):
         yield from check(model)
     else:
         model.decline()

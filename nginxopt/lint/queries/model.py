@@ -47,7 +47,8 @@ class Model:
 
     A file that is included in several places occurs in each of them. `host` is the machine to check, None for none.
     With `alone`, nothing is taken to be around a fragment; `around` is the level of the http block that includes it.
-    With `is_all`, includes are taken to read nothing else where the configuration is installed.
+    With `is_all`, includes are taken to read nothing else where the configuration is installed. With `is_guess`, nobody
+    states the version, and a rule does not take the defaults of an old one for those of the configuration.
     """
 
     def __init__(
@@ -59,10 +60,12 @@ class Model:
         alone: bool = False,
         is_all: bool = False,
         around: Level | None = None,
+        is_guess: bool = False,
     ) -> None:
         self.config = config
         self.target = target
         self.host = host
+        self.is_guess = is_guess
         self._is_alone = alone
         self._is_all = is_all
         self._around = around

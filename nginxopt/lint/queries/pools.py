@@ -23,6 +23,7 @@ KEEPERS = ("proxy", "fastcgi", "grpc", "memcached")
 
 _VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))")
 _CHECK = lazy.pattern(r"health|status|\bping\b", re.IGNORECASE)
+_CLOSING = lazy.pattern(r"unicorn", re.IGNORECASE)
 _COMMENTED_OUT = lazy.pattern(r"\s*keepalive\s+\d+\s*;?")
 
 
@@ -221,7 +222,8 @@ def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
     """Return the upstreams that should have a pool but do not, with the passes to them.
 
     Skips upstreams with `keepalive 0` or a commented-out `keepalive`, those to which no pass may keep its connection,
-    those with `ntlm`, which keeps connections of its own, and those without servers, which nginx refuses.
+    those with `ntlm`, which keeps connections of its own, those without servers, which nginx refuses, and those named
+    for Unicorn or Gunicorn, whose workers close each connection.
     """
     if model.target >= PIVOT:
         return {}
@@ -230,7 +232,7 @@ def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
         for upstream, passes in users(model).items()
         if upstream.keepalive.is_unset
         and upstream.level.own("server")
-        and not (upstream.level.own("ntlm") or _commented_out(upstream))
+        and not (upstream.level.own("ntlm") or _commented_out(upstream) or _closes(upstream))
         and any(wants_pool(model, pass_) for pass_ in passes)
     }
 
@@ -239,6 +241,15 @@ def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
 def stated(model: Model) -> set[Upstream]:
     """Return the upstreams with a pool already: `upstream-keepalive-missing` reports the others, with the whole fix."""
     return pooled(model) - set(without_pool(model))
+
+
+def _closes(upstream: Upstream) -> bool:
+    """Return whether the names of an upstream are those of a server that keeps no connection.
+
+    Unicorn has no keep-alive, and neither do the sync workers of Gunicorn, which are its default.
+    """
+    words = [upstream.name, *(word for server in upstream.servers for word in server.args[:1])]
+    return any(_CLOSING.search(word) for word in words)
 
 
 def _commented_out(upstream: Upstream) -> bool:
