@@ -6,7 +6,7 @@
     python -m benchmarks.instructions --classes        compiled rules of one to four kinds of directives
     python -m benchmarks.instructions --clearing       ways to clear captures
 
-Needs nginx and valgrind; see `nginxopt.bench.callgrind`.
+Needs nginx and valgrind; see `nginxopt.system.callgrind`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.mixes import example, wild
-from nginxopt.bench import callgrind
-from nginxopt.bench.callgrind import ANSWER_SECONDS, START_SECONDS
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, uri, whole
 from nginxopt.errors import NginxoptError, RunError
-from nginxopt.system import nginx
+from nginxopt.system import callgrind, nginx
+from nginxopt.system.callgrind import ANSWER_SECONDS, START_SECONDS
 from nginxopt.system.http import RequestBytes
 
 _LOCATION = b'location / { return 200 "ok"; }'

@@ -80,7 +80,7 @@ class RunningSite(Protocol):
         """Return the instructions per request of the entry node of a variant, as the mean over the targets.
 
         `place` is the role of that node, or a further address of it, and takes the requests. callgrind counts them in
-        user space (`nginxopt.bench.callgrind`). Raises `MissingError` if it is not available.
+        user space (`nginxopt.system.callgrind`). Raises `MissingError` if it is not available.
         """
 
 

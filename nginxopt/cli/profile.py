@@ -18,6 +18,7 @@ from nginxopt.text.display import hide
 
 if TYPE_CHECKING:
     from nginxopt.profile.sums import Profile
+    from nginxopt.system.nginx import Binary
 
 _EXAMPLES = """\b
 Examples:
@@ -25,12 +26,13 @@ Examples:
   nginxopt profile nginx.conf access.log --root /                  look for files on this machine
   nginxopt profile nginx.conf access.log --save monday.profile     keep the sums, in a few kB
   nginxopt profile nginx.conf access.log --html profile.html       also as a page
+  nginxopt profile nginx.conf access.log --measure                 measure a request of each class
   nginxopt profile monday.profile tuesday.profile                  add up
   nginxopt profile nginx.conf shop.log api.log --host-of shop.log=shop.example
   nginxopt profile --print-log-format
 
 \b
-Exit status: 0 success, 2 usage error, 3 unreadable input.
+Exit status: 0 success, 2 usage error, 3 unreadable input, 4 nginx is missing.
 """
 
 
@@ -41,6 +43,13 @@ Exit status: 0 success, 2 usage error, 3 unreadable input.
     "--host-of", multiple=True, metavar="LOG=HOST", help="Host of the requests in LOG, if its format has none."
 )
 @site.of_site
+@click.option(
+    "--measure",
+    "measured",
+    is_flag=True,
+    help="Measure a request of each class on nginx, on 127.0.0.1 where upstreams send bodies of the logged size.",
+)
+@options.check_with_nginx("nginx to measure on.  [default: nginx on PATH]", options.ALLOW_CODE, options.MODULES)
 @click.option("--save", type=options.FILE, metavar="FILE", help="Also save the sums to FILE; saved profiles add up.")
 @click.option("--html", type=options.FILE, metavar="FILE", help="Also write the report as a page to FILE.")
 @click.option(
@@ -57,6 +66,8 @@ def command(
     files: tuple[str, ...],
     input_format: str | None,
     host_of: tuple[str, ...],
+    measured: bool,
+    nginx: str | None,
     save: str | None,
     html: str | None,
     workers: int | None,
@@ -81,13 +92,16 @@ def command(
         options.refuse_overwriting(option, path, files)
     if save is not None:
         options.refuse_shared("--save", save, "--html", [html] if html is not None else [])
+    if nginx is not None and not measured:
+        raise UsageError("--nginx is for --measure")
     if sums.is_saved(files[0]):
-        if any(of_site.values()) or input_format or host_of or workers or scheduler:
+        if any(of_site.values()) or input_format or host_of or workers or scheduler or measured:
             raise UsageError("options for logs do not apply to saved profiles")
         profile = _loaded(files)
     else:
         asked = (workers, scheduler) if workers or scheduler else None
-        profile = _read(files, input_format, host_of, of_site, asked, {"--save": save, "--html": html})
+        binary = options.binary(nginx) if measured else None
+        profile = _read(files, input_format, host_of, of_site, asked, {"--save": save, "--html": html}, binary)
     if html is not None:
         write_all({html: hide(pages.render(profile)).encode(errors="backslashreplace")})
     if save is not None:
@@ -114,17 +128,20 @@ def _read(
     of_site: dict[str, Any],
     workers: tuple[int | None, str | None] | None,
     outputs: dict[str, str | None],
+    binary: Binary | None,
 ) -> Profile:
     """Return the profile of logs, with a progress bar on a terminal.
 
-    `workers` are their number, and a scheduler; `outputs` what options write.
+    `workers` are their number, and a scheduler; `outputs` what options write; `binary` is the nginx to measure on.
     """
     config, *paths = files
     if not paths:
         raise UsageError("expected logs behind the configuration")
     if config == "-" and "-" in paths:
         raise UsageError("standard input is either the configuration or a log")
-    asked = site.load(config, **of_site)
+    if binary is not None and "-" in paths:
+        raise UsageError("--measure reads logs twice, so none can be standard input")
+    asked = site.load(config, binary=binary, **of_site)
     for option, path in outputs.items():
         options.refuse_overwriting(option, path, asked.files)
     hosts = dict(_host_of(text, paths) for text in host_of)
@@ -142,7 +159,25 @@ def _read(
 
             profile = logs.profile(progress)
     profile.notes = [*asked.notes, *profile.notes]
+    if binary is not None:
+        _measure(logs, profile, binary)
     return profile
+
+
+def _measure(logs: SiteLogs, profile: Profile, binary: Binary) -> None:
+    """Measure what nginx does for the requests, with a progress bar on a terminal."""
+    from nginxopt.profile.measuring import measure
+
+    if not sys.stderr.isatty():
+        measure(logs, profile, binary)
+        return
+    with stdout.progress(1, "measuring") as bar:
+
+        def progress(done: int, steps: int) -> None:
+            bar.length = steps
+            bar.update(done - bar.pos)
+
+        measure(logs, profile, binary, progress)
 
 
 def _spread(logs: SiteLogs, workers: int | None, scheduler: str | None) -> Profile:

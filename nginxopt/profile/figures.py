@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nginxopt.profile.sums import Cell, Class, Place, Profile, Sum, Use
+from nginxopt.profile.sums import Cell, Class, Measured, Place, Profile, Sum, Use, WorkClass
+from nginxopt.profile.terms import Term
 from nginxopt.profile.work import Work
 
 LACKING = {
@@ -34,7 +35,7 @@ _ANY_OF = {
 
 PRINTED_FORMAT = """\
 log_format profile '$remote_addr $host $scheme $server_port [$time_local] "$request" $status $bytes_sent '
-                   '$request_length $request_time "$upstream_response_time" "$upstream_connect_time" '
+                   '$body_bytes_sent $request_length $request_time "$upstream_response_time" "$upstream_connect_time" '
                    '"$upstream_cache_status" "$gzip_ratio" $connection_requests "$ssl_session_reused" $msec '
                    '"$http_referer" "$http_user_agent"';
 access_log /var/log/nginx/access.log profile buffer=64k flush=5s;
@@ -79,6 +80,40 @@ class Peak:
     minute: int
     requests: float
     connections: float
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a request of a class took when one was measured, beside the estimate.
+
+    Attributes:
+        requests: The number of requests that those stand for that were measured.
+        took: The instructions of one of them, and its nanoseconds of processor time; None for what was not measured.
+        estimate: What the terms say.
+    """
+
+    key: WorkClass
+    requests: int
+    took: tuple[float | None, float | None]
+    estimate: Term
+
+    @property
+    def instructions(self) -> float | None:
+        """The instructions of a request, in user space."""
+        return self.took[0]
+
+    @property
+    def nanoseconds(self) -> float | None:
+        """The processor time of a request."""
+        return self.took[1]
+
+
+def _each(one: Measured) -> tuple[float | None, float | None]:
+    """Return what a request took: instructions and nanoseconds."""
+    return (
+        one.instructions / one.counted if one.counted else None,
+        one.nanoseconds / one.timed if one.timed else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -212,13 +247,47 @@ class Figures:
     def of_nginx(self) -> str:
         """The sentence about nginx's own share of the machine."""
         work = self.work
-        if work.share is None:
-            low, high = (work.total.nanoseconds * factor / max(self.requests, 1) / 1000 for factor in (0.5, 2.0))
-            return f"nginx itself takes {_span(low, high)} microseconds a request (estimated)."
-        low, high = (100 * share for share in work.share)
-        share = _span(low, high) if high >= _LEAST_SHARE else f"less than {_LEAST_SHARE}"
-        text = f"nginx itself needs {share} % of a processor core (estimated)"
-        return f"{text}: nothing here is worth a change for CPU." if work.is_small else f"{text}."
+        if work.share is not None:
+            low, high = (100 * share for share in work.share)
+            share = _span(low, high) if high >= _LEAST_SHARE else f"less than {_LEAST_SHARE}"
+            text = f"nginx itself needs {share} % of a processor core ({self.basis})"
+            return f"{text}: nothing here is worth a change for CPU." if work.is_small else f"{text}."
+        each = 1 / max(self.requests, 1)
+        if self.is_timed:
+            low, high = (nanoseconds * each / 1000 for nanoseconds in work.span)
+            return f"nginx itself takes {_span(low, high)} microseconds a request ({self.basis})."
+        instructions = float(f"{work.total.instructions * each:.2g}")
+        return f"nginx itself takes about {instructions:,.0f} instructions a request ({self.basis})."
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the time of most requests was measured, so that times can be told."""
+        return 2 * self.work.timed >= self.requests > 0
+
+    @property
+    def basis(self) -> str:
+        """Where the figures of nginx's own work come from."""
+        share = max(self.work.timed, self.work.counted) / max(self.requests, 1)
+        return f"measured for {share:.0%} of the requests" if self.profile.measured else "estimated"
+
+    @cached_property
+    def measured(self) -> list[Compared]:
+        """The classes of which a request was measured: those that take the most first."""
+        work = self.work
+        found = [
+            Compared(
+                key, max(one.counted, one.timed), _each(one), work.estimated(key).times(1 / work.cells[key].requests)
+            )
+            for key, one in self.profile.measured.items()
+            if key in work.cells
+        ]
+        return sorted(found, key=lambda one: (-one.requests * (one.nanoseconds or one.instructions or 0), str(one.key)))
+
+    @cached_property
+    def unmeasured(self) -> list[tuple[str, int]]:
+        """Why requests were not measured, with their number: the most first."""
+        found = [(reason, one.requests) for reason, one in self.profile.unmeasured.items()]
+        return sorted(found, key=lambda item: (-item[1], item[0]))
 
     @cached_property
     def verdict(self) -> str:
@@ -233,6 +302,11 @@ class Figures:
         if share >= 0.5:
             return f"Upstreams took {share:.0%} of the {hours} of all requests: look there, not at nginx, for time."
         return f"Upstreams took {share:.0%} of the {hours} of all requests; the rest is nginx and slow clients."
+
+
+def described(key: WorkClass) -> str:
+    """Return what requests of a class have in common besides their location, such as `rewrite 301`."""
+    return f"{key.rule or key.kind} {key.status or ''}".rstrip()
 
 
 def _span(low: float, high: float) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from nginxopt.profile.figures import Figures, Group
+from nginxopt.profile.figures import Figures, Group, described
 from nginxopt.profile.sums import Durations, Place, Profile
 from nginxopt.records import record
 from nginxopt.request.usage import PARTS
@@ -61,7 +61,10 @@ def render(profile: Profile) -> str:
         verdict=figures.verdict,
         of_nginx=figures.of_nginx,
         errors=figures.errors,
+        basis=figures.basis,
         causes=list(_causes(figures)),
+        measured=list(_measured(figures)),
+        unmeasured=[(reason, number, _percent(number, figures.requests)) for reason, number in figures.unmeasured],
         profile=profile,
         requests=figures.requests,
         differs=figures.number("differs"),
@@ -119,6 +122,19 @@ def _causes(figures: Figures) -> Iterator[tuple[str, str, float]]:
     total = figures.work.total.nanoseconds
     for cause, place, load in figures.work.by_cause[:_SHOWN]:
         yield cause, "" if place is None else _where(place), round(100 * load.term.nanoseconds / total, 1)
+
+
+def _measured(figures: Figures) -> Iterator[tuple[str, str, str, str, str, str]]:
+    """Yield what requests took that were measured: location, what they are, their share, figures and estimate."""
+    for one in figures.measured[:_SHOWN]:
+        yield (
+            _where(one.key.level or one.key.server),
+            described(one.key),
+            _percent(one.requests, figures.requests),
+            "" if one.instructions is None else f"{one.instructions:,.0f}",
+            f"{one.estimate.instructions:,.0f}",
+            "" if one.nanoseconds is None else f"{one.nanoseconds / 1000:,.1f}",
+        )
 
 
 def _differing(figures: Figures) -> Iterator[tuple[int, str, str, str, str, str]]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.profile.figures import Figures, Group
+from nginxopt.profile.figures import Compared, Figures, Group
 from nginxopt.profile.sums import Cell, Class, Durations, LogFile, Place, Profile, Sum
+from nginxopt.profile.terms import Term
 from nginxopt.request.usage import PARTS
 from nginxopt.text.display import unicode
 
@@ -65,19 +66,40 @@ def _log(file: LogFile) -> dict[str, Any]:
 
 def _work(figures: Figures) -> dict[str, Any]:
     work = figures.work
+
+    def seconds(term: Term) -> float | None:
+        return term.nanoseconds / 1e9 if figures.is_timed else None
+
     return {
+        "basis": figures.basis,
         "share_of_core": None if work.share is None else list(work.share),
         "instructions": round(work.total.instructions),
-        "seconds": work.total.nanoseconds / 1e9,
+        "seconds": seconds(work.total),
         "causes": [
             {
                 "cause": cause,
                 "place": _place(place),
                 "instructions": round(load.term.instructions),
-                "seconds": load.term.nanoseconds / 1e9,
+                "seconds": seconds(load.term),
             }
             for cause, place, load in work.by_cause
         ],
+        "measured": [_compared(one) for one in figures.measured],
+        "not_measured": [{"reason": reason, "requests": number} for reason, number in figures.unmeasured],
+    }
+
+
+def _compared(one: Compared) -> dict[str, Any]:
+    return {
+        "kind": one.key.kind,
+        "rule": one.key.rule,
+        "status": one.key.status,
+        "server": _place(one.key.server),
+        "level": _place(one.key.level),
+        "requests": one.requests,
+        "instructions": None if one.instructions is None else round(one.instructions),
+        "microseconds": None if one.nanoseconds is None else one.nanoseconds / 1000,
+        "estimated_instructions": round(one.estimate.instructions),
     }
 
 

@@ -29,6 +29,8 @@ _LONGEST = 1 << 20
 _LONG = b"\x00"
 """The beginning of a line that is too long: with it, the line has no format, and its content is not kept."""
 _BUFFER = 1 << 20
+_PLACES, _LINE = 16, 400
+"""The places of a log where some lines are read, and the bytes that a line has at most as a rule."""
 RANGE = 1 << 28
 """The bytes of a part of a log."""
 
@@ -85,6 +87,21 @@ class OpenLog:
                 rest = _LONG
         if rest:
             yield rest
+
+    def some_lines(self, most: int) -> Iterator[bytes]:
+        """Yield whole lines, at most a number of them, from all over an uncompressed file, or else from the start."""
+        size = self.raw.seek(0, os.SEEK_END) if self.decompressed is None and self.raw.seekable() else 0
+        places = _PLACES if size > most * _LINE else 1
+        for place in range(places):
+            if size:
+                self.content.seek(place * size // places)
+            if place:
+                self.content.readline(_LONGEST)
+            for _ in range(most // places):
+                line = self.content.readline(_LONGEST)
+                if not line:
+                    break
+                yield line
 
 
 class Range(NamedTuple):

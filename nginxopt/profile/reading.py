@@ -15,6 +15,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.pieces import Range, opened, ranges, require
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Tries, Use
 from nginxopt.profile.work import LevelFacts
+from nginxopt.records import record
 from nginxopt.request.access_logs import HOSTS, AccessLog
 from nginxopt.request.client import ClientGate, NobodyListensError, Url, is_named
 from nginxopt.request.log_formats import LogFormat
@@ -32,6 +33,8 @@ _HEAD = 1 << 20
 _MOST_SITES = 32
 """Sites at most that a request without a host is asked about."""
 _LIMITS = ("worker_processes", "worker_connections", "worker_rlimit_nofile")
+_SOME = 8_000
+"""Lines that are looked at for examples."""
 _NO_HOST = ("", "~", "*", ".", "_", "$")
 """How the names of servers begin that are no hosts."""
 _WRAPPED = (b'{"log":', b'"MESSAGE":')
@@ -70,6 +73,13 @@ class SiteLogs:
             require(path)  # of ten logs, a missing one is an error before the others are read
         return [part for path in self.paths for part in ranges(path)]
 
+    def some_lines(self) -> Iterator[LoggedLine]:
+        """Yield lines of the logs, from all over them, with what became of their requests."""
+        each = max(1, _SOME // len(self.paths))
+        for path in dict.fromkeys(self.paths):
+            read = PartRead(Profile(self.model.config.main.path, f"nginx {self.model.version}"))
+            yield from _LogReading(self, Range(path), read).lines(each)
+
     def read(self, part: Range, progress: Progress | None = None) -> PartRead:
         """Read a part of a log."""
         read = PartRead(Profile(self.model.config.main.path, f"nginx {self.model.version}"))
@@ -103,6 +113,15 @@ class SiteLogs:
         place = self.model.site.nodes.place(node)
         names = self._names.get(node)
         return Place(place.path, place.line, f"{place.text} {names}" if names else place.text)
+
+    def class_of(self, form: Mapping[str, Any]) -> Class:
+        """Return the class of a JSON object of the native core."""
+        site = self.model.site.site
+        server = None if form["server"] is None else site["servers"][form["server"]]["node"]
+        level = None if form["level"] is None else site["levels"][form["level"]]["node"]
+        server, level, node = (None if at is None else self.place(at) for at in (server, level, form["node"]))
+        about = (form["verdict"], form["kind"], form["expected"], form["status"])
+        return Class(*about, server, level, node, form["reason"])
 
     @cached_property
     def places(self) -> LogPlaces:
@@ -139,6 +158,15 @@ class PartRead:
     profile: Profile
     requests: dict[Node, int] = field(default_factory=dict)
     start: int = 0
+
+
+@record(eq=True)
+class LoggedLine:
+    """A line of a log: how its request ended, what it took, and the requests that it may be, as JSON."""
+
+    key: Class
+    cell: Cell
+    forms: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -184,6 +212,27 @@ class _LogReading:
         about.broken_lines = digest.broken_lines
         self.profile.files.append(about)
         self._add(json.loads(digest.sums()))
+
+    def lines(self, most: int) -> Iterator[LoggedLine]:
+        """Yield lines with requests, at most a number of them."""
+        world = json.dumps(self.logs.world.form())
+        with opened(self.path) as file:
+            head = file.content.peek(_HEAD)
+            is_wrapped = any(mark in head[:4096] for mark in _WRAPPED)
+            if not head:
+                return
+            log = self._log(_unwrapped(head) if is_wrapped else head)
+            placed: dict[tuple[bytes, ...], tuple[list[str], str]] = {}
+            for line in file.some_lines(most):
+                digest = _digest(log, is_wrapped=is_wrapped)
+                for fields in digest.read(line):
+                    key = tuple(fields)
+                    if key not in placed:
+                        placed[key] = self._placed(log, fields)
+                    digest.place([placed[key]])
+                    digest.settle(self.logs.model.native, world)
+                    for form in json.loads(digest.sums())["classes"]:
+                        yield LoggedLine(self.logs.class_of(form), Cell.read(form["cell"]), tuple(placed[key][0]))
 
     def _log(self, head: bytes) -> AccessLog:
         """Return how to read the log. Raises `InputError` for a list of requests."""
@@ -261,7 +310,7 @@ class _LogReading:
     def _add(self, sums: Mapping[str, Any]) -> None:
         """Add the sums of the native core to the profile."""
         for form in sums["classes"]:
-            key = self._class(form)
+            key = self.logs.class_of(form)
             self.profile.classes.count(key, Cell.read(form["cell"]), Cell)
             self._add_facts(key, form)
         for node, tries in sums["tries"]:
@@ -283,14 +332,6 @@ class _LogReading:
             site = self.logs.model.site
             tls = any(socket["tls"] for socket in site.site["sockets"] if server in socket["servers"])
             self.profile.facts[key.server, key.level] = self.logs.level_facts.of(site.levels[level], tls=tls)
-
-    def _class(self, form: Mapping[str, Any]) -> Class:
-        site = self.logs.model.site.site
-        server = None if form["server"] is None else site["servers"][form["server"]]["node"]
-        level = None if form["level"] is None else site["levels"][form["level"]]["node"]
-        server, level, node = (None if at is None else self.logs.place(at) for at in (server, level, form["node"]))
-        about = (form["verdict"], form["kind"], form["expected"], form["status"])
-        return Class(*about, server, level, node, form["reason"])
 
 
 def _group_names(log: AccessLog) -> list[str]:

@@ -68,6 +68,32 @@ class Class(NamedTuple):
     reason: str | None
 
 
+class WorkClass(NamedTuple):
+    """Requests that make nginx do the same, but for the size of responses and the patterns that are tried.
+
+    Attributes:
+        rule: The name of the directive that decides; None if that is the level.
+    """
+
+    verdict: str
+    kind: str
+    status: int | None
+    server: Place | None
+    level: Place | None
+    rule: str | None
+
+    @classmethod
+    def of(cls, key: Class) -> Self:
+        """Return the class of requests that ended in a way."""
+        rule = None if key.node is None or key.node == key.level else key.node.text.partition(" ")[0]
+        return cls(key.verdict, key.kind, key.status, key.server, key.level, rule)
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether the status is one of those with which nginx sends a file, or a part of it."""
+        return self.status in (200, 206, 304, 412, 416)
+
+
 class _Adds(Protocol):
     def add(self, other: Any) -> None: ...
 
@@ -257,6 +283,28 @@ class Use:
 
 
 @dataclass(slots=True)
+class Measured:
+    """What requests took when one like them was measured, in sums.
+
+    Attributes:
+        counted: The number of requests that `instructions` are for, those of nginx in user space.
+        timed: The number of requests that `nanoseconds` are for, the processor time of nginx.
+    """
+
+    counted: int = 0
+    instructions: int = 0
+    timed: int = 0
+    nanoseconds: int = 0
+
+    def add(self, other: Measured) -> None:
+        """Add what other requests took."""
+        self.counted += other.counted
+        self.instructions += other.instructions
+        self.timed += other.timed
+        self.nanoseconds += other.nanoseconds
+
+
+@dataclass(slots=True)
 class LogFile:
     """A log that was read.
 
@@ -319,6 +367,9 @@ class Profile:
         minutes: The requests under way by the minute since 1970.
         limits: What `worker_processes`, `worker_connections` and `worker_rlimit_nofile` say, if they are numbers.
         notes: What was taken as given.
+        measured: What requests of a class took on a real nginx.
+        connections: What a `connection` took there, and a `handshake` of TLS on top of it.
+        unmeasured: The requests of which none was measured, by the reason.
     """
 
     config: str
@@ -335,6 +386,9 @@ class Profile:
     minutes: Sums[Sum] = field(default_factory=Sums)
     limits: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    measured: Sums[Measured] = field(default_factory=Sums)
+    connections: Sums[Measured] = field(default_factory=Sums)
+    unmeasured: Sums[Sum] = field(default_factory=Sums)
 
     @property
     def requests(self) -> int:
@@ -360,9 +414,13 @@ class Profile:
         self.facts |= other.facts
         for mine, theirs in (
             (self.clients, other.clients), (self.robots, other.robots), (self.minutes, other.minutes),
+            (self.unmeasured, other.unmeasured),
         ):  # fmt: skip
             for key, one in theirs.items():
                 mine.count(key, one, Sum)
+        for mine_of, theirs_of in ((self.measured, other.measured), (self.connections, other.connections)):
+            for key, one_of in theirs_of.items():
+                mine_of.count(key, one_of, Measured)
         self.other_clients.add(other.other_clients)
         self.other_robots.add(other.other_robots)
 
@@ -429,10 +487,22 @@ def _form(profile: Profile) -> dict[str, Any]:
         "minutes": [[key, _slots(one)] for key, one in sorted(profile.minutes.items())],
         "limits": dict(sorted(profile.limits.items())),
         "notes": profile.notes,
+        **_measured_form(profile),
     }
 
 
-def _text(item: tuple[Class, Cell]) -> str:
+def _measured_form(profile: Profile) -> dict[str, Any]:
+    """Return what was measured; nothing if nothing was, as in profiles of releases that could not measure."""
+    if not profile.measured and not profile.unmeasured:
+        return {}
+    return {
+        "measured": [[list(key), _slots(one)] for key, one in sorted(profile.measured.items(), key=_text)],
+        "connections": [[key, _slots(one)] for key, one in sorted(profile.connections.items())],
+        "unmeasured": [[key, _slots(one)] for key, one in sorted(profile.unmeasured.items())],
+    }
+
+
+def _text(item: tuple[Class | WorkClass, Any]) -> str:
     """Return what classes are sorted by, as None has no order."""
     return json.dumps(item[0])
 
@@ -461,6 +531,9 @@ def _read(form: Mapping[str, Any]) -> Profile:
     profile.other_clients, profile.other_robots = _of(Sum, form["other_clients"]), _of(Sum, form["other_robots"])
     profile.limits = {key: _of(int, value) for key, value in form["limits"].items()}
     profile.notes = _of(list[str], form["notes"])
+    profile.measured.update(_pairs(WorkClass, Measured, form.get("measured", ())))
+    profile.connections.update(_pairs(str, Measured, form.get("connections", ())))
+    profile.unmeasured.update(_pairs(str, Sum, form.get("unmeasured", ())))
     return profile
 
 

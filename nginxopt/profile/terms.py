@@ -11,9 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nginxopt.lint.queries.cost import PER_MICROSECOND, REGEX, SHARED, SHORT
+from nginxopt.profile.sums import Tries
 
 SPREAD = 2.0
 """The factor by which the time of another machine and build may be shorter or longer than the estimate."""
+
+MEASURED_SPREAD = 1.25
+"""The factor by which time that was measured may be: on a machine that is busy, rounds differ by 20 %."""
 
 
 class Term(NamedTuple):
@@ -26,6 +30,10 @@ class Term(NamedTuple):
         """Return what it takes several times."""
         return Term(self.instructions * number, self.nanoseconds * number)
 
+    def scaled(self, factor: Term) -> Term:
+        """Return what it takes if instructions and time are other ones by a factor each."""
+        return Term(self.instructions * factor.instructions, self.nanoseconds * factor.nanoseconds)
+
     def plus(self, other: Term) -> Term:
         """Return what both take."""
         return Term(self.instructions + other.instructions, self.nanoseconds + other.nanoseconds)
@@ -37,6 +45,7 @@ def of_instructions(number: float, nanoseconds: float = 1000 / PER_MICROSECOND) 
 
 
 NOTHING = Term(0, 0)
+SAME = Term(1, 1)
 BASE = Term(7_279, 3_100)
 """A request on a connection that is open, with one header, that nginx answers with a text of its own."""
 
@@ -94,6 +103,7 @@ _SEARCHED, _TRIED = 3, 100
 """Instructions of PCRE for a byte that it searches for the beginning of a match, and to begin one."""
 
 
-def of_tries(short: int, long: int, shared: int, searched: int, places: int) -> Term:
+def of_tries(tries: Tries) -> Term:
     """Return what tries of patterns take (`nginxopt.lint.queries.cost`)."""
-    return of_instructions(short * SHORT + long * REGEX + shared * SHARED + searched * _SEARCHED + places * _TRIED)
+    of_lengths = tries.short * SHORT + tries.long * REGEX + tries.shared * SHARED
+    return of_instructions(of_lengths + tries.searched * _SEARCHED + tries.places * _TRIED)

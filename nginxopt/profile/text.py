@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from nginxopt.profile.figures import Figures, Group
+from nginxopt.profile.figures import Figures, Group, described
 from nginxopt.profile.sums import Cell, Class, Durations, Place, Profile, Sum
 from nginxopt.text import shorten
 from nginxopt.text.display import be, count, printable
@@ -37,6 +37,7 @@ def _lines(figures: Figures, *, verbose: bool) -> Iterator[str]:
     yield from _directives(figures, shown)
     if figures.work.is_small:
         yield from _of_nginx(figures, few)
+    yield from _measured(figures, few if figures.work.is_small else shown)
     yield from _differing(figures, few)
     yield from _not_known(figures, few)
     yield from _uses(figures, few)
@@ -123,12 +124,32 @@ def _of_nginx(figures: Figures, most: int | None) -> Iterator[str]:
     if not causes:
         return
     yield ""
-    yield "where nginx's own CPU goes (estimated):"
+    yield f"where nginx's own CPU goes ({figures.basis}):"
     total = figures.work.total.nanoseconds
     for cause, place, load in causes[:most]:
         where = "" if place is None else f"  {_where(place)}"
         yield f"  {load.term.nanoseconds / total:>7.1%}  {cause}{where}"
     yield from _more(causes, most)
+
+
+def _measured(figures: Figures, most: int | None) -> Iterator[str]:
+    """Yield what requests took that were measured, beside the estimates, and why others were not."""
+    if not figures.profile.measured and not figures.unmeasured:
+        return
+    yield ""
+    yield "measured, of a request:"
+    if figures.measured:
+        yield "  requests  instructions  (estimate)      CPU  of"
+    for one in figures.measured[:most]:
+        counted = "-" if one.instructions is None else f"{one.instructions:,.0f}"
+        time = "-" if one.nanoseconds is None else f"{one.nanoseconds / 1000:,.1f} us"
+        of = f"{_where(one.key.level or one.key.server)}: {described(one.key)}"
+        estimate = f"({one.estimate.instructions:,.0f})"
+        yield f"  {_percent(one.requests, figures.requests):>8}  {counted:>12}  {estimate:>10}  {time:>7}  {of}"
+    yield from _more(figures.measured, most)
+    for reason, number in figures.unmeasured[:most]:
+        yield f"  {_percent(number, figures.requests):>8}  not measured: {reason}"
+    yield from _more(figures.unmeasured, most)
 
 
 def _statuses(group: Group) -> str:

@@ -15,8 +15,8 @@ from nginxopt.facts import group
 from nginxopt.lint.queries import pools
 from nginxopt.lint.queries.model import Model
 from nginxopt.profile import terms
-from nginxopt.profile.sums import Cell, Class, Fact, Place, Profile, Tries
-from nginxopt.profile.terms import NOTHING, Term
+from nginxopt.profile.sums import Cell, Class, Fact, Measured, Place, Profile, WorkClass
+from nginxopt.profile.terms import NOTHING, SAME, Term
 from nginxopt.request.log_formats import log_formats
 from nginxopt.semantics import Level
 from nginxopt.version import Version
@@ -25,7 +25,7 @@ Placed = Callable[[Directive], Place]
 """Returns the place of a directive."""
 
 _PASSES = tuple(sorted(group("pass")))
-_PASSED = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
+PASSED = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """The kinds of outcomes of requests that are passed on."""
 _GATEWAYS = ("fastcgi", "uwsgi", "scgi")
 _GZIP_DEFAULT = 1
@@ -120,9 +120,13 @@ class Load:
     requests: int = 0
 
 
+Parts = Iterator[tuple[str, Place | None, Term]]
+"""What requests take, by cause and directive."""
+
+
 @dataclass(frozen=True)
 class Work:
-    """The estimate of what nginx does for the requests of a profile."""
+    """What nginx does for the requests of a profile: as it was measured, and else an estimate."""
 
     profile: Profile
 
@@ -130,14 +134,23 @@ class Work:
     def by_cause(self) -> list[tuple[str, Place | None, Load]]:
         """What takes processor time, with the directive that asks for it: most first."""
         loads: dict[tuple[str, Place | None], Load] = {}
+        tried, scaled = NOTHING, NOTHING
         # In one order, as sums of floats depend on it.
         for key, cell in sorted(self.profile.classes.items(), key=lambda item: str(item[0])):
-            for cause, place, term in self.of_class(key, cell):
+            of = WorkClass.of(key)
+            factor, other = self._scales.get(of, (SAME, NOTHING))
+            found = [(cause, place, term.scaled(factor)) for cause, place, term in self._of_requests(key, cell)]
+            if other is not NOTHING:
+                found.append((OTHER, key.level, other.times(cell.requests)))
+            for cause, place, term in (*found, *self._of_connections(cell, key)):
                 load = loads.setdefault((cause, place), Load())
                 load.term, load.requests = load.term.plus(term), load.requests + cell.requests
+            of_class = terms.of_tries(cell.tries)
+            tried, scaled = tried.plus(of_class), scaled.plus(of_class.scaled(factor))
+        factor = _ratio(scaled, tried)
         for place, tries in self.profile.tries.items():
-            loads[("patterns", place)] = Load(_of_tries(tries), self.requests)
-        ordered = [(cause, place, load) for (cause, place), load in loads.items() if load.term.nanoseconds >= 1]
+            loads[("patterns", place)] = Load(terms.of_tries(tries).scaled(factor), self.requests)
+        ordered = [(cause, place, load) for (cause, place), load in loads.items() if max(load.term) >= 1]
         return sorted(ordered, key=lambda one: (-one[2].term.nanoseconds, one[0], str(one[1])))
 
     @cached_property
@@ -159,60 +172,144 @@ class Work:
         return span if span >= _SHORTEST else None
 
     @cached_property
+    def span(self) -> tuple[float, float]:
+        """The least and the most nanoseconds that all takes."""
+        measured = sum(one.nanoseconds for one in self.profile.measured.values())
+        estimated = max(0.0, self.total.nanoseconds - measured)
+        low = estimated / terms.SPREAD + measured / terms.MEASURED_SPREAD
+        return low, estimated * terms.SPREAD + measured * terms.MEASURED_SPREAD
+
+    @cached_property
     def share(self) -> tuple[float, float] | None:
         """The least and the most share of a core that nginx needs; None if the logs have no times."""
         if self.seconds is None:
             return None
-        middle = self.total.nanoseconds / 1e9 / self.seconds
-        return middle / terms.SPREAD, middle * terms.SPREAD
+        low, high = self.span
+        return low / 1e9 / self.seconds, high / 1e9 / self.seconds
 
     @property
     def is_small(self) -> bool:
         """Whether nginx certainly takes so little that no change is worth it for the processor."""
         return self.share is not None and self.share[1] < _SMALL_SHARE
 
-    def of_class(self, key: Class, cell: Cell) -> Iterator[tuple[str, Place | None, Term]]:
-        """Yield what requests of a class take, by cause and directive, without patterns."""
+    @cached_property
+    def timed(self) -> int:
+        """The number of requests whose time was measured."""
+        return sum(one.timed for one in self.profile.measured.values())
+
+    @cached_property
+    def counted(self) -> int:
+        """The number of requests whose instructions were measured."""
+        return sum(one.counted for one in self.profile.measured.values())
+
+    @cached_property
+    def cells(self) -> dict[WorkClass, Cell]:
+        """What the requests of each class of work took."""
+        found: dict[WorkClass, Cell] = {}
+        for key, cell in sorted(self.profile.classes.items(), key=lambda item: str(item[0])):
+            found.setdefault(WorkClass.of(key), Cell()).add(cell)
+        return found
+
+    def estimated(self, key: WorkClass) -> Term:
+        """Return what the requests of a class take by the terms alone, without connections."""
+        cell = self.cells[key]
+        return _sum(term for _, _, term in self._of_requests(key, cell)).plus(terms.of_tries(cell.tries))
+
+    @cached_property
+    def _scales(self) -> dict[WorkClass, tuple[Term, Term]]:
+        """The factors of classes that were measured to their estimates, and what a request takes besides those."""
+        return {
+            key: _scale(self.estimated(key).times(1 / self.cells[key].requests), one)
+            for key, one in self.profile.measured.items()
+            if key in self.cells
+        }
+
+    def _of_requests(self, key: Class | WorkClass, cell: Cell) -> Parts:
+        """Yield the estimates for requests of a class, without patterns and connections."""
         number = cell.requests
         facts = self.profile.facts.get((key.server, key.level), ())
         length = cell.lengths + (number - cell.measured) * terms.USUAL_LENGTH
         headers = terms.HEADER_BYTE.times(max(0, length - number * terms.BASE_LENGTH))
         yield "requests", None, terms.BASE.times(number).plus(headers)
-        if cell.connections:
-            yield "connections", None, terms.CONNECTION.times(cell.connections)
         yield from _of_kind(key, cell, {fact.what: fact for fact in facts})
         for fact in facts:
             term = _of_fact(fact, key, cell, has_ratio="gzip_ratio" in self.profile.variables)
             if term is not None:
                 yield _CAUSES.get(fact.what, fact.what), fact.place, term
 
+    def _of_connections(self, cell: Cell, key: Class) -> Parts:
+        """Yield what connections take whose first request is of a class."""
+        if not cell.connections:
+            return
+        yield "connections", None, self._each("connection", terms.CONNECTION).times(cell.connections)
+        if any(fact.what == "tls" for fact in self.profile.facts.get((key.server, key.level), ())):
+            full = self._each("handshake", terms.HANDSHAKE).times(cell.connections - cell.resumed)
+            yield "tls", None, full.plus(terms.RESUMED.times(cell.resumed))
+
+    def _each(self, what: str, estimate: Term) -> Term:
+        """Return what a connection or handshake takes."""
+        measured = self.profile.connections.get(what)
+        return estimate if measured is None else _per_request(measured, estimate)
+
+
+OTHER = "beyond the terms"
+"""The cause of what classes took that no term is for, such as modules."""
+_MOST_FACTOR = 2.0
+"""How much more than its estimate a class may take by directives that have terms."""
+
+
+def _per_request(measured: Measured, estimate: Term) -> Term:
+    """Return what a request took; of what was not measured, the estimate."""
+    return Term(
+        measured.instructions / measured.counted if measured.counted else estimate.instructions,
+        measured.nanoseconds / measured.timed if measured.timed else estimate.nanoseconds,
+    )
+
+
+def _scale(estimate: Term, measured: Measured) -> tuple[Term, Term]:
+    """Return the factors of what was measured to an estimate, and what is beyond any."""
+    found = _per_request(measured, estimate)
+    factor = _ratio(found, estimate)
+    if factor.instructions <= _MOST_FACTOR:
+        return factor, NOTHING
+    return SAME, found.plus(estimate.times(-1))
+
+
+def _ratio(found: Term, of: Term) -> Term:
+    return Term(
+        found.instructions / of.instructions if of.instructions else 1.0,
+        found.nanoseconds / of.nanoseconds if of.nanoseconds else 1.0,
+    )
+
 
 _CAUSES = {"log": "access log", "log_buffered": "access log", "sub_filter_sendfile": "sub_filter", "limit": "limits"}
 
 
-def _of_kind(key: Class, cell: Cell, facts: dict[str, Fact]) -> Iterator[tuple[str, Place | None, Term]]:
+def _of_kind(key: Class | WorkClass, cell: Cell, facts: dict[str, Fact]) -> Iterator[tuple[str, Place | None, Term]]:
     """Yield what answering takes."""
     number = cell.requests
     if key.kind == "static":
         yield "files", key.level, terms.FILE.times(number).plus(terms.FILE_BYTE.times(cell.bytes))
-    if key.kind in _PASSED:
+    if key.kind in PASSED:
         passed = number - cell.cached
         each = terms.FASTCGI if key.kind in _GATEWAYS else terms.PASSED
         if "fresh" in facts and key.kind not in _GATEWAYS:
             each = each.plus(terms.NEW_UPSTREAM)
-        yield "upstream", key.node or key.level, each.times(passed).plus(terms.PASSED_BYTE.times(cell.bytes))
+        yield "upstream", _passing(key), each.times(passed).plus(terms.PASSED_BYTE.times(cell.bytes))
         if cell.cached:
             yield "cache", key.level, terms.CACHED.times(cell.cached)
 
 
-def _of_fact(fact: Fact, key: Class, cell: Cell, *, has_ratio: bool) -> Term | None:
+def _passing(key: Class | WorkClass) -> Place | None:
+    return (key.node if isinstance(key, Class) else None) or key.level
+
+
+def _of_fact(fact: Fact, key: Class | WorkClass, cell: Cell, *, has_ratio: bool) -> Term | None:
     """Return what a fact makes requests of a class take; None if it is none of its own."""
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:
         case "tls":
-            full = cell.connections - cell.resumed
-            whole = terms.HANDSHAKE.times(full).plus(terms.RESUMED.times(cell.resumed))
-            return terms.TLS.times(number).plus(terms.TLS_BYTE.times(cell.bytes)).plus(whole)
+            return terms.TLS.times(number).plus(terms.TLS_BYTE.times(cell.bytes))
         case "gzip":
             return _compressed(fact.amount, key, cell, has_ratio=has_ratio)
         case "log" | "log_buffered":
@@ -236,18 +333,14 @@ def _of_fact(fact: Fact, key: Class, cell: Cell, *, has_ratio: bool) -> Term | N
             return None
 
 
-def _compressed(level: int, key: Class, cell: Cell, *, has_ratio: bool) -> Term | None:
+def _compressed(level: int, key: Class | WorkClass, cell: Cell, *, has_ratio: bool) -> Term | None:
     """Return what compressing takes; without `$gzip_ratio`, all is taken to be text."""
     fixed, byte = terms.gzip(level)
     if has_ratio:
         return fixed.times(cell.compressed).plus(byte.times(cell.raw))
-    if key.status != 200 or (key.kind != "static" and key.kind not in _PASSED):
+    if key.status != 200 or (key.kind != "static" and key.kind not in PASSED):
         return None
     return fixed.times(cell.requests).plus(byte.times(cell.bytes * terms.GZIP_RATIO))
-
-
-def _of_tries(tries: Tries) -> Term:
-    return terms.of_tries(tries.short, tries.long, tries.shared, tries.searched, tries.places)
 
 
 def _sum(found: Iterable[Term]) -> Term:

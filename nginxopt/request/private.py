@@ -18,7 +18,9 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from nginxopt.config import Config, load_text
+from nginxopt.config.layout import quoted
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 from nginxopt.request.build import probe
 from nginxopt.request.client import LOCAL, ConnectionForm, RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, World
@@ -27,14 +29,21 @@ from nginxopt.semantics import Address, Level, endpoints, read_listens
 from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.lowering import http_level, placed
 from nginxopt.semantics.values import PORT
+from nginxopt.system.backend import Backend
 from nginxopt.system.echo import Echo, EchoedRequest
 from nginxopt.system.exchange import Response, certificate, exchange
 from nginxopt.system.network import MACHINE, Network, own_network
-from nginxopt.system.nginx import Binary, permission, private_prefix, reserved_ports, running
+from nginxopt.system.nginx import Binary, lay, permission, private_disk, private_prefix, reserved_ports, running
+from nginxopt.text import encode
 from nginxopt.version import Version
 
 _MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\nevents { }\n"
-_MODIFIED = 1_000_000_000
+_MEASURED_MAIN = (
+    b"daemon off; master_process off; pid nginx.pid; error_log error.log;\nevents { worker_connections 512; }\n"
+)
+# With each new second, nginx formats times, which takes thousands of instructions (ngx_time_update).
+_TIMELESS = b"timer_resolution 1d;\n"
+MODIFIED = 1_000_000_000
 """When each file was modified, in seconds since 1970: the same wherever it is."""
 
 _OF_FILES = frozenset(["dav_methods", "create_full_put_path"])
@@ -63,6 +72,21 @@ class Exchange(NamedTuple):
     seconds: float
 
 
+@record(eq=True)
+class Measuring:
+    """How the nginx runs that is measured.
+
+    Attributes:
+        wrapper: A command before that of nginx, which counts what it does; it then never formats times.
+        also: The folders where that writes.
+        start_seconds: How long nginx may take to start.
+    """
+
+    wrapper: tuple[str, ...] = ()
+    also: tuple[Path, ...] = ()
+    start_seconds: float = 120.0
+
+
 class PrivateNginx:
     """The nginx, as a context manager.
 
@@ -83,18 +107,21 @@ class PrivateNginx:
         avoid: bytes = b"",
         answers: bool = True,
         failing: str | None = None,
+        measuring: Measuring | None = None,
     ) -> None:
         """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS.
 
         `left_out` are further directives to leave out, `mirrors` and `answers` are those of `Echo`, `avoid` is that of
-        `reserved_ports`. `failing` is a file that nginx cannot serve, as it is a socket.
+        `reserved_ports`. `failing` is a file that nginx cannot serve, as it is a socket. With `measuring`, upstreams are
+        a `Backend`, and nginx does all that takes time.
         """
         _refuse_assumptions(world)
         self._config = placed(config)
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
         # nginx changes no files that are not its own.
         self._left_out, self._avoid = left_out | (_OF_FILES if world.root is not None else frozenset()), avoid
-        self._mirrors, self._answers, self._failing = mirrors, answers, failing
+        self._mirrors, self._answers = mirrors, answers
+        self._failing, self._measuring = failing, measuring
         self._network: Network = MACHINE
         self._cleanup = contextlib.ExitStack()
 
@@ -104,28 +131,68 @@ class PrivateNginx:
         with contextlib.ExitStack() as stack:
             self._prefix = stack.enter_context(private_prefix())
             self._network = stack.enter_context(own_network())
-            self._echo = stack.enter_context(Echo(self._network, mirrors=self._mirrors, answers=self._answers))
+            self._echo = stack.enter_context(self._upstream())
             free = reserved_ports(len(addresses), avoid=self._avoid, network=self._network)
             reserved = stack.enter_context(free)
             self._ports: dict[Address, int] = dict(zip(addresses, reserved, strict=True))
-            files = _disk(self._world, self._prefix, self._failing)
+            files = self._files(stack)
             tls = certificate(self._prefix) if self._tls else None
             folder = f"{Path(self._config.prefix).absolute()}/"
             stage = PrivateStage(
-                self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out, self._binary
-            )
-            self._text = _MAIN + transplanted(http, stage)
+                self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out, self._binary,
+                self._measuring is not None,
+            )  # fmt: skip
+            self._text = self._main() + transplanted(http, stage)
             permission.raise_first(list(permission.connections(load_text(self._text), {f"${ECHO}"})))
             (self._prefix / "nginx.conf").write_bytes(self._text)
             command = self._binary.command(self._prefix)
-            stack.enter_context(running(command, self._prefix, network=self._network))
+            if self._measuring is not None:
+                (self._prefix / "logs").mkdir()
+                how = self._measuring
+                started = running(
+                    [*how.wrapper, *command],
+                    self._prefix,
+                    start_seconds=how.start_seconds,
+                    also=how.also,
+                    network=self._network,
+                )
+            else:
+                started = running(command, self._prefix, network=self._network)
+            self.process = stack.enter_context(started)
             self._cleanup = stack.pop_all()
         return self
+
+    def _upstream(self) -> Echo:
+        if self._measuring is not None:
+            self.backend = Backend(self._network)
+            return self.backend
+        return Echo(self._network, mirrors=self._mirrors, answers=self._answers)
+
+    def _files(self, stack: contextlib.ExitStack) -> str:
+        """Return the folder that stands for the root of the disk."""
+        if self._measuring is None:
+            return _disk(self._world, self._prefix, self._failing)
+        self.disk = stack.enter_context(private_disk())
+        return str(self.disk)
+
+    def _main(self) -> bytes:
+        """Return the main block."""
+        if self._measuring is None:
+            return _MAIN
+        modules = permission.refuse(self._config, self._binary)
+        loads = b"".join(encode(f"load_module {quoted(str(path))};\n") for path in modules.values())
+        jit = next((one for one, scope in self._config.walk() if one.name == "pcre_jit" and not scope.context), None)
+        on = b"" if jit is None else b"pcre_jit %s;\n" % encode(str(jit.args[0]))
+        return loads + on + (_TIMELESS if self._measuring.wrapper else b"") + _MEASURED_MAIN
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._cleanup.close()
+
+    def lay(self, files: Mapping[str, bytes]) -> None:
+        """Have the disk of an nginx that is measured have these files and no others; folders end with a slash."""
+        lay(self.disk, files, modified=MODIFIED)
 
     @property
     def network(self) -> Network:
@@ -143,6 +210,11 @@ class PrivateNginx:
         return (bytes(self._prefix), *(b"%d" % port for port in (*self._ports.values(), self._echo.port)))
 
     def moved(self, sent: RequestForm) -> RequestForm:
+        """Return a request as one to this nginx, which then closes the connection. Raises as `kept`."""
+        kept = self.kept(sent)
+        return {**kept, "headers": [*kept["headers"], ("Connection", "close")]}
+
+    def kept(self, sent: RequestForm) -> RequestForm:
         """Return a request as one to this nginx. Raises `UsageError` if no server listens where it goes."""
         connection = sent["connection"]
         is_quic = connection.get("quic", False)
@@ -156,15 +228,14 @@ class PrivateNginx:
         client = source_of(connection)
         here = {"family": "inet", "host": LOCAL, "port": port, "client": client, "quic": False, "protocol": None}
         moved = {**connection, **here}
-        headers = [*sent["headers"], ("Connection", "close")]
-        return {**sent, "headers": headers, "connection": moved}  # type: ignore[typeddict-item] # the same keys
+        return {**sent, "connection": moved}  # type: ignore[typeddict-item] # the same keys
 
     def ask(self, moved: RequestForm) -> Exchange:
         """Send a request that was `moved`."""
         before, log = len(self._echo.asked), self._prefix / "error.log"
         logged, connection = log.stat().st_size, moved["connection"]
         start = perf_counter()
-        data, port, network = _bytes(moved), connection["port"], self._network
+        data, port, network = request_bytes(moved), connection["port"], self._network
         source = source_of(connection)
         response = exchange(data, port, tls=connection["tls"], sni=connection["sni"], network=network, source=source)
         seconds = perf_counter() - start
@@ -225,7 +296,7 @@ def _disk(world: World, prefix: Path, failing: str | None) -> str:
             path.mkdir(exist_ok=True)
             continue
         path.write_text(f"{name}\n")  # so that responses tell files apart
-        os.utime(path, (_MODIFIED, _MODIFIED))
+        os.utime(path, (MODIFIED, MODIFIED))
     disk.mkdir(exist_ok=True)
     if failing is not None:
         path = disk / failing.strip("/")
@@ -234,7 +305,7 @@ def _disk(world: World, prefix: Path, failing: str | None) -> str:
     return str(disk)
 
 
-def _bytes(sent: RequestForm) -> bytes:
+def request_bytes(sent: RequestForm) -> bytes:
     """Return a request as it is sent."""
     line = f"{sent['method']} {sent['target']} HTTP/{'.'.join(map(str, sent['version']))}"
     fields = "".join(f"{name}: {value}\r\n" for name, value in sent["headers"])

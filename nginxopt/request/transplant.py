@@ -33,6 +33,14 @@ _LEFT_OUT = frozenset(
         *(f"{protocol}_bind" for protocol in PROTOCOLS),
     ]
 )
+_MEASURED = frozenset(["access_log", "error_log", "sendfile"])
+"""What is left out although it takes time, as no answer depends on it."""
+_SLOWED = frozenset(["limit_rate", "limit_rate_after", "keepalive_requests", "keepalive_timeout", "keepalive_time"])
+"""What ends connections, or slows down responses, of a client that asks all the time."""
+_OF_TLS_MEASURED = lazy.pattern(
+    r"ssl_(protocols|ciphers|prefer_server_ciphers|session_\w+(?<!_key)|buffer_size|ecdh_curve)"
+)
+_LOGS = "logs"
 _LEFT_OUT_OF_UPSTREAMS = ("server", "zone", "resolver", "state")
 _OF_TLS = ("ssl", "proxy_ssl_", "grpc_ssl_", "uwsgi_ssl_")
 _SCHEMES = {"proxy": "http://", "grpc": "grpc://"}
@@ -54,6 +62,8 @@ class PrivateStage:
         certificate: The files of a certificate and its key; None to leave out TLS.
         left_out: Names of further directives to leave out.
         binary: The nginx that gets the text, which runs no programs that it was not allowed; None for none.
+        is_measured: Whether it is measured what nginx does: then it also writes logs, in its own folder, sends files as
+            it would, and never delays or rejects a request for coming too early.
     """
 
     ports: Mapping[Address, int]
@@ -64,6 +74,7 @@ class PrivateStage:
     certificate: tuple[str, str] | None = None
     left_out: frozenset[str] = frozenset()
     binary: Binary | None = None
+    is_measured: bool = False
 
     def path(self, path: str) -> str:
         """Return the path of a file on the stage; a variable is taken to be an absolute path."""
@@ -98,12 +109,19 @@ class _Writer:
             **{f"{protocol}_cache_path": self._cache for protocol in PROTOCOLS},
             **{f"{protocol}_pass": self._pass for protocol in PROTOCOLS},
         }
+        self._left_out = stage.left_out | (_LEFT_OUT - _MEASURED | _SLOWED if stage.is_measured else _LEFT_OUT)
+        if stage.is_measured:
+            self._edits |= {"access_log": self._access_log, "error_log": self._error_log, "limit_req": self._limit}
 
     def http(self, http: Level) -> Iterator[bytes]:
         """Yield the content of http."""
         upstreams = [level for level in http.levels if level.kind == "upstream" and level.args]
         self._upstreams = {level.args[0].lower(): Upstream(str(level.args[0]), level) for level in upstreams}
-        yield b"access_log off;\n"
+        if self._stage.is_measured:
+            yield b"keepalive_requests 1000000000;\nkeepalive_timeout 1h;\n"
+            yield b"" if http.own("access_log") else encode(f"access_log {_LOGS}/access.log;\n")
+        else:
+            yield b"access_log off;\n"
         for name in (b"client_body", b"proxy", b"fastcgi", b"uwsgi", b"scgi"):
             yield b"%s_temp_path temp/%s;\n" % (name, name)
         if self._stage.certificate:
@@ -148,9 +166,9 @@ class _Writer:
     def _statement(self, directive: Directive, level: Level) -> bytes:
         name = str(directive.name)
         is_of_upstream = level.kind == "upstream" and name in _LEFT_OUT_OF_UPSTREAMS
-        is_of_tls = name.startswith(_OF_TLS) and not (name == "ssl" and self._stage.certificate)
+        is_of_tls = name.startswith(_OF_TLS) and not (self._stage.certificate and self._is_kept_of_tls(name))
         is_looked_up = name == "set_real_ip_from" and not all(map(permission.is_range, directive.args))
-        if is_looked_up or name in _LEFT_OUT or name in self._stage.left_out or is_of_upstream or is_of_tls:
+        if is_looked_up or name in self._left_out or is_of_upstream or is_of_tls:
             return b""
         if level.kind not in permission.OF_ROWS:
             self._note(directive)
@@ -163,6 +181,23 @@ class _Writer:
         for word in directive.args:
             if ECHO in word.lower():
                 raise directive.error(f"the variable ${ECHO} is that of --nginx", at=word)
+
+    def _is_kept_of_tls(self, name: str) -> bool:
+        return name == "ssl" or (self._stage.is_measured and _OF_TLS_MEASURED.fullmatch(name) is not None)
+
+    def _access_log(self, directive: Directive, _: Level) -> bytes:
+        """Return the same log in a file of the stage."""
+        if directive.args[0] == "off":
+            return _text(directive)
+        return _text(directive, words={0: f"{_LOGS}/{directive.span.start}.log"})
+
+    def _error_log(self, directive: Directive, _: Level) -> bytes:
+        return _text(directive, words={} if directive.args[0] == "/dev/null" else {0: "error.log"})
+
+    def _limit(self, directive: Directive, _: Level) -> bytes:
+        """Return a limit that is never reached, as it takes the same time to find that."""
+        zone = next((str(word) for word in directive.args if word.startswith("zone=")), "")
+        return encode(f"limit_req {quoted(zone)} burst=1000000 nodelay;")
 
     def _listen(self, directive: Directive, level: Level) -> bytes:
         """Return the same on ports of the stage; TLS over a TCP port of its own stands for QUIC."""

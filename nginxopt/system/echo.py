@@ -32,12 +32,14 @@ class EchoedRequest:
     """A request that the echo received.
 
     `line` is the method and target of an HTTP request or the key of a memcached one, otherwise empty. `headers` are the
-    header lines of an HTTP request, and `data` all that was received, for gRPC without headers.
+    header lines of an HTTP request, `version` is its version, such as 1.0, and `data` all that was received, for gRPC
+    without headers.
     """
 
     protocol: str
     line: bytes = b""
     headers: tuple[bytes, ...] = ()
+    version: bytes = field(default=b"", compare=False)
     data: bytes = field(default=b"", compare=False, repr=False)
 
     def values(self, name: str) -> list[bytes]:
@@ -85,21 +87,27 @@ class Echo:
                     self._answer(connection)
 
     def _answer(self, connection: socket.socket) -> None:
-        buffer, length = bytearray(), 0
-        while len(buffer) < _MOST:
-            data = connection.recv(65_536)
-            buffer += data
-            length = length or _length(buffer)
-            if data and len(buffer) < length:
-                continue
-            received = bytes(buffer)
-            asked = _asked(received)
-            if asked is not None:
-                self.asked.append(replace(asked, data=received))
-                connection.sendall(_response(asked, received, mirrors=self._mirrors))
-                return
-            if not data:
-                return
+        asked = received(connection)
+        if asked is not None:
+            self.asked.append(asked)
+            connection.sendall(_response(asked, asked.data, mirrors=self._mirrors))
+
+
+def received(connection: socket.socket) -> EchoedRequest | None:
+    """Return the next request of a connection; None if it ends before, or sends too much."""
+    buffer, length = bytearray(), 0
+    while len(buffer) < _MOST:
+        data = connection.recv(65_536)
+        buffer += data
+        length = length or _length(buffer)
+        if data and len(buffer) < length:
+            continue
+        asked = _asked(bytes(buffer))
+        if asked is not None:
+            return replace(asked, data=bytes(buffer))
+        if not data:
+            return None
+    return None
 
 
 def _length(data: bytearray) -> int:
@@ -125,7 +133,8 @@ def _asked(data: bytes) -> EchoedRequest | None:
     if end and line.startswith((b"get ", b"gets ")):
         return EchoedRequest("memcached", line.partition(b" ")[2])
     head, end, _ = data.partition(b"\r\n\r\n")
-    return EchoedRequest("proxy", line.rpartition(b" HTTP/")[0], tuple(head.split(b"\r\n")[1:])) if end else None
+    words, _, version = line.rpartition(b" HTTP/")
+    return EchoedRequest("proxy", words, tuple(head.split(b"\r\n")[1:]), version) if end else None
 
 
 def _response(asked: EchoedRequest, data: bytes, *, mirrors: bool) -> bytes:

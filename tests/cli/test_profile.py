@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nginxopt.errors import MissingError
 from nginxopt.profile import pieces
+from nginxopt.system import callgrind
 from tests.profile.days import CONF, day
 from tests.schemas import validate
+from tests.support import the_nginx
 
 
 @pytest.fixture
@@ -83,6 +88,8 @@ def test_a_format_for_all_figures(run: Any) -> None:
         (("nginx.conf", "shop.log", "--host-of", "other.log=a"), 2, "expected LOG=HOST"),
         (("nginx.conf", "shop.log", "--save", "shop.log"), 2, "would overwrite the input file"),
         (("nginx.conf", "shop.log", "--input-format", "x"), 2, 'unknown format "x"'),
+        (("nginx.conf", "shop.log", "--nginx"), 2, "--nginx is for --measure"),
+        (("nginx.conf", "shop.log", "--measure", "--nginx", "/none"), 4, "/none"),
     ],
 )
 def test_wrong_calls(run: Any, args: tuple[str, ...], status: int, said: str) -> None:
@@ -90,6 +97,44 @@ def test_wrong_calls(run: Any, args: tuple[str, ...], status: int, said: str) ->
     ran = run("profile", *args)
     assert ran.status == status
     assert said in ran.err
+
+
+@pytest.mark.nginx
+@pytest.mark.usefixtures("folder")
+def test_measured(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report has what was measured beside estimates, and why the rest was not; saved sums have both, too."""
+
+    def counter() -> None:
+        raise MissingError("no valgrind")
+
+    monkeypatch.setattr(callgrind, "counter", counter)
+    nginx = the_nginx().path
+    ran = run("profile", "nginx.conf", "shop.log", "--measure", "--nginx", nginx, "--save", "a.profile")
+    assert ran.status == 0, ran.err
+    lines = ran.out.decode().splitlines()
+    assert "measured for " in lines[1]
+    (at,) = (number for number, line in enumerate(lines) if line == "measured, of a request:")
+    assert [line.split()[1] for line in lines[at + 2 : at + 4]] == ["-", "-"]
+    assert any(re.search(r" us  nginx.conf:\d+: location /.*: proxy_pass 200$", line) for line in lines)
+    assert "  note: only processor time was measured: no valgrind" in lines
+    report = json.loads(run("profile", "a.profile", "--format", "json", "--html", "a.html").out)
+    validate(report, "profile-report")
+    work = report["work"]
+    assert {one["instructions"] for one in work["measured"]} == {None}
+    assert all(1 < one["microseconds"] < 10_000 for one in work["measured"])
+    assert sum(one["requests"] for one in (*work["measured"], *work["not_measured"])) == report["requests"]
+    assert 0 < work["seconds"] < 10
+    assert "<h2>Measured</h2>" in (folder / "a.html").read_text()
+
+
+def test_an_old_profile(run: Any, folder: Path) -> None:
+    """One that was saved before anything could be measured is read, and has no times."""
+    run("profile", "nginx.conf", "shop.log", "--target-version", "1.22.1", "--save", "a.profile")
+    saved = json.loads(gzip.decompress((folder / "a.profile").read_bytes()))
+    assert not {"measured", "unmeasured"} & set(saved)
+    work = json.loads(run("profile", "a.profile", "--format", "json").out)["work"]
+    assert (work["basis"], work["seconds"], work["measured"]) == ("estimated", None, [])
+    assert {one["seconds"] for one in work["causes"]} == {None}
 
 
 @pytest.mark.slow

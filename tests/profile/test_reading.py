@@ -267,7 +267,7 @@ def test_the_printed_format_lacks_nothing(tmp_path: Path) -> None:
     """nginx logs all that is read, in the format that is printed."""
     conf = f"events {{ }} http {{ {PRINTED_FORMAT} server {{ listen 80; server_name a; return 204; }} }}"
     line = (
-        '::1 a http 80 [27/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 204 100 50 0.001 "-" "-" "-" "-" 1 "." '
+        '::1 a http 80 [27/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 204 100 0 50 0.001 "-" "-" "-" "-" 1 "." '
         '1795773600.123 "-" "x"\n'
     )
     profile = profiled(tmp_path, line, conf)

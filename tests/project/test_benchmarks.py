@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import (
+    blind,
     corpus_lists,
     format,
     growth,
@@ -414,3 +415,18 @@ def test_growth() -> None:
     assert not growth.Result("lint", "maps", {1000: 0.2, 2000: 0.8, 4000: 3.2}).within
     assert growth.Result("lint", "maps", {1000: 0.01, 2000: 0.04}).exponent is None
     assert growth.main(["check", "--kinds", "maps", "--sizes", "3", "--rounds", "1"]) == 0
+
+
+def test_blind_prints_ratios(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line has the ratios to what was counted, and one that is too far from it makes the status 1."""
+    of_kind, of_mix = blind.Line("shop", "page", 1_000, 0.8, 1.02), blind.Line("shop", "mix", 1_000, 0.9, 1.06)
+    monkeypatch.setattr(blind, "compare", lambda *_: iter([of_kind, of_mix]))
+    monkeypatch.setattr(nginx, "find", lambda _: "nginx 1.22.1")
+    assert blind.main(["shop"]) == 1
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "nginx 1.22.1: estimates within 15%: 0 of 1, median 20.0%, worst 20.0%",
+        "nginx 1.22.1: measured within 15%: 1 of 1, median 2.0%, worst 2.0%",
+        "nginx 1.22.1: mixes, measured within 5%: 0 of 1, median 6.0%, worst 6.0%",
+    ]
+    assert blind.main(["shop", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)[1]["measured"] == 1.06

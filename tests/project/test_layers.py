@@ -196,7 +196,7 @@ EFFECTS = {"subprocess", "socket", "ssl", "signal", "shutil", "tempfile", "fcntl
 
 MAY_HAVE_EFFECTS = (
     *("system", "cli"),
-    *("bench.runner", "bench.callgrind", "bench.temporary", "bench.load_workers.worker"),
+    *("bench.runner", "bench.temporary", "bench.load_workers.worker"),
 )
 """The packages and modules that use them; of `bench`, those that run programs."""
 

@@ -107,6 +107,7 @@ http {{
     "secret.key": "secret\n",
     "evil.lua": "os.execute('touch {here}/ran')\n",
     "access.log": '127.0.0.1 - - [01/Nov/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 2 "-" "-"\n',
+    "plain.log": '127.0.0.1 - - [01/Nov/2026:00:00:00 +0000] "GET / HTTP/1.1" 204 0 "-" "-"\n',
     "paths.csv": "from,to,status\nhttp://localhost:8080/,,204\n",
     "ingress.yaml": "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: a, annotations: "
     '{{nginx.ingress.kubernetes.io/server-snippet: "include {here}/evil.lua;"}}}}\n'
@@ -154,8 +155,9 @@ VALUES: Mapping[str, Sequence[str]] = {
 }
 INSTEAD: Mapping[tuple[str, str], Sequence[str]] = {
     ("lint", "--fix"): ["plain.conf"],
+    ("profile", "--measure"): ["plain.conf", "plain.log"],
 }
-"""Calls for options that need another file: the trap is refused."""
+"""Calls for options that need another file: the trap is refused, or gives nothing to measure."""
 
 WRITTEN: Mapping[str, Sequence[str]] = {
     "the named files": ["plain.conf", "rules.conf"],
@@ -306,8 +308,10 @@ OPTIONS = sorted({(row.command, option) for row in TABLE.values() for _, by in r
 def test_with_an_option(stranger: Stranger, command: str, option: str) -> None:
     """An option that the table names does what it says, and nothing that another option does."""
     row = TABLE[command]
-    if option == "--nginx" and shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") is None:
-        pytest.skip("no nginx")
+    needed = {"--nginx": ["nginx"], "--measure": ["nginx", "valgrind", "vgdb"]}.get(option, [])
+    for program in needed:
+        if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
+            pytest.skip(f"no {program}")
     if option in ("--diff-base", "--settings-from"):
         for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "a"]):
             stranger.git(*words)

@@ -16,7 +16,7 @@ STARTS = {
     "nginxopt/system/exchange.py": "openssl",
     "nginxopt/system/host.py": "systemctl",
     "nginxopt/system/revision.py": "git",
-    "nginxopt/bench/callgrind.py": "vgdb, for an nginx under valgrind",
+    "nginxopt/system/callgrind.py": "vgdb, for an nginx under valgrind",
     "nginxopt/bench/runner/engine.py": "docker, podman",
     "nginxopt/bench/runner/local.py": "load generators",
     "nginxopt/bench/load_workers/worker.py": "load generators",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nginxopt.config import load_text
@@ -101,3 +103,37 @@ def test_a_url_that_is_a_variable_cannot_be_replaced() -> None:
     """Which part of its value is the server is not known."""
     with pytest.raises(InputError, match="a URL that is a variable"):
         moved("http { server { location /a { proxy_pass $url; } } }")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("access_log /var/log/a.log combined buffer=64k if=$a;", "access_log logs/27.log combined buffer=64k if=$a;"),
+        ("access_log syslog:server=192.0.2.1;", "access_log logs/27.log;"),
+        ("error_log /var/log/e.log debug;", "error_log error.log debug;"),
+        ("error_log syslog:server=192.0.2.1 info;", "error_log error.log info;"),
+        ("error_log /dev/null;", "error_log /dev/null;"),
+        ("sendfile on;", "sendfile on;"),
+        ("limit_req zone=z burst=5 delay=2;", "limit_req zone=z burst=1000000 nodelay;"),
+        ("ssl_protocols TLSv1.3;", "ssl_protocols TLSv1.3;"),
+    ],
+)
+def test_what_is_measured(text: str, line: str) -> None:
+    """Logs are written into the folder of nginx, and no request comes too early."""
+    measured = replace(STAGE, certificate=("/c", "/k"), is_measured=True)
+    lines = moved(f"http {{ server {{ listen 80; {text} }} }}", measured)
+    assert line in lines
+    assert "access_log logs/access.log;" in lines
+    assert not [each for each in lines if "192.0.2" in each or "/var" in each]
+
+
+def test_what_ends_connections_is_not_measured() -> None:
+    """Nor what slows down responses, nor files of keys."""
+    text = """http { keepalive_timeout 5; keepalive_requests 3; access_log /a; server { listen 443 ssl; limit_rate 1k;
+        ssl_session_ticket_key /t; ssl_dhparam /d; ssl_session_cache shared:a:1m; keepalive_timeout 0; } }"""
+    lines = moved(text, replace(STAGE, certificate=("/c", "/k"), is_measured=True))
+    assert [each for each in lines if each.startswith("keepalive")] == [
+        "keepalive_requests 1000000000;", "keepalive_timeout 1h;",
+    ]  # fmt: skip
+    assert "ssl_session_cache shared:a:1m;" in lines
+    assert not [each for each in lines if "limit_rate" in each or "ticket_key" in each or "dhparam" in each]

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
-from nginxopt.bench import callgrind, run_folder
+from nginxopt.bench import run_folder
 from nginxopt.bench.scenario import Experiment, Node, Target, Tls, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
-from nginxopt.system import nginx, process
+from nginxopt.system import callgrind, nginx, process
 from nginxopt.system.confinement import open_to_trials
 from nginxopt.system.http import Client, RequestBytes
 from nginxopt.system.network import MACHINE, Network, own_network

@@ -11,7 +11,14 @@ from nginxopt.lazy import attributes
 if TYPE_CHECKING:
     from nginxopt.system.nginx.binary import Allowed, Binary, find
     from nginxopt.system.nginx.instance import PID_FILE, Instance, Running, running, wait_until_started
-    from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
+    from nginxopt.system.nginx.prefix import (
+        NO_FILES,
+        configuration,
+        lay,
+        private_disk,
+        private_prefix,
+        reserved_ports,
+    )
     from nginxopt.system.nginx.verdict import Message, Verdict
 
 __all__ = [
@@ -25,6 +32,8 @@ __all__ = [
     "Verdict",
     "configuration",
     "find",
+    "lay",
+    "private_disk",
     "private_prefix",
     "reserved_ports",
     "running",
@@ -36,7 +45,7 @@ __getattr__ = attributes(
     {
         "binary": ("Allowed", "Binary", "find"),
         "instance": ("PID_FILE", "Instance", "Running", "running", "wait_until_started"),
-        "prefix": ("NO_FILES", "configuration", "private_prefix", "reserved_ports"),
+        "prefix": ("NO_FILES", "configuration", "lay", "private_disk", "private_prefix", "reserved_ports"),
         "verdict": ("Message", "Verdict"),
     },
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, RunError
 from nginxopt.records import record
 from nginxopt.system.confinement import Confinement
 from nginxopt.system.http import Client
@@ -40,6 +40,17 @@ class Running:
     def pid(self) -> int:
         """The process id of the master, or of a single-process nginx."""
         return self.process.pid
+
+    @property
+    def nanoseconds(self) -> int:
+        """The processor time of a single-process nginx so far, the first number of /proc/PID/schedstat.
+
+        Raises `RunError` if it has ended.
+        """
+        words = _read(Path(f"/proc/{self.pid}/schedstat")).split()
+        if not words:
+            raise RunError("nginx has ended")
+        return int(words[0])
 
     @property
     def workers(self) -> tuple[int, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
+import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -61,6 +63,32 @@ def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
             (prefix / path).write_bytes(data)
             os.utime(prefix / path, (_FILE_TIME, _FILE_TIME))
         yield prefix
+
+
+@contextlib.contextmanager
+def private_disk() -> Iterator[Path]:
+    """Yield a new folder that a confined nginx may read, but not write, and remove it at the end."""
+    with temporary_folder() as name:
+        disk = Path(name).resolve()
+        disk.chmod(0o755)
+        yield disk
+
+
+def lay(disk: Path, files: Mapping[str, bytes], *, modified: int) -> None:
+    """Have a disk have these files, modified at a second since 1970, and no others. Folders end with a slash.
+
+    No name leads out of the disk.
+    """
+    for entry in disk.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    for name, data in files.items():
+        path = disk / posixpath.normpath(f"/{name}").strip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            path.mkdir(exist_ok=True)
+        elif not path.is_dir():
+            path.write_bytes(data)
+            os.utime(path, (modified, modified))
 
 
 @contextlib.contextmanager

@@ -5,11 +5,12 @@ The count is the difference between two runs with different numbers of requests,
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from nginxopt.errors import MissingError, RunError
@@ -21,6 +22,7 @@ FEW, MANY = 4, 36
 START_SECONDS = 120.0
 ANSWER_SECONDS = 120.0
 _VGDB_SECONDS = 300.0
+_NO_VGDB = "counting the instructions of a running nginx needs vgdb"
 _IDLE_SECONDS, _PAUSE_SECONDS = 300.0, 0.05
 
 Ask = Callable[[Sequence[str], int, Path], None]
@@ -52,20 +54,46 @@ def per_kept_request(ask: AskInTurns, *, turn: int = 1) -> float:
     """
     few = math.ceil(FEW / turn) * turn
     more = math.ceil((MANY - FEW) / turn) * turn
-    with temporary_folder() as directory:
-        counts = Path(directory, "callgrind")
-        folder = Path(directory)
-        wrapper = (*_valgrind(counts), _pipes(folder))
-        ask(wrapper, (few, few + more), lambda pid: _dump(pid, folder), folder)
-        _, less, most = (_read(Path(f"{counts}.{number}")) for number in (1, 2, 3))
+    with counter() as counts:
+        found: list[int] = []
+        ask(counts.wrapper, (few, few + more), lambda pid: found.append(counts.since(pid)), counts.folder)
+        _, less, most = found
         return (most - less) / more
+
+
+@contextlib.contextmanager
+def counter() -> Iterator[Counter]:
+    """Yield a counter of the instructions of one run of nginx. Raises `MissingError` without valgrind or vgdb."""
+    if shutil.which("vgdb") is None:
+        raise MissingError(_NO_VGDB, hint="install all of the package valgrind")
+    with temporary_folder() as directory:
+        yield Counter(Path(directory))
+
+
+class Counter:
+    """Counts what an nginx does that runs under `wrapper`, which writes to `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._counts = folder / "callgrind"
+        self.wrapper = (*_valgrind(self._counts), _pipes(folder))
+        self._dumps = 0
+
+    def since(self, pid: int) -> int:
+        """Return the instructions since the last call, or since the start.
+
+        Raises `RunError` if vgdb may not trace nginx.
+        """
+        _dump(pid, self.folder)
+        self._dumps += 1
+        return _read(Path(f"{self._counts}.{self._dumps}"))
 
 
 def _dump(pid: int, folder: Path) -> None:
     """Make a running callgrind write its counts since the last dump."""
     vgdb = shutil.which("vgdb")
     if vgdb is None:
-        raise MissingError("--metric instructions over TLS needs vgdb", hint="install all of the package valgrind")
+        raise MissingError(_NO_VGDB, hint="install all of the package valgrind")
     _wait_until_idle(pid)  # vgdb interrupts its waiting for events, which takes instructions: as many each time
     dumped = process.run(
         [vgdb, _pipes(folder), f"--pid={pid}", "dump"],
@@ -76,7 +104,7 @@ def _dump(pid: int, folder: Path) -> None:
     if dumped.status:
         raise RunError(
             f"vgdb {process.how_it_ended(dumped.status)}: {dumped.last()}",
-            hint="it needs the right to trace processes; use --metric cpu, or http:// targets",
+            hint="it needs the right to trace processes; bench counts without it for http:// targets",
         )
 
 
@@ -112,7 +140,7 @@ def _valgrind(counts: Path) -> tuple[str, ...]:
     """Return the wrapper command that writes counts to a file."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        raise MissingError("--metric instructions needs valgrind", hint="install the package valgrind")
+        raise MissingError("counting instructions needs valgrind", hint="install the package valgrind")
     return valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"
 
 

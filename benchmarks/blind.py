@@ -1,0 +1,407 @@
+"""What `nginxopt profile` says that requests take, against what they take: six sites, with and without `--measure`.
+
+    python -m benchmarks.blind                       all sites, on the nginx on PATH
+    python -m benchmarks.blind shop spa --nginx PATH
+    python -m benchmarks.blind --requests 400 --json
+
+Each site runs as it is under callgrind, and a mix of requests is sent to it. Its own log is then profiled. For each
+kind of request and for the mix, a line has the ratios of the estimate and of what `--measure` finds to the instructions
+that were counted. Needs nginx and valgrind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from nginxopt.config import load
+from nginxopt.profile.figures import PRINTED_FORMAT
+from nginxopt.profile.measuring import measure
+from nginxopt.profile.reading import SiteLogs
+from nginxopt.profile.work import Work
+from nginxopt.request.build import probe
+from nginxopt.request.model import SiteModel, World
+from nginxopt.system import callgrind, nginx
+from nginxopt.system.backend import Answer, Backend
+from nginxopt.system.echo import EchoedRequest
+from nginxopt.system.exchange import certificate
+from nginxopt.system.http import Client, RequestBytes
+from nginxopt.system.nginx import private_prefix, reserved_ports, running
+
+MOST_OF_A_KIND, MOST_OF_A_MIX = 0.15, 0.05
+"""By what a measured figure may differ from what was counted."""
+
+_FORMAT = PRINTED_FORMAT.partition("access_log")[0]
+_TEXT = b"\n".join(path.read_bytes() for path in sorted(Path(__file__).parents[1].glob("docs/guide/*.md")))
+_BROWSER = (
+    "User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0 "
+    "Safari/537.36\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8\r\n"
+    "Accept-Language: en-GB,en;q=0.9\r\nAccept-Encoding: gzip, deflate, br\r\nSec-Fetch-Dest: document\r\n"
+    "Cookie: session=8f14e45fceea167a5a36dedd4bea2543; consent=1\r\nUpgrade-Insecure-Requests: 1\r\n"
+)
+_PLAIN = "User-Agent: api-client/2.1\r\nAccept: application/json\r\n"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Requests of a kind.
+
+    Attributes:
+        target: With `@N@` for a number, and `@U@` for one that no other request has.
+        headers: Those besides `Host`.
+        size: The bytes of the body that an upstream sends; smallest and largest.
+        is_new: Whether each has a connection of its own.
+    """
+
+    weight: int
+    target: str
+    headers: str = _BROWSER
+    method: str = "GET"
+    size: tuple[int, int] = (2_000, 12_000)
+    is_new: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site: what its http block and server have, its files with their sizes, and its requests."""
+
+    http: str
+    server: str
+    kinds: dict[str, Kind]
+    files: dict[str, int] = field(default_factory=dict)
+    tls: bool = False
+
+
+_POOL = "upstream app { server 127.0.0.1:@BACK@; keepalive 8; }\n"
+_KEPT = 'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;'
+_SECURITY = "".join(
+    f'add_header X-Policy-{number} "max-age=31536000; includeSubDomains" always;\n' for number in range(4)
+)
+_PARAMS = "".join(
+    f"fastcgi_param {name} {value};\n"
+    for name, value in (
+        ("SCRIPT_FILENAME", "$document_root$fastcgi_script_name"), ("QUERY_STRING", "$query_string"),
+        ("REQUEST_METHOD", "$request_method"), ("CONTENT_TYPE", "$content_type"), ("CONTENT_LENGTH", "$content_length"),
+        ("SCRIPT_NAME", "$fastcgi_script_name"), ("REQUEST_URI", "$request_uri"), ("DOCUMENT_URI", "$document_uri"),
+        ("DOCUMENT_ROOT", "$document_root"), ("SERVER_PROTOCOL", "$server_protocol"), ("REQUEST_SCHEME", "$scheme"),
+        ("GATEWAY_INTERFACE", "CGI/1.1"), ("SERVER_SOFTWARE", "nginx"), ("REMOTE_ADDR", "$remote_addr"),
+        ("REMOTE_PORT", "$remote_port"), ("SERVER_ADDR", "$server_addr"), ("SERVER_NAME", "$server_name"),
+    )
+)  # fmt: skip
+
+SITES: dict[str, Site] = {
+    "handbook": Site(
+        "gzip on; gzip_comp_level 6; gzip_types text/css; gzip_min_length 500;",
+        "".join(
+            f"rewrite ^/manual/{number % 7}/chapter-{number}\\.html$ /book/{number} permanent;\n"
+            for number in range(90)
+        )
+        + _SECURITY
+        + "location / { try_files $uri $uri/index.html =404; } location ~* \\.(css|png|woff2)$ { expires 7d; }",
+        {
+            "page": Kind(50, "/book/@N@.html"),
+            "folder": Kind(10, "/intro", size=(0, 0)),
+            "css": Kind(15, "/theme.css"),
+            "picture": Kind(15, "/map.png"),
+            "moved": Kind(8, "/manual/3/chapter-45.html"),
+            "missing": Kind(8, "/book/none-@N@.html"),
+            "head": Kind(4, "/book/3.html", method="HEAD"),
+            "again": Kind(6, "/book/4.html", _BROWSER + "If-None-Match: @ETAG@\r\n"),
+        },
+        {
+            **{f"book/{number}.html": 6_000 + 3_000 * number for number in range(8)},
+            "intro/index.html": 9_000,
+            "theme.css": 24_000,
+            "map.png": 55_000,
+        },
+    ),
+    "shop": Site(
+        "gzip on; gzip_comp_level 5; limit_req_zone $binary_remote_addr zone=z:1m rate=9000r/s;",
+        f"limit_req zone=z burst=90000 nodelay; location / {{ try_files $uri /index.php?$args; }}"
+        f"location ~ \\.php$ {{ {_PARAMS} fastcgi_pass 127.0.0.1:@BACK@; }}"
+        "location ~ /\\. { deny all; } location /assets/ { access_log off; expires 30d; }",
+        {
+            "front": Kind(40, "/product/@N@", size=(15_000, 45_000)),
+            "script": Kind(20, "/cart.php?item=@N@", size=(3_000, 9_000)),
+            "dot": Kind(8, "/.git/config", _PLAIN),
+            "image": Kind(20, "/logo.png"),
+            "connection": Kind(12, "/product/@N@", size=(15_000, 45_000), is_new=True),
+        },
+        {"logo.png": 30_000, "cart.php": 10},
+    ),
+    "api": Site(
+        _POOL
+        + "map $http_user_agent $robot { default 0;\n"
+        + "".join(
+            f'"~*{name}" 1;\n' for name in ("googlebot", "bingbot", "ahrefs", "semrush", "yandex", "baidu", "mj12")
+        )
+        + "}\n",
+        f"if ($robot) {{ return 403; }} {_SECURITY} location /v1/ {{ auth_request /auth; proxy_pass http://app; "
+        f"{_KEPT} }}"
+        "location = /auth { internal; return 204; } location = /health { access_log off; return 200 ok; }"
+        f"location /v2/ {{ proxy_pass http://app; {_KEPT} }} location /old/ {{ return 410; }}",
+        {
+            "list": Kind(40, "/v2/items?page=@N@", _PLAIN, size=(4_000, 30_000)),
+            "item": Kind(30, "/v1/items/@N@", _PLAIN, size=(500, 1_500)),
+            "post": Kind(12, "/v2/items", _PLAIN + "Content-Length: 0\r\n", "POST", (300, 400)),
+            "old": Kind(8, "/old/items/@N@", _PLAIN),
+            "robot": Kind(6, "/v2/items?page=@N@", "User-Agent: Mozilla/5.0 (compatible; SemrushBot/7)\r\n"),
+            "handshake": Kind(6, "/v2/items?page=@N@", _PLAIN, size=(4_000, 30_000), is_new=True),
+        },
+        tls=True,
+    ),
+    "edge": Site(
+        _POOL + "proxy_cache_path cache keys_zone=c:1m inactive=1h;",
+        f"location / {{ proxy_pass http://app; {_KEPT} proxy_cache c; proxy_cache_valid 200 1h; add_header X-Cache "
+        "$upstream_cache_status; } location /files/ { root files; }",
+        {
+            "hit": Kind(60, "/page/1", size=(18_000, 18_000)),
+            "small": Kind(25, "/icon/1", size=(900, 900)),
+            "miss": Kind(20, "/page/@U@?q=1", size=(18_000, 18_000)),
+            "part": Kind(10, "/big.bin", _PLAIN + "Range: bytes=0-9999\r\n"),
+        },
+        {"files/big.bin": 400_000},
+        tls=True,
+    ),
+    "legacy": Site(
+        "gzip on; gzip_comp_level 1; gzip_proxied any; gzip_types text/plain;",
+        "".join(
+            f"if ($host = old{number}.example) {{ return 301 https://site.example$request_uri; }}\n"
+            for number in range(4)
+        )
+        + "".join(f"rewrite ^/catalog/item-{number:04}\\.asp$ /p/{number} permanent;\n" for number in range(300))
+        + 'location / { proxy_pass http://127.0.0.1:@BACK@; proxy_set_header Accept-Encoding ""; '
+        'sub_filter "http://old.example" "https://site.example"; sub_filter_once off; }'
+        "location ~ ^/(print|mail)/ { return 410; }",
+        {
+            "page": Kind(60, "/p/@N@/details.html", size=(5_000, 30_000)),
+            "near": Kind(20, "/catalog/item-9999.html", size=(5_000, 30_000)),
+            "moved": Kind(20, "/catalog/item-0150.asp"),
+            "gone": Kind(10, "/print/@N@"),
+        },
+    ),
+    "spa": Site(
+        _POOL + "gzip on; gzip_comp_level 9; gzip_types application/javascript application/json;",
+        f"location / {{ try_files $uri /index.html; }} location /api/ {{ proxy_pass http://app; {_KEPT} }}"
+        "location /static/ { ssi on; } location = /robots.txt { return 200 'User-agent: *'; }"
+        f"error_page 500 502 /sorry.html; {_SECURITY}",
+        {
+            "route": Kind(40, "/orders/@N@/edit"),
+            "script": Kind(20, "/app.js"),
+            "data": Kind(30, "/api/orders/@N@", size=(1_500, 40_000)),
+            "plain": Kind(10, "/app.js", _PLAIN),
+            "robots": Kind(5, "/robots.txt", _PLAIN),
+            "new": Kind(8, "/orders/@N@/edit", is_new=True),
+        },
+        {"index.html": 4_500, "app.js": 160_000, "sorry.html": 1_000},
+    ),
+}
+_MIME = (
+    "types { text/html html; text/css css; application/javascript js; image/png png; font/woff2 woff2; } "
+    "default_type application/octet-stream; sendfile on; keepalive_requests 1000000; keepalive_timeout 1h; "
+    + " ".join(f"{name}_temp_path temp/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+)
+
+
+class _App(Backend):
+    """An application whose bodies have sizes of their own."""
+
+    sizes: tuple[int, int] = (1, 1)
+    draw = random.Random(1)
+
+    def _response(self, asked: EchoedRequest) -> bytes:
+        size = self.draw.randint(*self.sizes)
+        kind = "application/json" if b" /api/" in asked.line or b" /v" in asked.line else "text/html"
+        self.answer = Answer(200, (("Content-Type", kind),), _TEXT[:size])
+        return super()._response(asked)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What requests took: of each kind, and of the mix; the log of the mix, and for each kind its own lines."""
+
+    kinds: dict[str, float]
+    mix: float
+    log: bytes
+    of_kinds: dict[str, bytes]
+
+
+def _text(site: Site, prefix: Path, port: int, back: int, tls: tuple[str, str] | None) -> str:
+    secure = "" if tls is None else f"ssl_certificate {tls[0]}; ssl_certificate_key {tls[1]};"
+    text = (
+        "daemon off; master_process off; pid nginx.pid; timer_resolution 1d;\nevents { worker_connections 512; }\n"
+        f"http {{\n{_FORMAT} access_log {prefix}/access.log profile;\n{_MIME}\n{site.http}\n"
+        f"server {{ listen 127.0.0.1:{port}{' ssl' if tls else ''} reuseport; server_name site.example; {secure}\n"
+        f"root {prefix}/html; {site.server}\n}}\n}}\n"
+    )
+    return text.replace("@BACK@", str(back)).replace("root files;", f"root {prefix}/html;")
+
+
+class _Run:
+    """A site under callgrind."""
+
+    def __init__(self, site: Site, port: int, app: _App, draw: random.Random) -> None:
+        self._site, self._port, self._app, self._draw = site, port, app, draw
+        self._kept = self.client()
+        self._number = 0
+
+    def close(self) -> None:
+        """Close the connection that is kept."""
+        self._kept.close()
+
+    def client(self) -> Client:
+        """A new client."""
+        return Client(self._port, timeout=120, tls=self._site.tls, server_name="site.example")
+
+    def ask(self, kind: Kind) -> None:
+        """Send a request of a kind."""
+        self._app.sizes = kind.size if kind.size[1] else (1, 1)
+        self._number += 1
+        target = kind.target.replace("@U@", f"u{self._number}").replace("@N@", str(self._draw.randrange(8)))
+        data = f"{kind.method} {target} HTTP/1.1\r\nHost: site.example\r\n{kind.headers}\r\n"
+        request = RequestBytes(data.replace("@ETAG@", self.etag).encode(), head=kind.method == "HEAD")
+        if kind.is_new:
+            with self.client() as client:
+                client.ask([request])
+        else:
+            self._kept.ask([request])
+
+    etag = '"none"'
+
+    def learn_etag(self, target: str) -> None:
+        """Remember the ETag of a file."""
+        answer = self._kept.ask([RequestBytes(f"GET {target} HTTP/1.1\r\nHost: site.example\r\n\r\n".encode())])[0]
+        self.etag = answer.partition(b"ETag: ")[2].partition(b"\r\n")[0].decode()
+
+
+def count(site: Site, binary: nginx.Binary, requests: int, folder: Path) -> Counted:
+    """Return what the requests of a site took; its configuration remains in the folder."""
+    draw = random.Random(requests)
+    files = {f"html/{name}": _of(name, size) for name, size in site.files.items()}
+    with (
+        contextlib.ExitStack() as last, private_prefix(files) as prefix, reserved_ports(1) as (port,), _App() as app,
+        callgrind.counter() as counter,
+    ):  # fmt: skip
+        tls = certificate(prefix) if site.tls else None
+        text = _text(site, prefix, port, app.port, tls)
+        (prefix / "nginx.conf").write_text(text)
+        (folder / "nginx.conf").write_text(text)
+        log = prefix / "access.log"
+        command = [*counter.wrapper, *binary.command(prefix)]
+        with running(command, prefix, start_seconds=120, also=(counter.folder,)) as process:
+            run = _Run(site, port, app, draw)
+            last.callback(run.close)
+            counter.since(process.pid)
+            own = counter.since(process.pid)
+            if "again" in site.kinds:
+                run.learn_etag("/book/4.html")
+            found, lines = {}, {}
+            for name, kind in site.kinds.items():
+                for _ in range(3):
+                    run.ask(kind)
+                counter.since(process.pid)
+                start = log.stat().st_size
+                for _ in range(12):
+                    run.ask(kind)
+                found[name] = (counter.since(process.pid) - own) / 12
+                lines[name] = log.read_bytes()[start:]
+            start = log.stat().st_size
+            kinds = draw.choices(list(site.kinds.values()), [kind.weight for kind in site.kinds.values()], k=requests)
+            for kind in kinds:
+                run.ask(kind)
+            mix = (counter.since(process.pid) - own) / requests
+            return Counted(found, mix, log.read_bytes()[start:], lines)
+
+
+def _of(name: str, size: int) -> bytes:
+    return random.Random(size).randbytes(size) if name.endswith((".png", ".bin")) else _TEXT[:size]
+
+
+@dataclass(frozen=True)
+class Line:
+    """The instructions that were counted, and the ratios of an estimate and of what was measured to them."""
+
+    site: str
+    what: str
+    counted: float
+    estimated: float | None
+    measured: float | None
+    reason: str = ""
+
+
+def compare(name: str, binary: nginx.Binary, requests: int) -> Iterator[Line]:
+    """Yield the lines of a site, and of its mix last."""
+    site = SITES[name]
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        counted = count(site, binary, requests, folder)
+        for kind, each in counted.kinds.items():
+            if counted.of_kinds[kind]:
+                yield _line(name, kind, each, _logs(folder, counted.of_kinds[kind], binary), binary)
+        yield _line(name, "mix", counted.mix, _logs(folder, counted.log, binary), binary)
+
+
+def _line(site: str, what: str, counted: float, logs: SiteLogs, binary: nginx.Binary) -> Line:
+    profile = logs.profile()
+    estimated = Work(profile).total.instructions / profile.requests
+    measure(logs, profile, binary, rounds=0)
+    found = Work(profile).total.instructions / profile.requests
+    reasons = "; ".join(f"{one.requests} {why}" for why, one in profile.unmeasured.items())
+    return Line(site, what, counted, estimated / counted, found / counted if profile.measured else None, reasons)
+
+
+def _logs(folder: Path, log: bytes, binary: nginx.Binary) -> SiteLogs:
+    path = folder / "access.log"
+    path.write_bytes(log)
+    model = SiteModel(load(str(folder / "nginx.conf")), probe(binary))
+    return SiteLogs(model, model.gate(), World(), (str(path),))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the ratios; return 1 if one that was measured is too far from 1."""
+    parser = argparse.ArgumentParser(prog="benchmarks.blind", description="Compare profiles with counted instructions.")
+    parser.add_argument("sites", nargs="*", metavar="SITE", help=f"of {', '.join(SITES)}; all by default")
+    parser.add_argument("--nginx", metavar="PATH")
+    parser.add_argument("--requests", type=int, default=300, metavar="N", help="requests of each mix")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    binary = nginx.find(options.nginx)
+    lines: list[Line] = []
+    for name in options.sites or SITES:
+        for line in compare(name, binary, options.requests):
+            lines.append(line)
+            if not options.json:
+                print(_shown(line), flush=True)
+    kinds = [line for line in lines if line.what != "mix" and line.measured is not None]
+    mixes = [line for line in lines if line.what == "mix"]
+    if options.json:
+        print(json.dumps([vars(line) for line in lines], indent=2))
+    else:
+        print(f"{binary}: estimates {_summary([line.estimated for line in kinds], MOST_OF_A_KIND)}")
+        print(f"{binary}: measured {_summary([line.measured for line in kinds], MOST_OF_A_KIND)}")
+        print(f"{binary}: mixes, measured {_summary([line.measured for line in mixes], MOST_OF_A_MIX)}")
+    is_near = all(abs((line.measured or 1) - 1) <= MOST_OF_A_KIND for line in kinds)
+    return int(not is_near or any(abs((line.measured or 1) - 1) > MOST_OF_A_MIX for line in mixes))
+
+
+def _shown(line: Line) -> str:
+    ratios = [f"{'-' if ratio is None else format(ratio, '.3f'):>9}" for ratio in (line.estimated, line.measured)]
+    return f"{line.site:10} {line.what:12} {line.counted:12,.0f} {' '.join(ratios)}  {line.reason}"
+
+
+def _summary(ratios: Sequence[float | None], most: float) -> str:
+    errors = [abs(ratio - 1) for ratio in ratios if ratio is not None]
+    near = sum(error <= most for error in errors)
+    return f"within {most:.0%}: {near} of {len(errors)}, median {median(errors):.1%}, worst {max(errors):.1%}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,320 @@
+"""Chooses the requests that stand for those of a log when it is measured what nginx does.
+
+Requests are of one class if the same location answers them, by the same kind of rule, with the same status. Of each
+class, those with a compressed response, those from a cache, and those of each size that matters have a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from email.utils import formatdate
+from functools import cached_property
+from json import loads
+from mimetypes import MimeTypes
+from typing import NamedTuple
+
+from nginxopt.profile import terms
+from nginxopt.profile.reading import LoggedLine, SiteLogs
+from nginxopt.profile.sums import Cell, Place, Profile, WorkClass
+from nginxopt.profile.work import PASSED, Work
+from nginxopt.records import record
+from nginxopt.request.client import RequestForm
+from nginxopt.request.model import BranchForm, OutcomeForm, World, depends, text_of
+from nginxopt.request.private import MODIFIED
+
+MOST = 64
+"""The most classes of which a request is measured."""
+_COVERED = 0.998
+"""The share of the estimated work, and of the requests, from which on no more classes are measured."""
+_MATTERS = 0.1
+"""The share of the lines or bytes of a class from which on a size has a sample of its own."""
+_NO_RESPONSE = (400, 408, 444, 494, 495, 496, 497, 499)
+"""Statuses of connections that fail, or of clients that go away."""
+
+_BROWSER = (
+    (
+        "User-Agent",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36",
+    ),
+    ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
+    ("Accept-Language", "en-GB,en;q=0.9,de;q=0.8"),
+    ("Sec-Fetch-Dest", "document"),
+    ("Sec-Fetch-Mode", "navigate"),
+    ("Sec-Fetch-Site", "same-origin"),
+)
+_OTHER = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+_PADDED = 500
+"""The bytes from which on pages of errors have the padding that nginx adds for Chrome (`msie_padding`)."""
+_LAST_RANGE = 1 << 40
+
+
+class NotMeasuredError(Exception):
+    """Why requests of a class cannot be measured."""
+
+
+@record(eq=True)
+class Sample:
+    """A request that stands for others.
+
+    Attributes:
+        requests: How many it stands for.
+        form: The request.
+        expected: The status of its response.
+        choices: The files and folders that may exist for it; which it is, nginx tells.
+        size: The bytes that the log has of a response of these, and `is_whole` whether its headers are among them.
+        ratio: How much the body shrinks, and `raw` the bytes of it before if the log has both; else None. It is exact
+            if the log has the bytes of bodies, else it is computed from those of whole responses.
+        is_compressed: Whether the response is; None if the log does not tell, and nginx decides.
+        is_cached: Whether it comes from a cache.
+        content_type: That of a body that an upstream sends.
+        correction: What requests like this one take more than it on average, by the patterns that are tried.
+        instructions: The estimate for a request of the class.
+    """
+
+    of: WorkClass
+    requests: int
+    form: RequestForm
+    expected: int
+    choices: tuple[tuple[str, ...], ...] = ((),)
+    size: int = 0
+    is_whole: bool = True
+    ratio: float = terms.GZIP_RATIO
+    raw: int | None = None
+    is_raw_exact: bool = False
+    is_compressed: bool | None = None
+    is_cached: bool = False
+    content_type: str = "text/html"
+    correction: terms.Term = terms.NOTHING
+    instructions: float = 0.0
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether an upstream is asked."""
+        return self.of.kind in PASSED and not self.is_cached
+
+
+class _Like(NamedTuple):
+    """What requests of a class that cost the same have in common: `bits` are those of the size of the response."""
+
+    method: str
+    is_compressed: bool
+    is_cached: bool
+    bits: int
+
+
+@dataclass(slots=True)
+class _Part:
+    """Lines of a class that cost the same, and their sums."""
+
+    lines: list[LoggedLine] = field(default_factory=list)
+    cell: Cell = field(default_factory=Cell)
+
+    def add(self, line: LoggedLine) -> None:
+        self.lines.append(line)
+        self.cell.add(line.cell)
+
+    def join(self, other: _Part) -> None:
+        for line in other.lines:
+            self.add(line)
+
+    @property
+    def typical(self) -> LoggedLine:
+        """The line whose size is nearest to the mean."""
+        mean = self.cell.bytes / len(self.lines)
+        return min(self.lines, key=lambda line: (abs(line.cell.bytes - mean), line.cell.example))
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of the profile of logs."""
+
+    logs: SiteLogs
+    profile: Profile
+
+    def of_all(self) -> Iterator[tuple[WorkClass, int, list[Sample] | str]]:
+        """Yield the classes, those with the most work first: their requests, and samples or why there are none."""
+        cells = self._work.cells
+        estimates = {key: self._work.estimated(key).instructions for key in cells}
+        whole, requests = sum(estimates.values()) or 1.0, self.profile.requests
+        number, left_work, left = 0, whole, requests
+        for key in sorted(cells, key=lambda key: (-estimates[key], str(key))):
+            if number >= MOST or (number and max(left_work / whole, left / requests) < 1 - _COVERED):
+                yield key, cells[key].requests, "of the classes that take the least"
+                continue
+            try:
+                yield key, cells[key].requests, list(self._of(key, cells[key]))
+                number += 1
+            except NotMeasuredError as error:
+                yield key, cells[key].requests, str(error)
+            left_work, left = left_work - estimates[key], left - cells[key].requests
+
+    @cached_property
+    def _work(self) -> Work:
+        return Work(self.profile)
+
+    @cached_property
+    def _parts(self) -> dict[WorkClass, dict[_Like, _Part]]:
+        """The lines that were looked at."""
+        found: dict[WorkClass, dict[_Like, _Part]] = {}
+        for line in self.logs.some_lines():
+            if line.forms:
+                form = loads(line.forms[0])
+                cell = line.cell
+                like = _Like(form["method"], cell.compressed > 0, cell.cached > 0, cell.bytes.bit_length())
+                found.setdefault(WorkClass.of(line.key), {}).setdefault(like, _Part()).add(line)
+        return found
+
+    def _of(self, key: WorkClass, cell: Cell) -> Iterator[Sample]:
+        if key.verdict not in ("agrees", "ambiguous"):
+            raise NotMeasuredError(_NOT_SETTLED[key.verdict])
+        if key.status is None:
+            raise NotMeasuredError("the log has no status")
+        if key.status in _NO_RESPONSE or key.kind == "closed":
+            raise NotMeasuredError(f"connections that fail, or clients that go away ({key.status})")
+        if key.kind == "grpc":
+            raise NotMeasuredError("gRPC needs an upstream of its own")
+        parts = self._parts.get(key)
+        if not parts:
+            raise NotMeasuredError("rare, and not among the lines that were looked at")
+        joined = list(_joined(parts))
+        looked_at = sum(len(part.lines) for _, part in joined)
+        left = cell.requests
+        for place, (like, part) in enumerate(joined, 1):
+            share = left if place == len(joined) else round(cell.requests * len(part.lines) / looked_at)
+            left -= share
+            if share:
+                yield self._sample(key, like, part, share)
+
+    def _sample(self, key: WorkClass, like: _Like, part: _Part, requests: int) -> Sample:
+        assert key.status is not None
+        line, number = part.typical, len(part.lines)
+        size, raw = round(part.cell.bytes / number), round(part.cell.raw / number)
+        form = self._form(key, like, line, part, size)
+        path = form["target"].partition("?")[0]
+        more = terms.of_tries(part.cell.tries).times(1 / number).plus(terms.of_tries(line.cell.tries).times(-1))
+        return Sample(
+            key,
+            requests,
+            form,
+            key.status,
+            self._choices(form, key, size),
+            size,
+            "bytes_sent" in self.profile.variables,
+            max(1.0, raw / max(size, 1)) if raw else terms.GZIP_RATIO,
+            raw or None,
+            "body_bytes_sent" in self.profile.variables,
+            like.is_compressed if "gzip_ratio" in self.profile.variables else None,
+            like.is_cached,
+            _TYPES.guess_type(path)[0] or "text/html",
+            more,
+            self._work.estimated(key).instructions / self._work.cells[key].requests,
+        )
+
+    def _form(self, key: WorkClass, like: _Like, line: LoggedLine, part: _Part, size: int) -> RequestForm:
+        """Return the request of a line, with further headers as a browser sends them."""
+        has_ratio = "gzip_ratio" in self.profile.variables
+        is_short = key.status is not None and key.status >= 400 and max(size, part.cell.raw / len(part.lines)) < _PADDED
+        needed = dict([_OTHER if is_short else _BROWSER[0]])
+        if like.is_compressed or not has_ratio:
+            needed["Accept-Encoding"] = "gzip"
+        if key.status == 304:
+            needed["If-Modified-Since"] = formatdate(MODIFIED, usegmt=True)
+        if key.status == 206:
+            needed["Range"] = f"bytes=0-{max(0, size - 1)}"
+        if key.status == 416:
+            needed["Range"] = f"bytes={_LAST_RANGE}-"
+        length = round(part.cell.lengths / part.cell.measured) if part.cell.measured else terms.USUAL_LENGTH
+        for text in line.forms:
+            form: RequestForm = loads(text)
+            form["target"] = line.cell.example
+            _complete(form, needed, length)
+            if len(line.forms) == 1 or (key.verdict == "agrees" and self._is_of(form, key)):
+                return form
+        if key.verdict == "ambiguous":
+            raise NotMeasuredError(_NOT_SETTLED["ambiguous"])
+        raise NotMeasuredError("no request was found that is answered there")
+
+    def _is_of(self, form: RequestForm, key: WorkClass) -> bool:
+        """Return whether one of the requests that a line may be is of its class."""
+        outcome = self._trace(form)
+        branches = self.logs.model.branches(form, self._known) if depends(outcome) else []
+        outcomes = [branch["outcome"] for branch in branches] or [outcome]
+        return any(each["kind"] == key.kind and self._place(each) == key.level for each in outcomes)
+
+    def _trace(self, form: RequestForm) -> OutcomeForm:
+        return self.logs.model.trace(form, self._known)["outcome"]
+
+    @cached_property
+    def _known(self) -> World:
+        """What is known of files besides those of this machine, which nginx does not get."""
+        return replace(self.logs.world, root=None)
+
+    def _choices(self, form: RequestForm, key: WorkClass, size: int) -> tuple[tuple[str, ...], ...]:
+        """Return the files that may exist for a request that is of a class.
+
+        If several responses fit, such as a page of an error and nginx's own, the size tells. Raises `NotMeasuredError`
+        if one of them is that of an upstream.
+        """
+        if not depends(self._trace(form)):
+            return (self._known.existing,)
+        fitting = [branch for branch in self.logs.model.branches(form, self._known) if self._fits(branch, key)]
+        if key.verdict == "ambiguous" and any(branch["outcome"]["kind"] in PASSED for branch in fitting):
+            raise NotMeasuredError(_NOT_SETTLED["ambiguous"])
+        found = [(*self._known.existing, *map(text_of, branch["exists"])) for branch in fitting]
+        if key.verdict == "ambiguous":
+            found.sort(key=len, reverse=size > 2 * _PADDED)
+        return tuple(dict.fromkeys(found)) or (self._known.existing,)
+
+    def _fits(self, branch: BranchForm, key: WorkClass) -> bool:
+        outcome = branch["outcome"]
+        is_answered = outcome["status"] in (None, key.status) or (outcome["kind"] == "static" and key.is_of_file)
+        is_there = self._place(outcome) == key.level and outcome["kind"] == key.kind
+        return is_answered and (is_there or key.verdict == "ambiguous")
+
+    def _place(self, outcome: OutcomeForm) -> Place | None:
+        level = outcome["level"]
+        return None if level is None else self.logs.place(self.logs.model.site.site["levels"][level]["node"])
+
+
+_NOT_SETTLED = {
+    "differs": "the configuration gives another response",
+    "ambiguous": "several responses of the configuration fit",
+    "unknown": "what the configuration gives is not known",
+}
+_TYPES = MimeTypes()
+
+
+def _complete(form: RequestForm, needed: Mapping[str, str], length: int) -> None:
+    """Add headers to a request: those that it needs, and others up to a length."""
+    has = {name.lower() for name, _ in form["headers"]}
+    headers = [*form["headers"], *(item for item in needed.items() if item[0].lower() not in has)]
+    sent = len(form["method"]) + len(form["target"]) + 14 + sum(len(name) + len(value) + 4 for name, value in headers)
+    for name, value in _BROWSER[1:]:
+        size = len(name) + len(value) + 4
+        if name.lower() not in has and sent + size <= length:
+            headers.append((name, value))
+            sent += size
+    if length - sent > len("X-Other: x\r\n"):
+        headers.append(("X-Other", "x" * (length - sent - 11)))
+    form["headers"] = headers
+
+
+def _joined(parts: Mapping[_Like, _Part]) -> Iterator[tuple[_Like, _Part]]:
+    """Yield the parts of a class, small ones joined to that of the nearest size; what is like no other stays."""
+    total = sum(len(part.lines) for part in parts.values())
+    size = sum(part.cell.bytes + part.cell.raw for part in parts.values())
+    large = {
+        like: _Part()
+        for like, part in parts.items()
+        if len(part.lines) >= _MATTERS * total or part.cell.bytes + part.cell.raw >= _MATTERS * size
+    }
+    for like, part in sorted(parts.items()):
+        alike = [one for one in large if one[:-1] == like[:-1]]
+        if alike:
+            nearest = min(alike, key=lambda one: (abs(one.bits - like.bits), one.bits))
+        else:
+            nearest = like
+            large[like] = _Part()
+        large[nearest].join(part)
+    yield from sorted(large.items())

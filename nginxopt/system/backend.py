@@ -1,0 +1,127 @@
+"""An upstream on 127.0.0.1 that answers as applications do: on connections that stay open, with bodies of a size.
+
+It is the echo (`nginxopt.system.echo`) for measurements, where what nginx does depends on what it gets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from dataclasses import field
+from http import HTTPStatus
+from types import TracebackType
+
+from nginxopt.records import record
+from nginxopt.system.echo import Echo, EchoedRequest, received
+from nginxopt.system.network import MACHINE, Network
+
+_SECONDS = 300.0
+_RECORD = 65_528
+"""The most bytes of a record of FastCGI that need no padding."""
+_STDOUT, _END, _KEEP = 6, 3, 1
+
+
+@record(eq=True)
+class Answer:
+    """What the upstream answers: the status, further headers and the body of each response."""
+
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html"),)
+    body: bytes = field(default=b"ok", repr=False)
+
+    @property
+    def fields(self) -> bytes:
+        """The lines of the headers."""
+        return "".join(f"{name}: {value}\r\n" for name, value in self.headers).encode("latin-1")
+
+
+class Backend(Echo):
+    """The upstream in a network, as a context manager, with an `answer` that may be changed between requests.
+
+    It has a thread for each connection, as nginx may keep several.
+    """
+
+    def __init__(self, network: Network = MACHINE) -> None:
+        super().__init__(network)
+        self.answer = Answer()
+        self._open: set[socket.socket] = set()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        for connection in list(self._open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)  # its thread closes it
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            self._open.add(connection)
+            threading.Thread(target=self._converse, args=(connection,), daemon=True).start()
+
+    def _converse(self, connection: socket.socket) -> None:
+        """Answer the requests of a connection."""
+        try:
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(_SECONDS)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                while (asked := received(connection)) is not None:
+                    self.asked.append(asked)
+                    connection.sendall(self._response(asked))
+                    if not _stays(asked):
+                        return
+        finally:
+            self._open.discard(connection)
+
+    def _response(self, asked: EchoedRequest) -> bytes:
+        answer = self.answer
+        has_body = not asked.line.startswith(b"HEAD ") and answer.status not in (204, 304)
+        body = answer.body if has_body else b""
+        match asked.protocol:
+            case "proxy":
+                end = b"" if _stays(asked) else b"Connection: close\r\n"
+                length = b"" if answer.status in (204, 304) else b"Content-Length: %d\r\n" % len(answer.body)
+                return b"HTTP/1.1 %d %s\r\n%s%s%s\r\n%s" % (
+                    answer.status, _phrase(answer.status), answer.fields, length, end, body,
+                )  # fmt: skip
+            case "fastcgi":
+                return _fastcgi(int.from_bytes(asked.data[2:4], "big"), self._script(body))
+            case "uwsgi" | "scgi":
+                return self._script(body)
+            case "memcached":
+                return b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (asked.line, len(body), body)
+            case _:
+                return b""
+
+    def _script(self, body: bytes) -> bytes:
+        """Return a response as a script gives it."""
+        answer = self.answer
+        return b"Status: %d %s\r\n%s\r\n%s" % (answer.status, _phrase(answer.status), answer.fields, body)
+
+
+def _stays(asked: EchoedRequest) -> bool:
+    """Return whether nginx wants to use the connection again."""
+    if asked.protocol == "proxy":
+        return asked.version == b"1.1" and b"close" not in b"".join(asked.values("Connection")).lower()
+    if asked.protocol == "fastcgi":
+        return bool(asked.data[10] & _KEEP)
+    return asked.protocol == "memcached"
+
+
+def _fastcgi(number: int, output: bytes) -> bytes:
+    pieces = [output[at : at + _RECORD] for at in range(0, len(output), _RECORD)]
+    records = [struct.pack(">BBHHBx", 1, _STDOUT, number, len(piece), 0) + piece for piece in pieces]
+    return b"".join(records) + struct.pack(">BBHHBx", 1, _END, number, 8, 0) + bytes(8)
+
+
+def _phrase(status: int) -> bytes:
+    try:
+        return HTTPStatus(status).phrase.encode()
+    except ValueError:
+        return b"Other"
