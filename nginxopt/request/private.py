@@ -112,8 +112,8 @@ class PrivateNginx:
         """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS.
 
         `left_out` are further directives to leave out, `mirrors` and `answers` are those of `Echo`, `avoid` is that of
-        `reserved_ports`. `failing` is a file that nginx cannot serve, as it is a socket. With `measuring`, upstreams are
-        a `Backend`, and nginx does all that takes time.
+        `reserved_ports`. `failing` is a file that nginx cannot serve, as it is a socket. With `measuring`, upstreams
+        are a `Backend`, and nginx does all that takes time.
         """
         _refuse_assumptions(world)
         self._config = placed(config)
