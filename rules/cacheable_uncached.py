@@ -82,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
             and _may(pass_)
         ):
             message = f"files at {level.args[-1]} are not cached: every request goes to the upstream"
-            yield Finding(level.source, level.span, message, help=HELP + _in_key(pass_))
+            yield Finding(level.source, level.span, message, help=HELP + _in_key(pass_), cause="")
 
 
 def _in_key(pass_: Pass) -> str:

@@ -47,12 +47,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import pools
 
 
 @rule(severity=Severity.INFO, category="proxy", about=("ip_hash",))
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that are balanced by network."""
-    for upstream in model.upstreams.values():
+    for upstream in pools.may_be_used(model):
         method = upstream.method
         if method is not None and method.name == "ip_hash" and len(upstream.servers) > 1:
             yield Finding(

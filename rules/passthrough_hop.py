@@ -7,6 +7,10 @@ the hop still provides, so that you can decide.
 Does not flag a hop with a job: TLS, HTTP/2, several servers, files, a cache, limits, access rules, compression,
 rewriting, headers of its own, error pages, or a choice among several names or targets.
 
+Reports by default only what shows load: 2,000 `worker_connections` or more, an upstream with several servers, a pool or
+a cache, `worker_rlimit_nofile`, `open_file_cache`, or the machine (`--host`). If the rule is selected by name, it
+reports all.
+
 ## Why it matters
 A hop costs a second connection, parsing the request and the response, and two copies of each body, on the processors
 that the application needs as well. If clients are slow, nginx's buffers are worth that cost.
@@ -81,7 +85,7 @@ _OFF = {"off", "none"}
 _LOCAL = pattern(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?|unix:.*")
 
 
-@rule(severity=Severity.INFO, category="proxy", scenario="hop", about=("proxy_pass",))
+@rule(severity=Severity.INFO, category="proxy", scenario="hop", about=("proxy_pass",), under_load=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find hops without a purpose."""
     plain, alone = _plain(model), _alone(model)

@@ -69,7 +69,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
-from nginxopt.lint.queries import zones
+from nginxopt.lint.queries import pools, zones
 from nginxopt.semantics import Upstream
 
 # How many servers a zone holds, tried with `nginx -t` of 1.22.1 and 1.31.3 and sockets of long paths, which take most:
@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
     workers = model.root.setting("worker_processes").value
     if workers in (None, "1"):
         return
-    for upstream in model.upstreams.values():
+    for upstream in pools.may_be_used(model):
         what = _counting(upstream)
         block = upstream.level.block
         if what and block and upstream.level.setting("zone").is_unset:
@@ -97,6 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
                 f'upstream "{upstream.name}" has no zone: {what} counts only the connections of one worker',
                 Fix(f"add `{line}`", (layout.prepend(block, [line]),), Safety.UNSAFE) if line else None,
                 "" if line else "add a `zone` with a unique name that is large enough for all server addresses",
+                cause="",
             )
 
 

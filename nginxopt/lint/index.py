@@ -596,6 +596,7 @@ RULES = {
         severity=Severity.INFO,
         category="proxy",
         scenario="hop",
+        under_load=True,
         about=("proxy_pass",),
     ),
     "password_file": unloaded(

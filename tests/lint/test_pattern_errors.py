@@ -7,7 +7,13 @@ import pytest
 from nginxopt.lint import pattern_error
 
 _SOME = [
-    "a**",
+    "a*?",
+    "a*+",
+    "a{2}+",
+    "\\\\x{61}*",
+    "(?x)a + # ++",
+    "[*+]+",
+    "(*COMMIT)a",
     "\\\\1x",
     "(?<a>b)[(?]",
     "\\\\Q(?\\\\E",

@@ -11,6 +11,7 @@ nginx keeps a connection to an upstream if the upstream has a pool and the respo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import Enum, auto
 
 from nginxopt import lazy
@@ -167,6 +168,14 @@ def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
         if pass_.upstream and pass_.protocol in KEEPERS:
             by_upstream.setdefault(pass_.upstream, []).append(pass_)
     return {upstream: tuple(passes) for upstream, passes in by_upstream.items()}
+
+
+def may_be_used(model: Model) -> Iterator[Upstream]:
+    """Yield the upstreams to which a pass goes, or may go: all of a file without passes, or with names in variables."""
+    passes = model.passes
+    is_known = bool(passes) and not any(pass_.has_variable for pass_ in passes)
+    used = {pass_.upstream for pass_ in passes}
+    yield from (upstream for upstream in model.upstreams.values() if not is_known or upstream in used)
 
 
 def wants_pool(model: Model, pass_: Pass) -> bool:

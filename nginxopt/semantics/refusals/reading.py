@@ -344,15 +344,32 @@ def refused_patterns(outer: Level) -> Iterator[RefusedPattern]:
 
 def pattern_error(pattern: bytes) -> str | None:
     """Return the error for a pattern that no version of PCRE compiles, with a byte offset; None if one may."""
-    return _native.pattern_error(pattern) or _unfinished(pattern)
+    return _native.pattern_error(pattern) or _unfinished(pattern) or _repeated(pattern)
 
 
-_ESCAPED = lazy.pattern(rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)", re.DOTALL)
+_BARE = rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)"
+_ESCAPED = lazy.pattern(_BARE, re.DOTALL)
 """What has no groups: escapes, classes, comments."""
+_ITEM = lazy.pattern(rb"\\c.|\\[gkNopPx]\{[^}]*\}|" + _BARE, re.DOTALL)
+"""What has no quantifiers: the same, with what belongs to an escape."""
 _WRONG_GROUP = lazy.pattern(
     rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$)|\(\?(?:P?<[^=!\w]|[^a-zA-Z0-9:=!<>'|&#()*^+-])"
 )
 _NAME = lazy.pattern(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
+
+
+_COUNT = rb"(?:[*+?]|\{\d+(?:,\d*)?\})"
+_TWICE = lazy.pattern(rb"(?<!\()" + _COUNT + rb"[?+]?+(?=(?P<second>" + _COUNT + rb"))")
+_EXTENDED = lazy.pattern(rb"\(\?[a-zA-Z^-]*x")
+
+
+def _repeated(pattern: bytes) -> str | None:
+    """Return the error for a quantifier of a quantifier, as in `a**`; `a*?` is lazy, and `a*+` possessive."""
+    if _TWICE.search(pattern) is None:
+        return None
+    bare = _ITEM.sub(lambda match: b"." * len(match[0]), pattern)
+    twice = None if _EXTENDED.search(bare) else _TWICE.search(bare)
+    return f"quantifier does not follow a repeatable item at byte {twice.start('second')}" if twice else None
 
 
 def _unfinished(pattern: bytes) -> str | None:
