@@ -57,6 +57,7 @@ from nginxopt.verify.premises import (
     Asked,
     Premises,
 )
+from nginxopt.verify.reshaping import reshaped
 from nginxopt.verify.servers import ServerComparison
 from nginxopt.verify.side import VerifiedSide, both_values, unlike_settings, unlike_values
 from nginxopt.verify.symbols import CUT
@@ -103,6 +104,9 @@ def _verified(old: SiteModel, new: SiteModel, only: Part | None, taken: Premises
     result = verifier.result()
     if result.verdict != "unknown":
         return result
+    shaped = reshaped(old), reshaped(new)
+    if shaped != (old, new) and (again := _Verifier(*shaped, only, taken).result()).verdict == "equivalent":
+        return replace(again, tried=result.tried)
     settled = _conditions(result)
     if settled is None and (shown := _shown_without_files(old, new, only, taken, result)) is not None:
         return shown

@@ -68,6 +68,9 @@ _UNCOUNTED_OF_LISTEN = {
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
 
+SHOWN_NAME = "the name of the upstream"
+"""What stands among the settings of a block for the name of an upstream that somebody may see."""
+
 _LONGEST = 100
 """The most characters of a value in a doubt."""
 
@@ -197,7 +200,7 @@ class VerifiedSide(SideReading):
             for directive in stated if isinstance(stated, list) else ():
                 host = host_of_pass(self.form["directives"][directive]["args"][0])
                 if host in self._shown and (self._reads_names or shows(number, known)):
-                    return {"the name of the upstream": ((host,),)}
+                    return {SHOWN_NAME: ((host,),)}
         return {}
 
     def _shows_proxied(self, number: int, known: Mapping[str, Value]) -> bool:

@@ -31,6 +31,7 @@ from tests.verify.pairs import (
     Pair,
     whole,
 )
+from tests.verify.pairs.shapes import LIKE
 
 pytestmark = pytest.mark.nginx
 
@@ -131,7 +132,7 @@ def test_nginx_answers_a_witness_differently(pair: Pair, binary: nginx.Binary, t
     assert answers[0] != answers[1]
 
 
-@pytest.mark.parametrize("pair", HARMLESS, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", [*HARMLESS, *LIKE], ids=lambda pair: pair.name)
 def test_nginx_answers_equivalent_sides_alike(pair: Pair, binary: nginx.Binary, tmp_path: Path) -> None:
     """nginx answers requests to equivalent configurations alike."""
     make(tmp_path, FILES)

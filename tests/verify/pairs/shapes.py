@@ -1,0 +1,113 @@
+"""Pairs of servers that are written in another shape: those that answer alike, and those that only look so."""
+
+from __future__ import annotations
+
+from tests.verify.pairs.pair import Pair
+
+_UPSTREAM = (
+    "upstream u {{ server 127.0.0.1:{{U}}{}; }} server {{ listen 127.0.0.1:{{P}}; server_name h;"
+    " location / {{ {} proxy_pass {}://u; }} }}"
+)
+_ADDRESS = "server {{ listen 127.0.0.1:{{P}}; server_name h; location / {{ {} proxy_pass {}://127.0.0.1:{{U}}; }} }}"
+_STATED = "proxy_set_header Host $host; proxy_redirect off;"
+
+LIKE = (
+    Pair(
+        "a group of a location",
+        "location ~ ^/a/(?<f>.*)$ { return 200 [$f]; }",
+        "location ~ ^/a/(.*)$ { return 200 [$1]; }",
+    ),
+    Pair(
+        "other names of groups",
+        "location ~ ^/(?<d>a|b)/(?P<f>.+)$ { alias {T}/r/$d/${f}x; }",
+        "location ~ ^/(?'g'a|b)/(.+)$ { alias {T}/r/$g/$2x; }",
+    ),
+    Pair(
+        "a group beside others",
+        "location ~ ^/(?:a|b)/([(])(?<f>x) { return 200 $f; }",
+        "location ~ ^/(?:a|b)/([(])(x) { return 200 $2; }",
+    ),
+    Pair("a group of a rewrite", "rewrite ^/a/(?<f>.*)$ /x/$f last;", "rewrite ^/a/(.*)$ /x/$1 last;"),
+    Pair(
+        "a group of a condition",
+        "if ($uri ~ ^/a/(?<f>.*)$) { return 301 /b/$f; }",
+        "if ($uri ~ ^/a/(.*)$) { return 301 /b/$1; }",
+    ),
+    Pair(
+        "an alias of a folder",
+        "root {T}/s; location /a/ { alias {T}/r/a/; }",
+        "root {T}/s; location /a/ { root {T}/r; }",
+    ),
+    Pair(
+        "an alias without a slash",
+        "root {T}/s; location ^~ /a { alias {T}/r/a; }",
+        "root {T}/s; location ^~ /a { root {T}/r; }",
+    ),
+    Pair(
+        "an alias of a file",
+        "root {T}/s; location = /a/f.txt { alias {T}/r/a/f.txt; }",
+        "root {T}/s; location = /a/f.txt { root {T}/r; }",
+    ),
+    Pair("an upstream", _UPSTREAM.format("", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
+    Pair("an upstream with defaults", _UPSTREAM.format(" weight=1", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
+)
+
+UNLIKE = (
+    Pair(
+        "a group that a header reads elsewhere",
+        "add_header X $f; location ~ ^/a/(?<f>.*)$ { return 200 [$f]; }",
+        "add_header X $1; location ~ ^/a/(.*)$ { return 200 [$1]; }",
+    ),
+    Pair(
+        "a pattern that is tried later",
+        "location ~ ^/(?<f>.*)$ { if ($uri ~ (x)) { set $a 1; } return 200 [$f]; }",
+        "location ~ ^/(.*)$ { if ($uri ~ (x)) { set $a 1; } return 200 [$1]; }",
+    ),
+    Pair(
+        "a rewrite that is tried later",
+        "location ~ ^/(?<f>.*)$ { rewrite ^/zz /y; add_header X $f; }",
+        "location ~ ^/(.*)$ { rewrite ^/zz /y; add_header X $1; }",
+    ),
+    Pair(
+        "a location inside",
+        "location ~ ^/(?<f>.*)$ { add_header X $f; location ~ (x) { } }",
+        "location ~ ^/(.*)$ { add_header X $1; location ~ (x) { } }",
+    ),
+    Pair(
+        "a map with patterns",
+        "map $uri $m { ~^/(.) $1; } server { listen 127.0.0.1:{P}; server_name h;"
+        " location ~ ^/a/(?<f>.*)$ { return 200 $m$f; } }",
+        "map $uri $m { ~^/(.) $1; } server { listen 127.0.0.1:{P}; server_name h;"
+        " location ~ ^/a/(.*)$ { return 200 $m$1; } }",
+    ),
+    Pair("a redirect, which escapes", "rewrite ^/a/(?<f>.*)$ /b/$f permanent;", "rewrite ^/a/(.*)$ /b/$1 permanent;"),
+    Pair("arguments", "rewrite ^/a/(?<f>.*)$ /x?y=$f last;", "rewrite ^/a/(.*)$ /x?y=$1 last;"),
+    Pair(
+        "a reference to a group",
+        "location ~ ^/(?<f>.)\\k<f> { return 200 $f; }",
+        "location ~ ^/(.). { return 200 $1; }",
+    ),
+    Pair("another folder", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s; }"),
+    Pair(
+        "a root that a variable reads",
+        "root {T}/s; location /a/ { alias {T}/r/a/; add_header X $document_root; }",
+        "root {T}/s; location /a/ { root {T}/r; add_header X $document_root; }",
+    ),
+    Pair(
+        "a URI that stays in its location",
+        "root {T}/s; rewrite ^/x/(.*)$ /a/$1 break; location /a/ { alias {T}/r/a/; }",
+        "root {T}/s; rewrite ^/x/(.*)$ /a/$1 break; location /a/ { root {T}/r; }",
+    ),
+    Pair(
+        "a location inside an alias",
+        "root {T}/s; location /a/ { alias {T}/r/a/; location ~ txt { rewrite ^ /a/x.html break; } }",
+        "root {T}/s; location /a/ { root {T}/r; location ~ txt { rewrite ^ /a/x.html break; } }",
+    ),
+    Pair("the name of an upstream", _UPSTREAM.format("", "", "http"), _ADDRESS.format("", "http")),
+    Pair(
+        "redirects to the name of an upstream",
+        _UPSTREAM.format("", "proxy_set_header Host $host;", "http"),
+        _ADDRESS.format("proxy_set_header Host $host;", "http"),
+    ),
+    Pair("an upstream that fails", _UPSTREAM.format(" down", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
+)

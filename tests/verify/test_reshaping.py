@@ -1,0 +1,23 @@
+"""Two ways to write the same are equivalent, and what only looks so is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verify.pairs import Pair
+from tests.verify.pairs.shapes import LIKE, UNLIKE
+from tests.verify.test_verify import names, verified
+
+
+@pytest.mark.parametrize("pair", LIKE, ids=names(LIKE))
+def test_shapes_that_answer_alike_are_equivalent(pair: Pair) -> None:
+    """Numbers and names of groups, `alias` and `root`, upstreams and addresses, in both directions."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict == "equivalent", result.doubts
+
+
+@pytest.mark.parametrize("pair", UNLIKE, ids=names(UNLIKE))
+def test_shapes_that_somebody_can_tell_apart_are_not(pair: Pair) -> None:
+    """Something else reads a group or the root, or comes between."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict != "equivalent"
