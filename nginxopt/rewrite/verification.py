@@ -7,8 +7,9 @@ way of one request through both configurations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from nginxopt import lazy
 from nginxopt.config import Config, File, load_text, reread
 from nginxopt.config.configuration import Context
 from nginxopt.errors import InputError, NginxoptError, UsageError
@@ -36,7 +37,10 @@ _NAMED = b"alias /state/;"
 _ANYWHERE = b"location = /nginxopt { try_files /nginxopt $arg_nginxopt; }"
 """Leads to any URI, one without a slash, too, as what is around a fragment may."""
 
-_WHOLE = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\nset $nginxopt_chosen "";\n%s\n%s\n%s\n}\n}\n'
+_WHOLE = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\nset $nginxopt_chosen "";\n%s%s\n%s\n%s\n}\n}\n'
+
+
+_UNKNOWN = lazy.pattern(r'unknown "(\w+)" variable')
 
 
 class NotVerifiedError(Exception):
@@ -48,18 +52,25 @@ def verification(emission: Emission, version: Version) -> Verification:
 
     `version` is that of the nginx that runs both.
     """
-    before, after = sides(emission, is_kept=False)
-    try:
-        models = SiteModel(before, Build(version)), SiteModel(after, Build(version))
-        return verify(*models, premises=Premises(frozenset({UNMATCHED_EMPTY})))
-    except NginxoptError as error:
-        raise NotVerifiedError(f"the configuration is not understood as a site: {error}") from None
+    undefined: tuple[str, ...] = ()
+    while True:
+        before, after = sides(emission, is_kept=False, undefined=undefined)
+        try:
+            models = SiteModel(before, Build(version)), SiteModel(after, Build(version))
+            return verify(*models, premises=Premises(frozenset({UNMATCHED_EMPTY})))
+        except NginxoptError as error:
+            config = emission.plan.config
+            unknown = _UNKNOWN.search(str(error)) if config.http is None else None
+            if unknown is None or unknown[1] in undefined or encode(unknown[1]) not in config.main.source.data:
+                raise NotVerifiedError(f"the configuration is not understood as a site: {error}") from None
+            undefined = (*undefined, unknown[1])
 
 
-def sides(emission: Emission, *, is_kept: bool = True) -> tuple[Config, Config]:
+def sides(emission: Emission, *, is_kept: bool = True, undefined: Iterable[str] = ()) -> tuple[Config, Config]:
     """Return the whole configuration before and after. Raises `NotVerifiedError` if it is not known.
 
-    Without `is_kept`, all maps of rules are volatile: see `evaluations.anew`.
+    Without `is_kept`, all maps of rules are volatile: see `evaluations.anew`. The variables that are `undefined` in a
+    fragment, without their `$`, may have any value that a header of a request has.
     """
     config, main = emission.plan.config, emission.plan.config.main
     declared = _declared(emission)
@@ -77,7 +88,11 @@ def sides(emission: Emission, *, is_kept: bool = True) -> tuple[Config, Config]:
     context = _context(emission)
     variables = b" ".join(encode(regex_map.variable) for regex_map in emission.plan.maps.found)
     before = declared.get(main.path, main.source.data)
-    return _around(context, before, b"", variables), _around(context, emission.after(main), emission.http, variables)
+    headers = encode("".join(f"set ${name} $http_nginxopt_{name};\n" for name in undefined))
+    return (
+        _around(context, before, b"", variables, headers),
+        _around(context, emission.after(main), emission.http, variables, headers),
+    )
 
 
 def _declared(emission: Emission) -> dict[str, bytes]:
@@ -99,22 +114,33 @@ def _context(emission: Emission) -> Context:
     return places.pop()
 
 
-def _around(context: Context, text: bytes, maps: bytes, variables: bytes) -> Config:
-    """Return a configuration around a fragment, whose responses show the state after the rules and some variables."""
+def _around(context: Context, text: bytes, maps: bytes, variables: bytes, headers: bytes) -> Config:
+    """Return a configuration around a fragment, whose responses show the state after the rules and some variables.
+
+    `headers` sets variables before the rules.
+    """
     match context:
         case ("http", "server"):
-            whole = _WHOLE % (maps, text, _ANYWHERE, b"location / { %s %s }" % (_STATE, _NAMED))
+            others = b"" if _has_root(text) else b"location / { %s %s }" % (_STATE, _NAMED)
+            whole = _WHOLE % (maps, headers, text, _ANYWHERE, others)
         case ("http", "server", "location"):
             named = b"" if _has_files(text) else _NAMED
-            whole = _WHOLE % (maps, _ANYWHERE, b"location / { %s %s %s" % (_CHOSEN, _STATE, named), text + b"\n}")
+            inside = b"location / { %s %s %s" % (_CHOSEN, _STATE, named)
+            whole = _WHOLE % (maps, headers, _ANYWHERE, inside, text + b"\n}")
         case ("http",):
-            whole = _WHOLE % (maps + text, _ANYWHERE, b"", b'return 200 "%s";' % variables)
+            whole = _WHOLE % (maps + text, headers, _ANYWHERE, b"", b'return 200 "%s";' % variables)
         case _:
             raise NotVerifiedError(f"a file for {', '.join(context) or 'the main context'} is not compared")
     try:
         return load_text(whole, "nginx.conf", missing_ok=True)
     except InputError as error:
         raise NotVerifiedError(str(error)) from None
+
+
+def _has_root(text: bytes) -> bool:
+    """Return whether a fragment of a server has `location /`."""
+    fragment = load_text(text, includes=False).main.block
+    return any(directive.name == "location" and directive.args == ("/",) for directive in fragment.directives())
 
 
 def _has_files(text: bytes) -> bool:

@@ -27,7 +27,7 @@ FALSE = rb"^0?\z"
 
 _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
 
-_MOST_WAYS = 64
+_MOST_WAYS = 512
 """The maximum number of combinations of the branches of patterns."""
 
 _MOST_AGAINST = 6

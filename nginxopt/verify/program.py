@@ -154,15 +154,18 @@ class Compiler:
         return self._keys.number(("handler", self.settings(level), name))
 
     def _names_around(self, location: int) -> tuple[tuple[tuple[str, str], bool], ...]:
-        """Return the names of a location and of those around it, each with whether it states an `alias`.
+        """Return the name of a location, and of those around it that state an `alias`, each with whether it does.
 
-        An `alias` replaces the name of the location that states it, also in the locations that inherit it.
+        An `alias` replaces the name of the location that states it, also in the locations that inherit it. Nothing else
+        of those around a location uses their names: it does not inherit a `proxy_pass`.
         """
         names = []
         level: int | None = location
         while level is not None and self._side.level(level)["kind"] == "location":
             form = self._side.level(level)
-            names.append((self._side.location_name(level).replaced, "alias" in form["settings"]))
+            has_alias = "alias" in form["settings"]
+            if level == location or has_alias:
+                names.append((self._side.location_name(level).replaced, has_alias))
             level = form["parent"]
         return tuple(names)
 

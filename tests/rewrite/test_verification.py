@@ -80,6 +80,12 @@ EQUIVALENT = {
     "segments": (PREFIXES + "rewrite ^/shop/([^/]+)/item/(.*)$ /store/$1/$2?id=$2 permanent;", "server"),
     "percent signs": ("rewrite ^/a$ /b%20c permanent; rewrite ^/b$ http://x.test/%C3%A9?a=%20 redirect;", "server"),
     "a group": ("rewrite ^/(a|b)/$ /c/$1 permanent; rewrite ^/d$ /e permanent;", "server"),
+    "a variable of another file": (PREFIXES.replace("/new/", "/$lang/new/") + "rewrite ^/x $top/y last;", "server"),
+    "a variable in a location": (
+        "rewrite ^/a$ https://$site/b permanent; rewrite ^/c$ /d permanent; rewrite ^/e$ $top/f permanent;",
+        "location",
+    ),
+    "a location for all others": (PREFIXES + "location / { return 404; }", "server"),
     "a location": ("rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; rewrite ^/e/(.*)$ /f/$1 break;", "location"),
     "a map": (
         "map $request_uri $new { " + " ".join(f"~^/old/{name}/ {name};" for name in "abcdefgh") + " default 0; }",
@@ -100,6 +106,16 @@ def test_a_result_is_equivalent(name: str) -> None:
     assert emission.changes
     result = verification(emission, VERSION)
     assert (result.verdict, result.doubts) == ("equivalent", ())
+
+
+def test_another_variable_of_another_file_is_not_equivalent() -> None:
+    """Variables that a fragment does not define may have any values, and not the same."""
+    emission = compiled("".join(f"rewrite ^/{name}$ /$one/$two/{name} permanent;\n" for name in "abcdefgh"), "server")
+    assert verdict(emission) == "equivalent"
+    [change] = emission.changes
+    damaged = change.after.replace(b"$one/$two", b"$two/$one", 1)
+    assert damaged != change.after
+    assert verdict(replace(emission, changes=(replace(change, after=damaged),))) != "equivalent"
 
 
 @pytest.mark.parametrize("is_whole", [False, True])
@@ -158,3 +174,17 @@ def test_groups_of_locations() -> None:
         assert branch in union, union
         damaged = change.after.replace(union, union.replace(branch, b"", 1))
         assert verdict(replace(emission, changes=(replace(change, after=damaged),))) != "equivalent"
+
+
+def test_groups_of_locations_that_pass_requests_on() -> None:
+    """What passes requests on is the same inside another location; it has the name of its own location."""
+    passing = "".join(
+        f"location ~ ^/{name}/ {{ {module}_pass 127.0.0.1:9; }}\n" for name in "abcd" for module in ("fastcgi", "scgi")
+    )
+    text = f"events {{}} http {{ server {{ {passing} location / {{ proxy_pass http://127.0.0.1:8; }} }} }}"
+    emission = emit(plan(load_text(text.encode()), Options(groups=True)))
+    [change] = emission.changes
+    assert emission.plan.locations.moved == 8
+    assert verdict(emission) == "equivalent"
+    damaged = change.after.replace(b"fastcgi_pass", b"uwsgi_pass", 1)
+    assert verdict(replace(emission, changes=(replace(change, after=damaged),))) != "equivalent"

@@ -220,6 +220,14 @@ def test_regions_of_patterns_with_look_arounds() -> None:
         assert not is_empty((inner[at],), (union.replace(b"/" + b"axb"[at : at + 1], b"/q"),))
 
 
+def test_groups_of_groups_of_many_with_look_arounds() -> None:
+    """A pattern for many, inside one for more, has no value that none of the many matches."""
+    inner = tuple(rb"^/%c(/(?!\d).*)?$" % letter for letter in b"abcdefghijklmnopqrstuvwxyz")
+    union, part = (b"|".join(pattern.replace(b"(/", b"(?:/") for pattern in inner[:most]) for most in (26, 8))
+    assert is_empty((union, part), inner)
+    assert not is_empty((union, part), inner[1:])
+
+
 def test_names_of_groups() -> None:
     """The names of groups are in lower case; what is escaped, quoted, a comment or in a class is no group."""
     assert group_names(rb"^/(?<k>a)(?P<Q>[^]/]+)(?'z'c)$") == ("k", "q", "z")
