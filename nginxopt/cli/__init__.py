@@ -161,6 +161,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     gc.set_threshold(_COLLECT_AFTER)
     is_program = args is None
     if is_program:
+        stdout.keep_descriptors()
         interrupts.watch()
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as in the background
             signal.signal(signal.SIGINT, _interrupt)

@@ -231,9 +231,11 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOpti
 
 def _is_main(path: str) -> bool:
     """Return whether a file looks like a main configuration: it has an http block."""
+    from nginxopt.config.filesystem import DISK
+
     try:
-        return _HTTP.search(Path(path).read_bytes()) is not None
-    except (OSError, ValueError):
+        return _HTTP.search(DISK.read(path)) is not None
+    except (OSError, ValueError, NginxoptError):
         return False
 
 

@@ -54,6 +54,17 @@ def write_document(text: str, format_: str = "json") -> None:
     write([inert_document(shown, format_).encode(errors="backslashreplace")])
 
 
+def keep_descriptors() -> None:
+    """Open what is closed of standard input, output and error as the null device, at the start of a program.
+
+    Otherwise the next file that is opened has its number, and what a program prints there would be written to the file.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        if descriptor == 0:
+            sys.stdin = open(0, closefd=False)  # noqa: SIM115 - it has no name, and stays open
+    os.close(descriptor)
+
+
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
     """Make standard output and error raise `ClosedPipeError` without a reader, `OutputError` if a write fails.
@@ -86,7 +97,7 @@ def discard() -> None:
         try:
             stream.flush()
         except (ClosedPipeError, OutputError):
-            with contextlib.suppress(AttributeError):  # it is closed
+            with contextlib.suppress(AttributeError, OutputError):  # it is closed
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -120,6 +131,10 @@ class _Guarded:
         """Flush what was written."""
         if self._stream is not None:
             self._try(self._stream.flush)
+
+    def fileno(self) -> int:
+        """Return its descriptor."""
+        return int(self._try(lambda: self._stream.fileno()))
 
     def isatty(self) -> bool:
         """Whether it is a terminal."""

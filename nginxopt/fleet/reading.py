@@ -29,6 +29,8 @@ def opened(path: str) -> Iterator[DuckDBPyConnection]:
         raise InputError("this run did not end", path=path, hint="nginxopt fleet lint --resume goes on with it")
     if not Path(path).exists():
         raise InputError("no such file", path=path, hint="nginxopt fleet lint writes one")
+    if not (Path(path).is_file() or Path(path).is_dir()):
+        raise InputError("cannot be read: not a regular file", path=path)
     try:
         database = _database(Path(path))
     except duckdb.Error as error:

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from nginxopt import lazy
-from nginxopt.config import roots
-from nginxopt.config.filesystem import STDIN
+from nginxopt.config import reader, roots
+from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Wanted, everything
@@ -215,9 +215,9 @@ def load(path: str) -> Baseline:
 def contents(path: str) -> bytes:
     """Return the bytes of a baseline. Raises `InputError` if it cannot be read."""
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path, hint=_UPDATE) from None
+        return reader.contents(path, DISK)
+    except InputError as error:
+        raise InputError(error.message, path=path, hint=_UPDATE) from None
 
 
 def read(source: Source) -> Baseline:

@@ -10,6 +10,7 @@ from typing import Self
 
 from lsprotocol.types import PositionEncodingKind
 
+from nginxopt.config.filesystem import DISK
 from nginxopt.config.reader import File
 from nginxopt.config.templating import refused
 from nginxopt.errors import InputError
@@ -108,9 +109,8 @@ def opened(
 
 def _mark_of(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path as bytes and text
-            return _MARK if file.read(len(_MARK)) == _MARK else b""
-    except (OSError, ValueError):
+        return _MARK if DISK.read(path).startswith(_MARK) else b""
+    except (OSError, ValueError, InputError):
         return b""
 
 

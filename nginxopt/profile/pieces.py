@@ -117,7 +117,7 @@ def ranges(path: str, size: int | None = None) -> list[Range]:
 
     Raises `InputError` as `opened` does, and `budget.ExceededError` for a sparse one.
     """
-    if path == STDIN:
+    if path == STDIN or Path(path).is_fifo():  # which can be opened once
         return [Range(path)]
     size = size or RANGE
     with opened(path) as log:

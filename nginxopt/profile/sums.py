@@ -438,7 +438,9 @@ def save(profile: Profile) -> bytes:
 
 
 def is_saved(path: str) -> bool:
-    """Return whether a file is a saved profile."""
+    """Return whether a file is a saved profile. A pipe is none: what is read of it is gone."""
+    if not Path(path).is_file():
+        return False
     try:
         with Path(path).open("rb") as file:
             head = file.read(512)

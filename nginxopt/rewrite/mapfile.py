@@ -24,8 +24,9 @@ from dataclasses import field
 from itertools import chain, count
 from pathlib import Path
 
-from nginxopt import _native, lazy
+from nginxopt import _native, budget, lazy
 from nginxopt.config import Config, Directive, File, Scope, may_read_more
+from nginxopt.config.filesystem import DISK
 from nginxopt.config.inputs import FOLDERS, SITES
 from nginxopt.errors import DefectError
 from nginxopt.facts import group
@@ -425,8 +426,8 @@ def _is_free(path: Path, fragment: str, texts: Iterable[bytes]) -> bool:
     if not os.path.lexists(path):
         return True
     try:
-        maps = path.read_bytes()
-    except OSError:
+        maps = DISK.read(str(path))
+    except (OSError, budget.ExceededError):
         return False
     origin = _ORIGIN.match(maps)
     return origin is not None and os.path.basename(origin[1]) == os.fsencode(fragment) and not used(maps, texts)  # noqa: PTH119

@@ -16,8 +16,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import budget
-from nginxopt.config import Context, roots
+from nginxopt.config import Context, reader, roots
 from nginxopt.config.configuration import parse_context
+from nginxopt.config.filesystem import DISK
 from nginxopt.errors import InputError, UsageError
 from nginxopt.facts.vendors import target as stated_target
 from nginxopt.format import IndentStyle
@@ -214,10 +215,7 @@ def _may_have_table(source: Source) -> bool:
 
 
 def _open(path: Path) -> Source:
-    try:
-        return _source(path, path.read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
+    return _source(path, reader.contents(str(path), DISK))
 
 
 def _table(source: Source) -> TomlValue | None:

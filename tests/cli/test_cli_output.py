@@ -25,6 +25,7 @@ COMMANDS = [
     ["explain", "pcre-jit"],
     ["rules"],
     ["bench", "--help"],
+    ["lsp"],
     ["--help"],
     ["--version"],
 ]
@@ -62,6 +63,26 @@ def test_nobody_reads(command: list[str]) -> None:
     line = f"(sleep 0.1; {' '.join([sys.executable, '-m', 'nginxopt', *command])}; echo $? >&2) | true"
     ended = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False)
     assert ended.stderr == b"141\n"
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    "command", [["lint", "-"], ["format", "-"], ["rewrite-to-map", "-"], ["lsp"], ["rules"]], ids=" ".join
+)
+def test_closed_input(command: list[str]) -> None:
+    """A closed standard input is an empty one."""
+    assert run(command, "<&-") == run(command, "< /dev/null")
+
+
+@pytest.mark.no_cover
+def test_no_file_takes_the_place_of_a_closed_stream() -> None:
+    """Nothing that is printed gets into a file that was opened as standard output or error."""
+    code = "import os; from nginxopt.cli import stdout; stdout.keep_descriptors()\n"
+    code += "kept = [os.path.realpath(f'/proc/self/fd/{each}') for each in (0, 1, 2)]\n"
+    code += "os.write(9, f'{kept} {open(os.devnull).fileno() > 2}'.encode())"
+    line = ["sh", "-c", 'exec "$@" 9>&1 <&- >&- 2>&-', "sh", sys.executable, "-c", code]
+    ended = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert ended.stdout == "['/dev/null', '/dev/null', '/dev/null'] True"
 
 
 def test_messages_that_cannot_be_told(tmp_path: Path) -> None:
