@@ -282,8 +282,12 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
 
 
 def refuse_other(output: Path) -> None:
-    """Raise `InputError` if there is a file at `output` that is not a result, which a result would replace."""
-    if output.is_file() and (not _is_database(output) or _is_other_database(output)):
+    """Raise `InputError` if there is something at `output` that is not a result, which a result would replace.
+
+    A device such as /dev/null is none. Where a folder is, no file can be put, which `finish` says.
+    """
+    is_there = output.exists() and not output.is_dir()
+    if is_there and (not _is_database(output) or _is_other_database(output)):
         raise InputError("is not the result of nginxopt fleet lint; nothing was written", path=str(output))
 
 

@@ -123,7 +123,8 @@ def test_streams_are_no_inputs(run: Any) -> None:
 
 
 def test_fleet_lint_replaces_only_a_result(tmp_path: Path) -> None:
-    """A file that is not a database, or has no hosts, stays."""
+    """A file that is not a database, or has no hosts, stays, and so does a device or a pipe."""
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "hosts.conf").write_text("events {}\n")
     (tmp_path / "words.conf").write_text("# fleet DUCK.example.com\nevents {}\n")
     (tmp_path / "old.duckdb").write_bytes(b"12345678DUCK" + bytes(8))
@@ -131,7 +132,7 @@ def test_fleet_lint_replaces_only_a_result(tmp_path: Path) -> None:
     refuse_other(tmp_path / "old.duckdb")
     with duckdb.connect(str(tmp_path / "mine.duckdb")) as database:
         database.execute("CREATE TABLE sales (day DATE)")
-    for name in ("hosts.conf", "words.conf", "mine.duckdb"):
+    for name in ("hosts.conf", "words.conf", "mine.duckdb", "pipe", "/dev/null"):
         with pytest.raises(InputError, match="is not the result of nginxopt fleet lint"):
             refuse_other(tmp_path / name)
 
