@@ -25,7 +25,6 @@ COMMANDS = [
     ["explain", "pcre-jit"],
     ["rules"],
     ["bench", "--help"],
-    ["lsp"],
     ["--help"],
     ["--version"],
 ]
@@ -83,6 +82,12 @@ def test_no_file_takes_the_place_of_a_closed_stream() -> None:
     line = ["sh", "-c", 'exec "$@" 9>&1 <&- >&- 2>&-', "sh", sys.executable, "-c", code]
     ended = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert ended.stdout == "['/dev/null', '/dev/null', '/dev/null'] True"
+
+
+@pytest.mark.no_cover
+def test_a_language_server_without_output() -> None:
+    """It says so as any command, although it prints nothing by itself."""
+    assert run(["lsp"], "</dev/null >&-") == (OutputError.exit_code, "standard output is closed\n")
 
 
 def test_messages_that_cannot_be_told(tmp_path: Path) -> None:
