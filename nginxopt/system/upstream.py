@@ -69,7 +69,10 @@ class UpstreamResponse:
 
     def essence(self) -> dict[str, object]:
         """Return the response without the parts that differ between equal responses, such as the date."""
-        named = {name: self.header(name) for name, _ in self.headers if name not in _OF_THE_MESSAGE}
+        named: dict[str, list[str]] = {}
+        for name, value in self.headers:
+            if name not in _OF_THE_MESSAGE:
+                named.setdefault(name, []).append(value)
         return {"status": self.status, **named, "body": self.body}
 
     def differences(self, other: UpstreamResponse) -> set[str]:

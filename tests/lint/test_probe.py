@@ -14,7 +14,7 @@ import pytest
 from nginxopt.errors import RunError, UsageError
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.lint.probe import Effort, probe
-from nginxopt.system.upstream import UpstreamTarget
+from nginxopt.system.upstream import UpstreamResponse, UpstreamTarget
 from tests import origins
 from tests.support import PATIENCE
 
@@ -96,6 +96,14 @@ def test_a_response_without_end_times_out(answer: bytes) -> None:
             list(probe(UpstreamTarget.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/"), QUICK))
         thread.join()
     assert len(sent) < len(answer)
+
+
+def test_a_response_with_very_many_headers() -> None:
+    """They are compared in time proportional to them."""
+    headers = [("a", "b")] * 200_000
+    first = UpstreamResponse("1.1", 200, headers, b"")
+    assert first.differences(UpstreamResponse("1.0", 200, headers, b"")) == set()
+    assert first.differences(UpstreamResponse("1.1", 200, headers[1:], b"")) == {"a"}
 
 
 def test_no_server_is_an_error() -> None:
