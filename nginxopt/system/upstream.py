@@ -73,7 +73,8 @@ class UpstreamResponse:
         for name, value in self.headers:
             if name not in _OF_THE_MESSAGE:
                 named.setdefault(name, []).append(value)
-        return {"status": self.status, **named, "body": self.body}
+        joined = {name: ", ".join(values) for name, values in named.items()}
+        return {"status": self.status, **joined, "body": self.body}
 
     def differences(self, other: UpstreamResponse) -> set[str]:
         """Return the names of the parts in which this response differs from another one."""
