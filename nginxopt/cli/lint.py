@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from nginxopt.cli import lint_results, options
 from nginxopt.cli.lint_results import LintCall, refuse_contradictions, refuse_overwritten_inputs
 from nginxopt.config import inputs, roots
 from nginxopt.config.filesystem import STDIN
+from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.lint.baseline import load, read
 from nginxopt.lint.catalogue import AskedRules, load_from, selection
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from nginxopt.system.host import Host
     from nginxopt.system.revision import Revision
     from nginxopt.version import Version
+
+_FEW = 100
+"""Up to so many configurations, a run ends before a search for garbage pays: a fifth of the time of a large file."""
 
 
 @record(eq=True)
@@ -241,7 +246,10 @@ def command(
         by_content=by_content,
         root=machine_root,
     )
+    click.get_current_context().with_resource(collector_paused())
     inputs = read(paths)
+    if len(inputs.configs) > _FEW:
+        gc.enable()
     target = recognised(inputs.configs, target)
     around = _around(assume, settings)
     refuse_overwritten_inputs(
