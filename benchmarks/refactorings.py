@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import random
+import struct
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,6 +47,9 @@ _LARGEST = 40_000  # bytes; larger files take long and are of few kinds
 _STEPS = "steps=100000"
 _MOST_REQUESTS = 8
 _TIMED = ("header date", "header expires")
+_RECORD = struct.Struct(">xBxxHBx")
+_PARAMS = 4
+"""A record of FastCGI: its kind, the size of its content, and that of its padding; and the kind of parameters."""
 
 
 @dataclass(slots=True)
@@ -162,7 +166,33 @@ class Real:
 
 
 def _without_time(seen: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in seen.items() if name not in _TIMED}
+    return {name: _in_any_order(value) for name, value in seen.items() if name not in _TIMED}
+
+
+def _in_any_order(value: object) -> object:
+    """Return what an upstream got, with the parameters of FastCGI in alphabetical order, as `field-order` allows."""
+    match value:
+        case ("fastcgi", bytes() as data):
+            return sorted(_parameters(data)), len(data)
+    return value
+
+
+def _parameters(data: bytes) -> Iterator[bytes]:
+    """Yield the parameters of a request of FastCGI, each with its lengths."""
+    content, at = b"", 0
+    while len(data) - at >= _RECORD.size:
+        kind, size, padding = _RECORD.unpack_from(data, at)
+        at += _RECORD.size
+        content += data[at : at + size] if kind == _PARAMS else b""
+        at += size + padding
+    while content:
+        end, sizes = 0, 0
+        for _ in ("name", "value"):
+            width = 4 if content[end] >> 7 else 1
+            sizes += int.from_bytes(content[end : end + width], "big") & (1 << (8 * width - 1)) - 1
+            end += width
+        yield content[: end + sizes]
+        content = content[end + sizes :]
 
 
 def _requests(side: VerifiedSide) -> Iterator[Candidate]:

@@ -111,6 +111,15 @@ def may_answer(operation: Operation) -> bool:
     )
 
 
+def may_leave(program: Program) -> bool:
+    """Return whether an operation of a script may end it without an answer, so that a location is chosen."""
+    operations = (item for operation in program for item in _walk(operation))
+    return any(
+        item.kind in ("break", "opaque") or (item.kind == "rewrite" and item.words[2] in ("last", "break"))
+        for item in operations
+    )
+
+
 def _walk(operation: Operation) -> Iterator[Operation]:
     yield operation
     for inner in operation.body:
@@ -142,6 +151,7 @@ def _has(operation: Operation, kind: str) -> bool:
 
 
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
+_CHOOSING = {"locating", "last", "opaque"}
 _ENDS = {"return", "end", "slash", "leaf"}
 MOST_DIFFERENCES = 100
 """The maximum number of differences that are collected for two servers."""
@@ -185,8 +195,9 @@ _Opcode = tuple[str, int, int, int, int]
 class Explorer:
     """Compares two servers. `has_named`: whether one of them has named locations.
 
-    `work` is the maximum number of operations to run, `done` the number that were run. `is_uneven`: whether one side
-    chooses a location more often than the other for requests that both answer alike.
+    `work` is the maximum number of operations to run, `done` the number that were run. `chooses`: whether a request
+    came to the end of a script, where a location is chosen. `is_uneven`: whether one side chooses a location more often
+    than the other for requests that both answer alike.
     """
 
     def __init__(
@@ -203,6 +214,7 @@ class Explorer:
         self._unfolded = unfolding.work
         self._passed_by: list[Matches] = []
         self.is_uneven = False
+        self.chooses = False
         self.differences: list[Divergence] = []
 
     def compare(self, old: Program, new: Program, state: State, other: State, region: PathCondition) -> None:
@@ -220,6 +232,7 @@ class Explorer:
                         state, other = self._passed(mine, theirs, state, other)
                         mine, theirs = over[0], over_there[0]
                     if mine.kind == "locating":
+                        self.chooses = True
                         return
                     if mine.kind in _ENDS:
                         self._compare_ends(mine, theirs, state, other, region)
@@ -366,6 +379,7 @@ class Explorer:
         waiting = [with_found(pair)]
         while waiting:
             part = waiting.pop()
+            self.chooses = self.chooses or not {part.old.kind, part.new.kind}.isdisjoint(_CHOOSING)
             if self._is_alike(part.old, part.new):
                 if part.old.state.choices != part.new.state.choices:
                     self._add_uneven(part)

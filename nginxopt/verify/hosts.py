@@ -199,8 +199,8 @@ def only_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> 
     """Return the host of each pair of servers that answers only one, by a plain name: it is `$host` there.
 
     Not at an address with TLS: the name of the handshake chooses a server as well, which stays if the host of the
-    request is that of no server (`ngx_http_set_virtual_server`). Nor beside patterns and names that no host of `hosts`
-    stands for.
+    request is that of no server (`ngx_http_set_virtual_server`). Nor beside patterns, which no host of `hosts` stands
+    for.
     """
     sides = [(side, addresses(side)) for side in (old, new)]
     found: dict[tuple[int, int], str | None] = {}
@@ -217,10 +217,9 @@ def only_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> 
 def _plain_names(sockets: Sequence[tuple[VerifiedSide, SocketForm]]) -> frozenset[str]:
     """Return the names at an address that are hosts; none at an address for which `only_hosts` says nothing."""
     names = {name.lower() for side, socket in sockets for name in _names(side, socket)}
-    is_open = any(name.startswith("~") or not name.strip("_") for name in names)
-    if is_open or any(socket["tls"] or socket["quic"] for _, socket in sockets):
+    if any(name.startswith("~") for name in names) or any(socket["tls"] or socket["quic"] for _, socket in sockets):
         return frozenset()
-    return frozenset(name for name in names if name[0] not in "*." and name[-1] != "*") - {_OTHER}
+    return frozenset(name for name in names if name and name[0] not in "*." and name[-1] != "*") - {_OTHER}
 
 
 def _chosen(old: ServerNames, new: ServerNames, address: ListenAddress, example: str | None) -> Iterator[Hosts]:
@@ -270,9 +269,7 @@ def _examples(names: list[str]) -> Iterator[str | None]:
     names = [name.lower() for name in names if not name.startswith("~")]
     heads = {name.removeprefix("*").removeprefix(".") for name in names if name.startswith(("*.", "."))}
     tails = {name.removesuffix(".*") for name in names if name.endswith(".*")}
-    yield from sorted(
-        {name for name in names if name.strip("_") and not name.startswith(("*", ".")) and name[-1] != "*"}
-    )
+    yield from sorted({name for name in names if name and not name.startswith(("*", ".")) and name[-1] != "*"})
     yield _OTHER
     yield None
     for name in sorted(names):

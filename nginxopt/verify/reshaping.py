@@ -20,7 +20,7 @@ from nginxopt.facts import group
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import origin
-from nginxopt.verify.names import host_of_pass
+from nginxopt.verify.names import host_of_pass, is_own
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.side import SHOWN_NAME, VerifiedSide
 from nginxopt.verify.symbols import variables
@@ -172,7 +172,8 @@ class _Shaping:
         for name, number in _numbers(_raw(pattern, opener)).items():
             readers = self._reading.get(name, [])
             is_mine = all(each is opener or id(each) in readers_allowed for each in readers)
-            if self._groups[name] == 1 and is_mine and not any(map(self._is_repeated, readers)):
+            is_free = self._groups[name] == 1 and not is_own(name)
+            if is_free and is_mine and not any(map(self._is_repeated, readers)):
                 self._rename(opener, pattern, name)
                 for reader in readers:
                     self._read(reader, name, number)

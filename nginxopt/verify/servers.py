@@ -18,7 +18,7 @@ from nginxopt.semantics.variables import HTTP
 from nginxopt.verify.dataflow import Liveness, splitting
 from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of
 from nginxopt.verify.executor import SymbolicExecutor
-from nginxopt.verify.explore import Divergence, Explorer, SideRunner
+from nginxopt.verify.explore import Divergence, Explorer, SideRunner, may_leave
 from nginxopt.verify.hosts import Hosts
 from nginxopt.verify.influences import READING, Reads
 from nginxopt.verify.names import defined, is_own
@@ -193,6 +193,9 @@ class ServerComparison:
                     for name in mine.named.keys() & theirs.named.keys()
                 ),
             ):
+                is_choice = before is mine.locating
+                if is_choice and not (explorer.chooses or self._may_lead or mine.may_leave or theirs.may_leave):
+                    continue
                 state = State(mine.level, is_rewritten=is_rewritten)
                 explorer.compare(before, after, state, replace(state, level=theirs.level), region)
         except TooMuchError as error:
@@ -205,12 +208,18 @@ class ServerComparison:
             reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))
         return ServersCompared(tuple(explorer.differences), tuple(reasons))
 
+    @cached_property
+    def _may_lead(self) -> bool:
+        """Whether an error page may lead a request that a script has answered to a location."""
+        return any("error_page" in side.stated or side.has_open for side in self._sides)
+
     def _compiled(self, side: int, server: int, host: str | None) -> _Server:
         compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
         locating = compiler.locate(level)
         values = Values(self._sides[side], server, compiler, self._tables, host)
         runner = SideRunner(SymbolicExecutor(values, level, locating), compiler)
-        return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
+        leaves = may_leave(compiler.script(level))
+        return _Server(level, compiler.server(level), locating, compiler.named(level), runner, leaves)
 
     def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:
         levels = self._sides[0].server(old)["level"], self._sides[1].server(new)["level"]
@@ -249,6 +258,7 @@ class _Server:
     locating: Program
     named: dict[bytes, Program]
     runner: SideRunner
+    may_leave: bool
 
 
 class ServerTexts:

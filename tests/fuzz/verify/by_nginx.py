@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
-from nginxopt.request.client import RequestForm
+from nginxopt.request.client import LOCAL, RequestForm
 from nginxopt.request.model import SiteModel
 from nginxopt.system.nginx import Message
 from nginxopt.verify import Verification, verify
@@ -218,10 +218,11 @@ def _defined(model: SiteModel, requests: Sequence[Request]) -> list[Request]:
 
 
 def _is_so(result: Verification) -> bool:
-    """Return whether the files that a witness takes to exist or to be missing are so, and the response alone shows the
-    difference, without anything else that it needs."""
+    """Return whether the files that a witness takes to exist or to be missing are so, it comes from the usual client,
+    and the response alone shows the difference, without anything else that it needs."""
     assert result.witness is not None
     is_sent = not any(name == "Content-Length" for name, _ in result.witness.request["headers"])
+    is_sent = is_sent and result.witness.request["connection"]["client"] == LOCAL
     is_plain = is_sent and not result.witness.effects and not result.witness.premises
     return is_plain and all(
         Path(name).exists() == exists and (not exists or Path(name).is_dir() == name.endswith("/"))

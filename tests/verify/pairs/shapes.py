@@ -10,8 +10,31 @@ _UPSTREAM = (
 )
 _ADDRESS = "server {{ listen 127.0.0.1:{{P}}; server_name h; location / {{ {} proxy_pass {}://127.0.0.1:{{U}}; }} }}"
 _STATED = "proxy_set_header Host $host; proxy_redirect off;"
+_NOBODY = "server {{ listen 127.0.0.1:{{P}}; server_name {}; return 404; }} "
+_NAMED = "server {{ listen 127.0.0.1:{{P}}; server_name {}; {} }} "
+_TO_A = "return 301 https://a.test$request_uri;"
+
+
+def _servers(nobody: str, *named: tuple[str, str]) -> str:
+    return _NOBODY.format(nobody) + "".join(_NAMED.format(*each) for each in named)
+
 
 LIKE = (
+    Pair(
+        "redirects beside a server of other hosts",
+        _servers("_", ("a.test", _TO_A), ("b.test", "return 301 https://b.test$request_uri;")),
+        _servers("_", ("a.test b.test", "return 301 https://$host$request_uri;")),
+    ),
+    Pair(
+        "a server for a host that was redirected",
+        _servers('""', ("a.test b.test", f"if ($host = b.test) {{ {_TO_A} }} location / {{ return 204; }}")),
+        _servers('""', ("a.test", "location / { return 204; }"), ("b.test", _TO_A)),
+    ),
+    Pair(
+        "locations that no request reaches",
+        _servers('""', ("a.test", "rewrite ^/a /b; return 404; location / { return 200 a; }")),
+        _servers('""', ("a.test", "rewrite ^/a /b; return 404; location / { return 200 b; }")),
+    ),
     Pair(
         "a group of a location",
         "location ~ ^/a/(?<f>.*)$ { return 200 [$f]; }",
@@ -53,6 +76,23 @@ LIKE = (
 )
 
 UNLIKE = (
+    Pair(
+        "a server that a strange host reaches",
+        _servers('""', ("_", "return 200 a;")),
+        _servers('""', ("_", "return 200 b;")),
+    ),
+    *(
+        Pair(
+            f"locations that {name} reaches",
+            _servers('""', ("a.test", f"{text} return 404; location / {{ return 200 a; }}")),
+            _servers('""', ("a.test", f"{text} return 404; location / {{ return 200 b; }}")),
+        )
+        for name, text in (
+            ("a rewrite", "rewrite ^/a /b last;"),
+            ("a break", "if ($arg_x) { break; }"),
+            ("an error page", "error_page 404 /a;"),
+        )
+    ),
     Pair(
         "a group that a header reads elsewhere",
         "add_header X $f; location ~ ^/a/(?<f>.*)$ { return 200 [$f]; }",
