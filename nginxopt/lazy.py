@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, AnyStr, cast
@@ -19,7 +20,9 @@ def attributes(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = places[name]
-        return getattr(import_module(module if "." in module else f"{package}.{module}"), name)
+        value = getattr(import_module(module if "." in module else f"{package}.{module}"), name)
+        setattr(sys.modules[package], name, value)  # so that nobody asks again
+        return value
 
     return get
 

@@ -56,7 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import AskedRequest, Finding, Model, Related, Severity, rule
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 _FOLDER = "/.well-known/acme-challenge"
 _TOKEN = AskedRequest(f"{_FOLDER}/token".encode())
@@ -69,7 +69,7 @@ def check(model: Model) -> Iterator[Finding]:
         return
     for location in model.levels("location"):
         server = location.parent
-        if server is not None and server.kind == "server" and locations.path(location).startswith(_FOLDER):
+        if server is not None and server.kind == "server" and location.path.startswith(_FOLDER):
             yield from _judged(model, location, server)
 
 

@@ -79,7 +79,7 @@ from collections.abc import Iterator
 from nginxopt.config import Directive
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import traversal
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 
 @rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True, about=("alias",))
@@ -105,7 +105,7 @@ def _finding(level: Level, alias: Directive, answer: ModelAnswer) -> Finding:
     return Finding(
         alias.source,
         alias.args[0].span,
-        f"location {locations.path(level)} lets clients read files outside of {alias.args[0]}",
+        f"location {level.path} lets clients read files outside of {alias.args[0]}",
         fix,
         "" if fix else "put a slash before the capture in the pattern",
         witness=answer.witness(f"nginx sends {answer.file}, if it exists"),

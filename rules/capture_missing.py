@@ -62,7 +62,7 @@ from collections.abc import Iterator
 from nginxopt.config import Directive, Token
 from nginxopt.facts import group
 from nginxopt.lint import Finding, Model, Severity, pattern, rule
-from nginxopt.semantics import FRAGMENT, Level, locations, subjects
+from nginxopt.semantics import FRAGMENT, Level, subjects
 
 _CAPTURE = pattern(r"\$(?:\{([1-9])\}|([1-9]))")
 _READERS = group("captures")
@@ -139,7 +139,7 @@ def _reads(level: Level) -> Iterator[tuple[Directive, Token]]:
 
 def _pattern(level: Level) -> str | None:
     """Return the pattern of a location; None for a prefix."""
-    return locations.path(level) if locations.modifier(level) in ("~", "~*") else None
+    return level.path if level.modifier in ("~", "~*") else None
 
 
 def _setters(server: Level) -> list[Level] | None:

@@ -88,7 +88,7 @@ from nginxopt.config import Directive
 from nginxopt.facts import script
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.lint.queries import reaching
-from nginxopt.semantics import PROTOCOLS, Level, locations
+from nginxopt.semantics import PROTOCOLS, Level
 
 _HANDLERS = {f"{protocol}_pass" for protocol in PROTOCOLS} | {"try_files"}
 _STATEMENTS = script() - {"break"}
@@ -138,7 +138,7 @@ def _locations(model: Model, server: Level, answer: Directive) -> Iterator[Findi
     if server.own("error_page") or any(level.own("error_page") for level in inner):
         return
     for location in (level for level in server.levels if level.kind == "location"):
-        if location.opener is None or location.own("internal") or locations.path(location).startswith("@"):
+        if location.opener is None or location.own("internal") or location.path.startswith("@"):
             continue
         asked = next(reaching.reaching(location), None)
         answers = list(model.requests.ask(location, asked)) if asked else []

@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, rule
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 _TARGETS = (b"/.git/config", b"/.env")
 
@@ -70,7 +70,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _help(answer: ModelAnswer) -> str:
     """Return where a location has to be added for nginx to choose it: before other patterns, and inside a `^~`."""
     location = answer.level.around("location") if answer.level else None
-    modifier = locations.modifier(location) if location else ""
+    modifier = location.modifier if location else ""
     place = f" inside location {' '.join(location.args)}" if location and modifier == "^~" else ""
     return f"add location ~ /\\.(?!well-known/) {{ deny all; }}{place}, before other patterns"
 

@@ -51,20 +51,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.semantics import locations
 
 
 @rule(severity=Severity.ERROR, category="refused", about=("location",))
 def check(model: Model) -> Iterator[Finding]:
     """Find second locations that nginx refuses."""
     for level in model.levels("server", "location"):
-        for first, second in locations.second_locations(level):
+        for first, second in level.second_locations():
             if first.opener is None or second.opener is None:
                 continue
             yield Finding(
                 second.opener.source,
                 second.opener.name.span,
-                f'duplicate location "{locations.path(second)}" in this block: nginx does not start',
+                f'duplicate location "{second.path}" in this block: nginx does not start',
                 help="merge the two locations",
                 related=(Related(first.opener.source, first.opener.name.span, "the first one"),),
             )

@@ -110,7 +110,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import REDIRECTS, Finding, Model, Severity, Version, rule
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 LEAST = 100
 """Three quarters of a megabyte; below this, memory and start-up time do not differ measurably."""
@@ -133,7 +133,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _redirects(location: Level) -> bool:
     """Whether an exact location contains only a `return` to a fixed target."""
-    if locations.modifier(location) != "=" or len(location.directives) != 1 or location.levels:
+    if location.modifier != "=" or len(location.directives) != 1 or location.levels:
         return False
     (only,) = location.directives
     return only.name == "return" and len(only.args) == 2 and only.args[0] in map(str, REDIRECTS)

@@ -104,7 +104,7 @@ from typing import NamedTuple
 from nginxopt.config import Directive, decode, encode, layout
 from nginxopt.lint import Finding, Fix, Model, PlannedChain, Safety, Saving, Severity, pattern, rule, without_captures
 from nginxopt.lint.queries import cost, whole
-from nginxopt.semantics import Level, locations, maphash, values
+from nginxopt.semantics import Level, maphash, subjects, values
 
 LEAST = 3
 """Fewer are as clear as a map and cost next to nothing."""
@@ -254,7 +254,7 @@ def _pattern(case: _Case) -> str:
 
 def _takes_empty(case: _Case) -> bool:
     """Whether a case matches the empty value."""
-    answer = locations.matches(encode(case.compared if case.operator == "~" else f"(?i){case.compared}"), b"")
+    answer = subjects.matches(encode(case.compared if case.operator == "~" else f"(?i){case.compared}"), b"")
     if answer is None:
         raise ValueError(f'"{case.compared}" may match an empty value, on which a map tries no pattern')
     return answer

@@ -84,7 +84,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule, transparent
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 _FILE = pattern(r"\$\{?(?:request_filename|uri|document_uri)\b")
 _REDIRECTS = ("http://", "https://", "$scheme")
@@ -141,11 +141,7 @@ def _finding(level: Level, condition: Directive) -> Finding:
 def _target(level: Level, condition: Directive) -> str | None:
     """Return the fallback of the well-known pattern; None for any other."""
     location = level.parent
-    if (
-        location is None
-        or location.kind != "location"
-        or (locations.modifier(location), locations.path(location)) != ("", "/")
-    ):
+    if location is None or location.kind != "location" or (location.modifier, location.path) != ("", "/"):
         return None
     others = [directive for directive in location.directives if directive is not condition]
     is_plain = all(directive.name in transparent() and not _HANDLERS.fullmatch(directive.name) for directive in others)

@@ -105,7 +105,7 @@ from itertools import chain, count
 from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Saving, Severity, pattern, rule
 from nginxopt.lint.queries import capacity, headers, pooling, pools, sharing
-from nginxopt.semantics import FRAGMENT, Level, Pass, locations
+from nginxopt.semantics import FRAGMENT, Level, Pass
 
 Target = tuple[str, str, str, str | None]
 
@@ -150,7 +150,7 @@ def _is_rare(pass_: Pass) -> bool:
     """Return whether a location gets a handful of requests: it has one URI, or is for operators or certificates."""
     location = pass_.level.around("location")
     return location is not None and (
-        (locations.modifier(location) == "=" and locations.path(location) != "/")
+        (location.modifier == "=" and location.path != "/")
         or any(_RARE.search(word) for word in (*location.args, pass_.host, pass_.uri or ""))
     )
 

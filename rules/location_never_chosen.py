@@ -96,7 +96,7 @@ from collections.abc import Iterator, Sequence
 from nginxopt.config import encode
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.lint.queries import access
-from nginxopt.semantics import FRAGMENT, PROTOCOLS, Level, locations, subjects
+from nginxopt.semantics import FRAGMENT, PROTOCOLS, Level, subjects
 
 _MOST_PATTERNS = 200
 _MOST_WINNERS = 4
@@ -108,14 +108,14 @@ def check(model: Model) -> Iterator[Finding]:
     """Find locations whose URIs others take."""
     for level in model.levels("server", "location", FRAGMENT):
         inner = [other for other in level.levels if other.kind == "location" and other.opener is not None]
-        patterns = [location for location in inner if locations.modifier(location) in ("~", "~*")]
+        patterns = [location for location in inner if location.modifier in ("~", "~*")]
         if (level.is_open and level.kind != FRAGMENT) or len(patterns) > _MOST_PATTERNS:
             model.decline()
             continue
         for place, location in enumerate(patterns):
             yield from _finding(model, location, patterns[:place])
         for location in inner:
-            if locations.modifier(location) == "" and not location.levels and location not in patterns:
+            if location.modifier == "" and not location.levels and location not in patterns:
                 yield from _finding(model, location, patterns)
 
 
@@ -138,7 +138,7 @@ def _finding(model: Model, location: Level, others: Sequence[Level]) -> Iterator
 
 
 def _shown(winner: Level) -> str:
-    return f"{locations.modifier(winner)} {locations.path(winner)}" if locations.path(winner) else "the empty pattern"
+    return f"{winner.modifier} {winner.path}" if winner.path else "the empty pattern"
 
 
 _ANSWERING = frozenset([*(f"{protocol}_pass" for protocol in PROTOCOLS), "return"])
@@ -158,7 +158,7 @@ def _winners(model: Model, location: Level, others: Sequence[Level]) -> list[Lev
     own = _uris(location)
     winners: list[Level] = []
     while own is not None and len(winners) <= _MOST_WINNERS:
-        outside = tuple(locations.pattern(winner) for winner in winners)
+        outside = tuple(winner.pattern for winner in winners)
         if winners and subjects.is_none((own,), outside, is_uri=True):
             return winners
         uri = subjects.shortest((own,), outside, is_uri=True)
@@ -173,11 +173,11 @@ def _winners(model: Model, location: Level, others: Sequence[Level]) -> list[Lev
 
 def _uris(location: Level) -> bytes | None:
     """Return a pattern of the URIs of a location; None for a named one."""
-    if locations.modifier(location) in ("~", "~*"):
-        return locations.pattern(location)
-    path = locations.path(location)
+    if location.modifier in ("~", "~*"):
+        return location.pattern
+    path = location.path
     return b"^" + re.escape(encode(path)) if path.startswith("/") else None
 
 
 def _takes(other: Level, uri: bytes) -> bool:
-    return bool(locations.matches(locations.pattern(other), uri))
+    return bool(subjects.matches(other.pattern, uri))

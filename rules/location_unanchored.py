@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import Level, locations, subjects
+from nginxopt.semantics import Level, subjects
 
 _AROUND = (rb"^/~", rb"~\n\n\z")
 """Text before and behind a match that no pattern of a site asks for; only a pattern without an end goes past lines."""
@@ -63,7 +63,7 @@ _AROUND = (rb"^/~", rb"~\n\n\z")
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that match in the middle of URIs."""
     for level in dict.fromkeys(pass_.level for pass_ in model.passes):
-        if level.kind != "location" or locations.modifier(level) not in ("~", "~*") or level.opener is None:
+        if level.kind != "location" or level.modifier not in ("~", "~*") or level.opener is None:
             continue
         uri = _inside(level)
         if uri is not None:
@@ -77,5 +77,5 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _inside(location: Level) -> str | None:
     """Return a URI that a pattern matches though there is other text on both sides; None if there is none."""
-    uri = subjects.shortest((locations.pattern(location), *_AROUND))
+    uri = subjects.shortest((location.pattern, *_AROUND))
     return None if uri is None else uri.strip().decode("ascii", errors="backslashreplace")

@@ -79,7 +79,7 @@ from itertools import chain
 
 from nginxopt.config import layout
 from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Finding, Fix, Model, Safety, Saving, Severity, pattern, rule
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 LEAST, MOST = 20, 1_000
 """At about 480 instructions each, 20 regular expressions cost more than a request without any; above 1,000, the
@@ -115,7 +115,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _count(server: Level) -> int:
     """Return the maximum number of regular expressions that a request to a server runs, without those of maps."""
-    regexes = sum(locations.modifier(level) in ("~", "~*") for level in server.walk() if level.kind == "location")
+    regexes = sum(level.modifier in ("~", "~*") for level in server.walk() if level.kind == "location")
     within = max((_script(level) for level in server.walk() if level.kind == "location"), default=0)
     return _script(server) + regexes + within
 

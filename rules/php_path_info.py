@@ -71,7 +71,7 @@ from collections.abc import Iterator
 from nginxopt.config import layout
 from nginxopt.lint import AskedRequest, Finding, Fix, Model, ModelAnswer, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import reaching
-from nginxopt.semantics import Level, Pass, locations
+from nginxopt.semantics import Level, Pass
 
 _PICTURE = b"/avatar.png/x.php"
 _OF_URI = pattern(r"\$\{?(?:fastcgi_script_name|uri|document_uri|request_filename|\d)\b")
@@ -106,7 +106,7 @@ def _answers(model: Model, pass_: Pass) -> Iterator[ModelAnswer]:
 
 
 def _targets(level: Level) -> Iterator[bytes]:
-    if locations.modifier(level) in ("~", "~*"):
+    if level.modifier in ("~", "~*"):
         yield _PICTURE
         yield from reaching.also(level, rb"^/[a-z/]*avatar\.png/x\.php$")
 

@@ -70,7 +70,7 @@ from dataclasses import replace
 
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, rule
 from nginxopt.lint.queries import reaching
-from nginxopt.semantics import Level, Pass, locations, subjects
+from nginxopt.semantics import Level, Pass, subjects
 
 _DECODED, _TWICE = (b"a%3Fb", "?b"), (b"%2F", "%252F")
 _MOST = 6
@@ -90,9 +90,9 @@ def check(model: Model) -> Iterator[Finding]:
 def _glued(model: Model, pass_: Pass) -> Finding | None:
     """Return the finding that the path of a pass and the rest of a URI are joined in a wrong place."""
     location, uri = pass_.level, pass_.uri or ""
-    if location.kind != "location" or locations.modifier(location) not in ("", "^~") or pass_.has_variable or not uri:
+    if location.kind != "location" or location.modifier not in ("", "^~") or pass_.has_variable or not uri:
         return None
-    path = locations.path(location)
+    path = location.path
     if not path.startswith("/") or path.endswith("/") == uri.endswith("/") or (uri.strip("/") and uri.endswith("/")):
         return None
     answer = model.requests.first(location, AskedRequest(f"{path}admin".encode()))
@@ -118,8 +118,8 @@ def _with(tail: bytes, level: Level) -> Iterator[AskedRequest]:
             yield replace(asked, target=path + tail + mark + args)
             yield replace(asked, target=path + b"/" + tail + mark + args)
     location = level.around("location")
-    if location is not None and locations.modifier(location) in ("~", "~*") and tail == _DECODED[0]:
-        uri = subjects.shortest((locations.pattern(location), rb"^/[!-~]*$", rb"\?b"), is_uri=True)
+    if location is not None and location.modifier in ("~", "~*") and tail == _DECODED[0]:
+        uri = subjects.shortest((location.pattern, rb"^/[!-~]*$", rb"\?b"), is_uri=True)
         if uri is not None:
             yield AskedRequest(uri.replace(b"?", b"%3F"))
 

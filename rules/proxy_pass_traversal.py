@@ -68,7 +68,7 @@ from collections.abc import Iterator
 
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import traversal
-from nginxopt.semantics import Pass, locations
+from nginxopt.semantics import Pass
 
 
 @rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True, about=("proxy_pass",))
@@ -89,7 +89,7 @@ def _finding(pass_: Pass, answer: ModelAnswer) -> Finding:
     return Finding(
         pass_.directive.source,
         pass_.directive.args[0].span,
-        f"location {locations.path(pass_.level)} lets clients reach paths of the upstream outside of {pass_.uri}",
+        f"location {pass_.level.path} lets clients reach paths of the upstream outside of {pass_.uri}",
         fix,
         "" if fix else "put a slash before the capture in the pattern",
         witness=answer.witness(f"the upstream gets {answer.passed_target}"),

@@ -65,7 +65,7 @@ from itertools import islice
 from nginxopt.config import encode
 from nginxopt.lint import Finding, Model, ModelAnswer, Severity, rule
 from nginxopt.lint.queries import reaching
-from nginxopt.semantics import Pass, locations
+from nginxopt.semantics import Pass
 
 _MOST_REQUESTS = 6
 
@@ -102,8 +102,8 @@ def _answers(model: Model, pass_: Pass) -> Iterator[ModelAnswer]:
 def _always_the_same(model: Model, pass_: Pass) -> ModelAnswer | None:
     """Return an answer to a request whose path is lost, if all are passed on as the same."""
     uri = pass_.uri or ""
-    path = locations.path(pass_.level)
-    is_for_one = locations.modifier(pass_.level) in ("=", "~", "~*") or not path.endswith("/")
+    path = pass_.level.path
+    is_for_one = pass_.level.modifier in ("=", "~", "~*") or not path.endswith("/")
     if "$" in uri or is_for_one or path.rstrip("/") == uri.rstrip("/") != "":
         return None
     answers = list(_answers(model, pass_))

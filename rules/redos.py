@@ -74,7 +74,7 @@ from urllib.parse import quote
 from nginxopt.config import Directive, Span, decode
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, Sign, record, rule
 from nginxopt.lint.queries import backtracking, reaching
-from nginxopt.semantics import FRAGMENT, Level, locations
+from nginxopt.semantics import FRAGMENT, Level
 
 _SAFE = "/:~!$&'()*+,;=@"
 _HEADERS = "$http_"
@@ -114,8 +114,8 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _locations(model: Model) -> Iterator[_Pattern]:
     for level in model.levels("location"):
-        if level.opener is not None and locations.modifier(level) in ("~", "~*"):
-            yield _Pattern(decode(locations.pattern(level)), "$uri", level.opener, level)
+        if level.opener is not None and level.modifier in ("~", "~*"):
+            yield _Pattern(decode(level.pattern), "$uri", level.opener, level)
 
 
 def _conditions(model: Model) -> Iterator[_Pattern]:

@@ -63,7 +63,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Change, Directive, Edit, Span, encode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
-from nginxopt.semantics import FRAGMENT, Level, locations
+from nginxopt.semantics import FRAGMENT, Level
 
 _LITERAL = pattern(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 """Anchored at both ends, with only literal characters; an unescaped dot counts as a dot."""
@@ -72,11 +72,9 @@ _LITERAL = pattern(r"\^(/(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*)\$")
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE, about=("location",))
 def check(model: Model) -> Iterator[Finding]:
     """Find regular expressions that match one URI."""
-    exact = {
-        (level.parent, locations.path(level)) for level in model.levels("location") if locations.modifier(level) == "="
-    }
+    exact = {(level.parent, level.path) for level in model.levels("location") if level.modifier == "="}
     for level in model.levels("location"):
-        literal = _LITERAL.fullmatch(locations.path(level)) if locations.modifier(level) == "~" else None
+        literal = _LITERAL.fullmatch(level.path) if level.modifier == "~" else None
         if literal is None or level.opener is None or not level.directives:
             continue
         uri = re.sub(r"\\(.)", r"\1", literal[1])
@@ -93,7 +91,7 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
     return Finding(
         opener.source,
         span,
-        f'"{locations.path(level)}" matches one URI, but runs on every request that no = or ^~ location matches',
+        f'"{level.path}" matches one URI, but runs on every request that no = or ^~ location matches',
         fix,
         help="" if fix else f"use `{head}`, which needs no regular expression",
         cause="",
@@ -108,8 +106,6 @@ def _may_be_exact(level: Level, uri: str) -> bool:
     if level.own("alias") or level.own("include") or "$" in uri:
         return False
     fits = parent.kind == "server" or (
-        parent.kind == "location"
-        and locations.modifier(parent) in ("", "^~")
-        and uri.startswith(locations.path(parent))
+        parent.kind == "location" and parent.modifier in ("", "^~") and uri.startswith(parent.path)
     )
     return fits and parent.kind != FRAGMENT

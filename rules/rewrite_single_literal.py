@@ -56,7 +56,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, encode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, transparent
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level, subjects
 
 _CODES = {"permanent": "301", "redirect": "302"}
 
@@ -65,13 +65,13 @@ _CODES = {"permanent": "301", "redirect": "302"}
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects by rewrite in exact locations."""
     for level in model.levels("location"):
-        directive = _only_rule(level) if locations.modifier(level) == "=" else None
+        directive = _only_rule(level) if level.modifier == "=" else None
         answer = _return(level, directive) if directive is not None else None
         if directive is not None and answer is not None:
             yield Finding(
                 directive.source,
                 directive.name.span,
-                f"only {locations.path(level)} reaches this rewrite: `return` needs no regular expression",
+                f"only {level.path} reaches this rewrite: `return` needs no regular expression",
                 Fix(f"use `{answer}`", (layout.rewrite(directive, answer),), Safety.UNSAFE),
             )
 
@@ -92,7 +92,7 @@ def _return(location: Level, directive: Directive) -> str | None:
     is_url = target.startswith(("http://", "https://"))
     if code is None or not (target.startswith("/") or is_url) or (not flags and not is_url):
         return None
-    if "$" in target or "%" in target or not locations.matches(encode(pattern), encode(locations.path(location))):
+    if "$" in target or "%" in target or not subjects.matches(encode(pattern), encode(location.path)):
         return None
     if target.endswith("?"):
         return f"return {code} {layout.quoted(target[:-1])};"

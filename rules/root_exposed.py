@@ -67,7 +67,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import AskedRequest, Finding, Model, ModelAnswer, Severity, rule
-from nginxopt.semantics import FRAGMENT, Level, locations
+from nginxopt.semantics import FRAGMENT, Level
 
 _MAIN_FILES = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
 """Where packages and builds of nginx have the main file."""
@@ -124,4 +124,4 @@ def _target(level: Level, stated: Directive, secret: str) -> str:
     rest = posixpath.relpath(secret, folder)
     if stated.name == "root":
         return f"/{rest}"
-    return locations.path(level) + ("" if folder.endswith("/") else "/") + rest
+    return level.path + ("" if folder.endswith("/") else "/") + rest

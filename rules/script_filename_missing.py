@@ -62,7 +62,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
-from nginxopt.semantics import Pass, locations
+from nginxopt.semantics import Pass
 
 _LINE = "fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;"
 _FILES = {"SCRIPT_FILENAME", "PATH_TRANSLATED"}
@@ -98,5 +98,5 @@ def check(model: Model) -> Iterator[Finding]:
 def _is_for_php(pass_: Pass) -> bool:
     """Return whether a location or a socket says that it is PHP's."""
     location = pass_.level.around("location")
-    names = (locations.path(location) if location else "", str(pass_.directive.args[0]))
+    names = (location.path if location else "", str(pass_.directive.args[0]))
     return any(_PHP.search(name) for name in names)

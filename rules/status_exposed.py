@@ -71,7 +71,7 @@ from dataclasses import replace
 from nginxopt.config import Directive, layout
 from nginxopt.lint import FOREIGN, Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
 from nginxopt.lint.queries import access, reaching
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 _PAGES = (
     "stub_status", "status", "api", "dashboard", "vhost_traffic_status_display", "stream_server_traffic_status_display",
@@ -99,7 +99,7 @@ def _may_be_open(level: Level) -> bool:
 
 
 def _at(level: Level) -> str:
-    return f" at {locations.path(level)}" if level.kind == "location" else ""
+    return f" at {level.path}" if level.kind == "location" else ""
 
 
 def _finding(page: Directive, level: Level, answer: ModelAnswer) -> Finding:

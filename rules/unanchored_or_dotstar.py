@@ -69,7 +69,7 @@ from typing import NamedTuple
 
 from nginxopt.config import Change, Directive, Edit, Token
 from nginxopt.lint import Finding, Fix, Model, Reach, Related, Safety, Severity, pattern, rule
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 
 _HEAD = pattern(r"\^?\.\*(?![?+*{|)]|$)")
 _TAIL = pattern(r"(?<!\\)(?<!\\c)\.\*\$?$")
@@ -108,7 +108,7 @@ def _patterns(model: Model) -> Iterator[tuple[Directive, Token, Level | None]]:
         if directive.args:
             yield directive, directive.args[0], level
     for level in model.levels("location"):
-        if level.opener is not None and len(level.args) == 2 and locations.modifier(level) in ("~", "~*"):
+        if level.opener is not None and len(level.args) == 2 and level.modifier in ("~", "~*"):
             yield level.opener, level.opener.args[1], level.parent
 
 

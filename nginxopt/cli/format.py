@@ -12,9 +12,9 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
+from nginxopt.config.configuration import source
 from nginxopt.config.filesystem import STDIN, bounded
 from nginxopt.config.inputs import select
-from nginxopt.config.reader import source
 from nginxopt.config.templating import TemplateError
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.faults import FAULTS, internal, is_bug

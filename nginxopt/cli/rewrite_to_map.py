@@ -10,7 +10,7 @@ import click
 
 from nginxopt import lazy
 from nginxopt.cli import options, redirect_table, rewriting, stdout
-from nginxopt.config.reader import source
+from nginxopt.config.configuration import source
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.faults import collecting, isolated
 from nginxopt.records import record

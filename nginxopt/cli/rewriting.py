@@ -15,9 +15,8 @@ from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
 from nginxopt.config import Config, File, surroundings
 from nginxopt.config import load as load_file
-from nginxopt.config.configuration import parse_context
+from nginxopt.config.configuration import parse_context, source
 from nginxopt.config.filesystem import Disk
-from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, FoundMain
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import DefectError, UsageError

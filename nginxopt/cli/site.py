@@ -13,9 +13,9 @@ import click
 from nginxopt.budget import limited
 from nginxopt.cli import options
 from nginxopt.config import standins, surroundings
+from nginxopt.config.configuration import source
 from nginxopt.config.filesystem import Disk
 from nginxopt.config.inputs import InputOptions, read
-from nginxopt.config.reader import source
 from nginxopt.config.surroundings import FoundMain
 from nginxopt.errors import UsageError
 from nginxopt.records import record

@@ -14,9 +14,8 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.config import layout
-    from nginxopt.config.configuration import Config, Context, Scope, load, load_text, reread
+    from nginxopt.config.configuration import Config, Context, File, Scope, load, load_text, reread
     from nginxopt.config.places import may_read_more
-    from nginxopt.config.reader import File
     from nginxopt.config.templating import has_placeholder
     from nginxopt.config.tree import Block, Bulk, Comment, Directive, Token, directive_at, statements
     from nginxopt.text import Change, Edit, Source, Span, decode, encode
@@ -50,9 +49,8 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "configuration": ("Config", "Context", "Scope", "load", "load_text", "reread"),
+        "configuration": ("Config", "Context", "File", "Scope", "load", "load_text", "reread"),
         "places": ("may_read_more",),
-        "reader": ("File",),
         "templating": ("has_placeholder",),
         "tree": ("Block", "Bulk", "Comment", "Directive", "Token", "directive_at", "statements"),
         "nginxopt.text": ("Change", "Edit", "Source", "Span", "decode", "encode"),

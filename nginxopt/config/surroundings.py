@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nginxopt.config import roots
-from nginxopt.config.configuration import Config, load
+from nginxopt.config.configuration import Config, File, load
 from nginxopt.config.filesystem import DISK, Files
 from nginxopt.config.places import INSTALLED, tree
-from nginxopt.config.reader import File
 from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record
 

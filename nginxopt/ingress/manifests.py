@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nginxopt import budget
-from nginxopt.config.reader import source
+from nginxopt.config.configuration import source
 from nginxopt.errors import InputError
 from nginxopt.ingress.documents import documents, mapping, scalar
 from nginxopt.records import record

@@ -10,7 +10,7 @@ import re
 
 from nginxopt import lazy
 from nginxopt.config import Source, statements
-from nginxopt.config.reader import File, parsed
+from nginxopt.config.configuration import File, parsed
 from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 

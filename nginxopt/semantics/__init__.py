@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.semantics import commands, locations, maphash, refusals, subjects, values
+    from nginxopt.semantics import commands, maphash, refusals, subjects, values
     from nginxopt.semantics.inherit import FRAGMENT, PIVOT, Level, Setting, default, levels
     from nginxopt.semantics.maps import MANY_REGEXES, BulkRegexMap, regex_maps
     from nginxopt.semantics.tables import MIXED_VALUES, VOLATILE, is_mixed
@@ -46,7 +46,6 @@ __all__ = [
     "endpoints",
     "is_mixed",
     "levels",
-    "locations",
     "maphash",
     "read_addresses",
     "read_listens",

@@ -26,7 +26,7 @@ from nginxopt.facts import fact, group, having
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.facts.table import declarations
 from nginxopt.records import record
-from nginxopt.text import Source, Span
+from nginxopt.text import Source, Span, encode
 from nginxopt.version import Version
 
 PIVOT = Version(1, 29, 7)
@@ -135,6 +135,10 @@ class _Stated:
         return setting
 
 
+MODIFIERS = ("=", "^~", "~", "~*")
+"""The modifiers of locations."""
+
+
 @record(frozen=False)
 class Level:
     """A block of the configuration, with the files that it includes.
@@ -193,6 +197,44 @@ class Level:
     def names(self) -> KeysView[str]:
         """The names of the directives directly in this level."""
         return self._own.keys()
+
+    @property
+    def modifier(self) -> str:
+        """The modifier of a location, such as `=`; empty for a prefix or a named location."""
+        first = self.args[0] if self.args else ""
+        if len(self.args) > 1 and first in MODIFIERS:
+            return first
+        if first[:1] not in ("~", "^", "="):
+            return ""
+        return next((sign for sign in ("~*", "^~", "=", "~") if first.startswith(sign)), "")
+
+    @property
+    def path(self) -> str:
+        """The URI, prefix or pattern of a location, without its modifier (which need not be a separate word)."""
+        if len(self.args) > 1:
+            return self.args[1]
+        return self.args[0].removeprefix(self.modifier) if self.args else ""
+
+    @property
+    def pattern(self) -> bytes:
+        """The pattern of a regex location; `~*` becomes `(?i)` (`NGX_REGEX_CASELESS`)."""
+        return (b"(?i)" if self.modifier == "~*" else b"") + encode(self.path)
+
+    def second_locations(self) -> Iterator[tuple[Level, Level]]:
+        """Yield each location whose path an earlier one has, after that one (`ngx_http_join_exact_locations`).
+
+        `location /a` and `location ^~ /a` are the same to nginx; patterns and names may stand twice.
+        """
+        seen: dict[tuple[bool, str], Level] = {}
+        for location in self.levels:
+            if location.kind != "location" or not location.args:
+                continue
+            sign, text = location.modifier, location.path
+            if sign in ("~", "~*") or (text.startswith("@") and not sign):
+                continue
+            first = seen.setdefault((sign == "=", text), location)
+            if first is not location:
+                yield first, location
 
     def setting(self, name: str) -> Setting:
         """Return the effective setting of the directive `name`: its own, an inherited one, or the default."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from nginxopt._native import Patterns, common_subject, pattern_facts
 from nginxopt._native import captures as _captures
-from nginxopt._native import common_subject, pattern_facts
 from nginxopt._native import gives_up as _gives_up
 from nginxopt.text import encode
 
@@ -45,3 +45,17 @@ def _is_so(subject: bytes, inside: tuple[bytes, ...], outside: tuple[bytes, ...]
     return all(_captures(pattern, subject) for pattern in inside) and not any(
         _captures(pattern, subject) for pattern in outside
     )
+
+
+def matches(pattern: bytes, subject: bytes) -> bool | None:
+    """Return whether a pattern matches a subject; None if that depends on the version of PCRE."""
+    try:
+        return _compiled(pattern).first(subject) is not None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=1 << 10)
+def _compiled(pattern: bytes) -> Patterns:
+    """Return a compiled pattern. Raises `ValueError` if versions of PCRE interpret it differently."""
+    return Patterns([pattern])

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
 from nginxopt import lazy
-from nginxopt.config import Directive
+from nginxopt.config import Config, Directive, Scope
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError
 from nginxopt.facts import known
+from nginxopt.records import record
 from nginxopt.request.model import SiteModel
+from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.values import size
 from nginxopt.verify.canonical import clients
 from nginxopt.verify.emptied import supposed
 from nginxopt.verify.explore import Divergence
-from nginxopt.verify.given import Given, given_asked, given_unread, is_whole, unlike_outside
 from nginxopt.verify.hosts import (
     Hosts,
     ListenAddress,
@@ -43,15 +44,20 @@ from nginxopt.verify.premises import (
     BOTH_START,
     FIELD_ORDER,
     HOST_HEADER,
+    NAMED_BY_TEXT,
     OF_FILES,
     OF_SIDES,
     OUTSIDE_SAME,
+    PART_ALONE,
+    PREMISES,
     REDIRECT_LIMIT,
     REST_ALIKE,
     STATE_RESTART,
     STATE_SAME,
+    STOCK_FILES,
     UNMATCHED_EMPTY,
     UNREAD_NAMES,
+    UNREAD_SAME,
     UNREAD_SILENT,
     UNSEEN,
     Asked,
@@ -64,6 +70,98 @@ from nginxopt.verify.symbols import CUT
 from nginxopt.verify.unread import Silent
 from nginxopt.verify.verdict import ComparedPlace, Doubt, RequestWitness, Verification, places
 from nginxopt.verify.witnesses import Asking, of_locations, probes, request_of
+
+
+@record(eq=True)
+class Given:
+    """What is taken as given: a phrase, and the name of the premise; None for what is not compared anyway."""
+
+    text: str
+    premise: str | None = None
+
+    def __str__(self) -> str:
+        return self.text if self.premise is None else f"{self.text} ({self.premise})"
+
+
+def given_unread(
+    configs: tuple[Config, Config], sides: tuple[VerifiedSide, VerifiedSide], renamed: Mapping[str, str]
+) -> Iterator[Given]:
+    """Yield the assumptions about what was not read. `renamed` maps new names of variables to old ones."""
+    if not all(map(is_whole, configs)):
+        yield Given("nothing stands around these parts of a configuration", PART_ALONE)
+    unread = dict.fromkeys(path for side in sides for path in side.unread)
+    if unread:
+        yield Given(f"not read, and the same before and after: {', '.join(unread)}", UNREAD_SAME)
+    empty = dict.fromkeys(path for config in configs for path in _without_matches(config))
+    if believed := [path for path in empty if path not in unread]:
+        yield Given(f"no file is at {', '.join(believed)}")
+    for side in sides:
+        for premise in side.site.premises:
+            include = side.site.nodes.directive(premise.node)
+            if include is not None and origin(include) is not None:
+                yield Given(premise.text, STOCK_FILES)
+    if renamed:
+        names = ", ".join(f"${new} for ${old}" for new, old in renamed.items())
+        text = "no program and no file reads or sets a variable that has another name now"
+        yield Given(f"{text}: {names}", NAMED_BY_TEXT)
+
+
+def given_asked(asked: Asked) -> Iterator[Given]:
+    """Yield the premises that were asked for and used."""
+    silent = sorted(name.partition("=")[2] for name in asked.used if name.startswith(f"{UNREAD_SILENT}="))
+    if silent:
+        yield Given(f"files that were not read do not state {', '.join(silent)}", UNREAD_SILENT)
+    for name in asked.used:
+        if name in PREMISES:
+            yield Given(PREMISES[name].sentence, name)
+        elif not name.startswith(f"{UNREAD_SILENT}="):
+            yield Given(name)
+
+
+def is_whole(config: Config) -> bool:
+    """Return whether this is a main configuration, and no fragment."""
+    return any(directive.name == "http" for directive in config.readings.directives)
+
+
+def _without_matches(config: Config) -> Iterator[str]:
+    """Yield the wildcards of includes that match no file."""
+    for scope in config.readings.tree():
+        for include in scope.directives:
+            is_read = include.name == "include" and include.args and not config.is_missing(include)
+            if is_read and not config.included(include):
+                yield str(include.args[0])
+
+
+_Words = tuple[str, ...]
+
+
+def unlike_outside(old: Config, new: Config) -> list[str]:
+    """Return the names of directives outside of http in which two configurations differ: those of main and of events,
+    and other blocks of main. Nothing for fragments."""
+    before, after = _by_name(old), _by_name(new)
+    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def _by_name(config: Config) -> dict[str, list[_Words]]:
+    stated: dict[str, list[_Words]] = {}
+    for directive, scope in _outside(config):
+        name = str(directive.name) if scope.context in ((), ("events",)) else scope.context[0]
+        stated.setdefault(name, []).append((*scope.context, str(directive.name), *map(str, directive.args)))
+    return stated
+
+
+def _outside(config: Config) -> Iterator[tuple[Directive, Scope]]:
+    """Yield the directives outside of http with their scopes; those of included files stand for an `include`."""
+    main = config.readings
+    if not any(directive.name == "http" for directive in main.directives):
+        return
+    scopes = [main, *(inner for scope in main.scopes if scope.context != ("http",) for inner in scope.tree())]
+    for scope in scopes:
+        for directive in scope.directives:
+            is_read = directive.name == "include" and not config.is_missing(directive)
+            if not is_read and not (scope is main and directive.block is not None):
+                yield directive, scope
+
 
 MOST_DOUBTS = 20
 """The maximum number of doubts that are reported."""

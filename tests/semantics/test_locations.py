@@ -7,7 +7,6 @@ import pytest
 from nginxopt.request import from_curl, read_url
 from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics import Level
-from nginxopt.semantics.locations import modifier, path
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET, read
 
@@ -38,12 +37,12 @@ def test_locations_are_chosen_as_nginx_does(uri: str, name: str) -> None:
     Only patterns are looked for inside of a pattern.
     """
     location = chosen(LOCATIONS, uri)
-    assert modifier(location) + path(location) == name
+    assert location.modifier + location.path == name
 
 
 def test_a_location_that_may_add_a_slash_answers_without_it() -> None:
     """A location that passes on takes its name without the slash, too; others do not."""
     text = "location / { } location %s { proxy_pass http://127.0.0.1:9; }"
-    assert path(chosen(text % "/a/", "/a")) == "/a/"
-    assert path(chosen(text % "= /a/", "/a")) == "/a/"
-    assert path(chosen(text % "/a/b", "/a")) == "/"
+    assert chosen(text % "/a/", "/a").path == "/a/"
+    assert chosen(text % "= /a/", "/a").path == "/a/"
+    assert chosen(text % "/a/b", "/a").path == "/"

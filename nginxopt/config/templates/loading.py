@@ -10,9 +10,8 @@ from functools import cached_property
 from itertools import islice
 
 from nginxopt import budget
-from nginxopt.config.configuration import Config
+from nginxopt.config.configuration import Config, File
 from nginxopt.config.filesystem import Files
-from nginxopt.config.reader import File
 from nginxopt.config.roots import around
 from nginxopt.config.templates import lines
 from nginxopt.config.templates.placing import Gap, Header, PlacedRendering, placed

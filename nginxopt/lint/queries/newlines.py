@@ -18,7 +18,7 @@ from nginxopt.config import Directive
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.queries.reaching import reaching
 from nginxopt.lint.queries.requests import AskedRequest
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
 
@@ -130,10 +130,10 @@ def conditions_of(level: Level) -> tuple[bytes, ...]:
     patterns: list[bytes] = []
     around: Level | None = level
     while around is not None and around.kind in ("location", "if"):
-        if around.kind == "location" and locations.modifier(around) in ("~", "~*"):
-            patterns.append(locations.pattern(around))
-        elif around.kind == "location" and locations.path(around).startswith("/"):
-            patterns.append(b"^" + re.escape(encode(locations.path(around))))
+        if around.kind == "location" and around.modifier in ("~", "~*"):
+            patterns.append(around.pattern)
+        elif around.kind == "location" and around.path.startswith("/"):
+            patterns.append(b"^" + re.escape(encode(around.path)))
         elif around.kind == "if":
             patterns += _condition(around)
         around = around.parent

@@ -17,7 +17,7 @@ from enum import Enum, auto
 from nginxopt import lazy
 from nginxopt.config import Comment, Directive
 from nginxopt.lint.queries.model import Model, once
-from nginxopt.semantics import PIVOT, Level, Pass, Upstream, locations
+from nginxopt.semantics import PIVOT, Level, Pass, Upstream
 
 KEEPERS = ("proxy", "fastcgi", "grpc", "memcached")
 """The protocols whose connections can be kept."""
@@ -196,7 +196,7 @@ def upgrades_all(model: Model, pass_: Pass) -> bool:
     nginx keeps these connections (verified on nginx 1.22.1: 20 requests, 1 connection over HTTP/1.1).
     """
     location = pass_.level.around("location")
-    serves_all = location is not None and not locations.modifier(location) and locations.path(location) == "/"
+    serves_all = location is not None and not location.modifier and location.path == "/"
     if not serves_all or states_http10(pass_) or connection(model, pass_) is not Connection.UPGRADE:
         return False
     return "$" not in culprit(model, pass_, Connection.UPGRADE).args[1]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from nginxopt import lazy
 from nginxopt.lint.queries.requests import AskedRequest
-from nginxopt.semantics import FRAGMENT, Level, locations
+from nginxopt.semantics import FRAGMENT, Level
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
 
@@ -38,7 +38,7 @@ def reaching(level: Level) -> Iterator[AskedRequest]:
 
 
 def _uris(location: Level) -> Iterator[bytes]:
-    sign, path = locations.modifier(location), encode(locations.path(location))
+    sign, path = location.modifier, encode(location.path)
     if sign in ("~", "~*"):
         yield from _of_pattern(location)
     elif sign == "=":
@@ -51,12 +51,12 @@ def _uris(location: Level) -> Iterator[bytes]:
 
 def _of_pattern(location: Level) -> Iterator[bytes]:
     """Yield URIs that a pattern matches and, if possible, none of those before it."""
-    pattern = locations.pattern(location)
-    before = tuple(map(locations.pattern, filter(_has_pattern, _shortly_before(location))))
+    pattern = location.pattern
+    before = tuple(each.pattern for each in _shortly_before(location) if _has_pattern(each))
     outer = location.parent
     prefix: tuple[bytes, ...] = ()
-    if outer is not None and outer.kind == "location" and locations.modifier(outer) in ("", "^~"):
-        prefix = (b"^" + re.escape(encode(locations.path(outer))),)
+    if outer is not None and outer.kind == "location" and outer.modifier in ("", "^~"):
+        prefix = (b"^" + re.escape(encode(outer.path)),)
     for outside in dict.fromkeys((before, ())):
         uri = shortest((pattern, b"^/", *prefix), outside, is_uri=True)
         if uri is not None:
@@ -71,7 +71,7 @@ def _shortly_before(location: Level) -> list[Level]:
 
 
 def _has_pattern(level: Level) -> bool:
-    return level.kind == "location" and locations.modifier(level) in ("~", "~*")
+    return level.kind == "location" and level.modifier in ("~", "~*")
 
 
 def _through(level: Level, requests: Iterator[AskedRequest]) -> Iterator[AskedRequest]:
@@ -112,6 +112,6 @@ def _value(words: list[str]) -> str | None:
 
 def also(location: Level, pattern: bytes) -> Iterator[bytes]:
     """Yield a URI that the pattern of a location matches and another pattern as well, if there is one."""
-    uri = shortest((locations.pattern(location), b"^/[!-~]*$", pattern))
+    uri = shortest((location.pattern, b"^/[!-~]*$", pattern))
     if uri is not None:
         yield uri

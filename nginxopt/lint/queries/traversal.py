@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from nginxopt.config.layout import replace
 from nginxopt.lint.diagnostic import Fix, Safety
 from nginxopt.lint.queries.reaching import also
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import Level
 from nginxopt.text import encode
 
 _OUTSIDE = b"../secret"
@@ -20,7 +20,7 @@ _OUTSIDE = b"../secret"
 
 def targets(location: Level, folder: str) -> Iterator[bytes]:
     """Yield URIs for which a location perhaps leads out of a folder, as written: `/srv/files/`, `/srv/$1`."""
-    sign, path = locations.modifier(location), encode(locations.path(location))
+    sign, path = location.modifier, encode(location.path)
     if sign in ("", "^~") and folder.endswith("/") and path.startswith(b"/") and not path.endswith(b"/"):
         yield path + _OUTSIDE
     elif sign in ("~", "~*") and "/$" in folder:
@@ -35,8 +35,8 @@ def leaves(path: str, folder: str) -> bool:
 
 def fix(location: Level) -> Fix | None:
     """Return how a prefix gets its slash; None for a pattern."""
-    if locations.modifier(location) not in ("", "^~") or location.opener is None:
+    if location.modifier not in ("", "^~") or location.opener is None:
         return None
     word = location.opener.args[-1]
-    title = f"add the slash: location {locations.path(location)}/"
+    title = f"add the slash: location {location.path}/"
     return Fix(title, (replace(location.opener, word, f"{word}/"),), Safety.UNSAFE)

@@ -14,7 +14,7 @@ from nginxopt import lazy
 from nginxopt.config import Directive, encode, has_placeholder
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite.suspicious import Never, why_never
-from nginxopt.semantics import Level, locations, values
+from nginxopt.semantics import Level, subjects, values
 from nginxopt.settings.vocabulary import Severity
 
 _ESCAPE = lazy.pattern("%[0-9A-Fa-f]{2}")
@@ -104,13 +104,13 @@ def _makes_irregular(rewrite: Directive) -> bool:
 
 
 def _why_no_location(location: Level) -> _Why | None:
-    text, sign = locations.path(location), locations.modifier(location)
+    text, sign = location.path, location.modifier
     if not text or text.startswith("@") or location.own("internal") or location.around("if"):
         return None
     if has_placeholder(text) or _OF_ENVSUBST.search(text):
         return None
     if sign in ("~", "~*"):
-        return _why(locations.pattern(location), text, location)
+        return _why(location.pattern, text, location)
     if text.startswith("^"):
         return _Why("matches no request: without `~`, it is a prefix, not a regular expression", "write `~` before it")
     escaped = re.sub(rb"([^A-Za-z0-9_/])", rb"\\\1", encode(text))
@@ -124,7 +124,7 @@ def _why(pattern: bytes, shown: str, level: Level) -> _Why | None:
         text = f'matches no arguments: its `?` makes the "{optional[1]}" before it optional'
         return _Why(text, _ARGUMENTS, Severity.WARNING)
     glob = _GLOB.search(shown)
-    if glob is not None and locations.matches(pattern, _file(shown)) is False:
+    if glob is not None and subjects.matches(pattern, _file(shown)) is False:
         text = "matches no such file: `*` repeats the slash before it and matches no other text"
         return _Why(text, "write `[^/]*` or `.*`, and `\\.` for a dot", Severity.WARNING)
     return _never(pattern, shown, level)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from nginxopt import lazy
 from nginxopt.config import Directive
-from nginxopt.semantics import locations
+from nginxopt.semantics.inherit import MODIFIERS
 from nginxopt.semantics.refusals.cycle import cache_of_files
 from nginxopt.semantics.refusals.reading import Stated, before, setter
 from nginxopt.semantics.tables import VOLATILE
@@ -588,21 +588,21 @@ def _server_name(stated: Stated) -> Iterator[str]:
 
 @setter("ngx_http_core_location")
 def _location(stated: Stated) -> Iterator[str]:
-    if len(stated.args) == 2 and stated.args[0] not in locations.MODIFIERS:
+    if len(stated.args) == 2 and stated.args[0] not in MODIFIERS:
         yield f'invalid location modifier "{stated.args[0]}"'
         return
     inner, outer = stated.block, stated.level
     if inner is None or outer.kind != "location" or not outer.args:
         return
     name, around = _name(stated.args), _name(outer.args)
-    if locations.modifier(outer) == "=":
+    if outer.modifier == "=":
         yield f'location "{name}" cannot be inside the exact location "{around}"'
-    elif around.startswith("@") and not locations.modifier(outer):
+    elif around.startswith("@") and not outer.modifier:
         yield f'location "{name}" cannot be inside the named location "{around}"'
-    elif name.startswith("@") and not locations.modifier(inner):
+    elif name.startswith("@") and not inner.modifier:
         yield f'named location "{name}" can be on the server level only'
-    elif locations.modifier(inner) not in ("~", "~*") and not name.startswith(around):
-        is_regex = locations.modifier(outer) in ("~", "~*")
+    elif inner.modifier not in ("~", "~*") and not name.startswith(around):
+        is_regex = outer.modifier in ("~", "~*")
         if not is_regex or not name.startswith(around):
             yield f'location "{name}" is outside location "{around}"'
 

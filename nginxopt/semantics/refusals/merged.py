@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from nginxopt.config import Directive
 from nginxopt.facts import group
 from nginxopt.facts.lexicon import ROWS
-from nginxopt.semantics import locations
 from nginxopt.semantics.inherit import Level, Setting
 from nginxopt.semantics.refusals.connections import groups
 from nginxopt.semantics.refusals.http import is_name_or_wildcard
@@ -333,9 +332,9 @@ def _of_referers(level: Level) -> Found:
 def of_locations(http: Level) -> Found:
     """Yield second locations of a level."""
     for level in http.walk():
-        for _, second in locations.second_locations(level) if level.kind in ("server", "location") else ():
+        for _, second in level.second_locations() if level.kind in ("server", "location") else ():
             if second.opener is not None:
-                yield second.opener, f'duplicate location "{locations.path(second)}"'
+                yield second.opener, f'duplicate location "{second.path}"'
 
 
 def _of_server_names(servers: list[Level], reading: ReadState) -> Found:

@@ -15,7 +15,6 @@ from nginxopt.config import Directive, Token
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.facts.table import Declaration
 from nginxopt.records import record
-from nginxopt.semantics import locations
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.values import Address, milliseconds, number, seconds, size
 from nginxopt.text import encode
@@ -404,8 +403,8 @@ def _patterns(level: Level) -> Iterator[tuple[Directive, Token, str]]:
         yield from ((row, row.name, _of_row(row.name)) for row in rows)
     if level.kind in ROWS:
         return
-    if level.kind == "location" and level.opener is not None and locations.modifier(level) in ("~", "~*"):
-        yield level.opener, level.opener.args[-1], locations.path(level)
+    if level.kind == "location" and level.opener is not None and level.modifier in ("~", "~*"):
+        yield level.opener, level.opener.args[-1], level.path
     for name in level.names & _TAKING.keys():
         for directive in level.own(name):
             yield from ((directive, word, text) for word, text in _TAKING[name](directive.args))
