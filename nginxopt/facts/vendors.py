@@ -8,7 +8,8 @@
 - `vendors/further.tsv`: more modules by their source, whose names, such as `echo`, are no signs of nginx.
 - `vendors/releases.tsv`: the releases of vendors, and the nginx they are based on.
 
-Where places are missing, the directives stand in blocks that are none of nginx's, or nobody looked.
+The columns are those of `nginxopt.facts.table.Declaration`, the places those of `PLACES` there. Where places are
+missing, the directives stand in blocks that are none of nginx's, or nobody looked.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import NamedTuple
 
 from nginxopt.errors import UsageError
 from nginxopt.facts.table import Declaration, lines, parse
@@ -32,17 +34,34 @@ TENGINE = "tengine"
 MODULES = "modules"
 FURTHER = "further"
 
-VENDORS: Mapping[str, str] = {
-    PLUS: "NGINX Plus",
-    ANGIE: "Angie",
-    OPENRESTY: "OpenResty",
-    FREENGINX: "freenginx",
-    TENGINE: "Tengine",
-}
-"""The vendors that a target version may name, such as `plus-R34`, with their full names."""
 
-_FORKS = (ANGIE, FREENGINX, TENGINE)
-"""The vendors whose tables have their own releases."""
+class Vendor(NamedTuple):
+    """A vendor of nginx.
+
+    Attributes:
+        name: Its full name.
+        image: The last part of the names of its container images.
+        has_table: Whether `vendors/` has a table of what it adds.
+        is_fork: Whether the releases in that table are its own, and not those of nginx.
+    """
+
+    name: str
+    image: str
+    has_table: bool = True
+    is_fork: bool = True
+
+
+VENDORS: Mapping[str, Vendor] = {
+    PLUS: Vendor("NGINX Plus", "nginx-plus", is_fork=False),
+    ANGIE: Vendor("Angie", "angie"),
+    OPENRESTY: Vendor("OpenResty", "openresty", has_table=False, is_fork=False),
+    FREENGINX: Vendor("freenginx", "freenginx"),
+    TENGINE: Vendor("Tengine", "tengine"),
+}
+"""The vendors that a target version may name, such as `plus-R34`; `releases.tsv` has the releases of each."""
+
+TABLES = tuple(vendor for vendor, facts in VENDORS.items() if facts.has_table)
+"""The vendors that have a table."""
 
 _BUNDLED = ("lua-nginx-module", "headers-more-nginx-module", "echo-nginx-module")
 """The modules of OpenResty whose directives are in the tables."""
@@ -79,7 +98,7 @@ def target(text: str) -> Version:
     found = [each for each in known if each == release or each.startswith(f"{release}.")]
     if not found:
         raise UsageError(
-            f"nginxopt does not know {VENDORS[vendor]} {release}", hint=f"for example {vendor}-{list(known)[-1]}"
+            f"nginxopt does not know {VENDORS[vendor].name} {release}", hint=f"for example {vendor}-{list(known)[-1]}"
         )
     return Version(*known[found[-1]].numbers, f"{vendor}-{found[-1]}")
 
@@ -120,11 +139,10 @@ _PURGE = "_cache_purge"
 @cache
 def signs() -> Mapping[str, str]:
     """Return the directives that one vendor alone has, with that vendor."""
-    tables = (PLUS, ANGIE, TENGINE, FREENGINX)
     others = names(OLDER) | names(MODULES) | names(FURTHER)
     found: dict[str, str] = {}
-    for vendor in tables:
-        elsewhere = others.union(*(names(other) for other in tables if other != vendor))
+    for vendor in TABLES:
+        elsewhere = others.union(*(names(other) for other in TABLES if other != vendor))
         for name in names(vendor) - elsewhere:
             rows = declarations(vendor, name)
             is_common = name.endswith(_PURGE) or any(row.module in _COMMON or not row.places for row in rows)
@@ -141,7 +159,7 @@ def vendor_of(version: Version) -> str:
 def declared(version: Version, name: str) -> tuple[Declaration, ...]:
     """Return what the vendor of a version declares of a directive, as far as its source says so."""
     vendor, _, release = version.build.partition("-")
-    if vendor in _FORKS:
+    if vendor in VENDORS and VENDORS[vendor].is_fork:
         return tuple(row for row in declarations(vendor, name) if row.is_in(Version.parse(release)))
     if vendor == OPENRESTY:
         rows = declarations(MODULES, name) + declarations(FURTHER, name)

@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from nginxopt.config.configuration import Context
 from nginxopt.facts import group
+from nginxopt.facts.lexicon import HTTP_VARIABLES, STREAM_VARIABLES
 from nginxopt.facts.parameters import PARAMETERS
 from nginxopt.facts.table import PLACES, Declaration, declarations, names
 from nginxopt.lsp.cursor import Cursor, cursor
@@ -16,7 +17,6 @@ from nginxopt.lsp.facts import Facts, description
 from nginxopt.lsp.symbols import Occurrence, SymbolKind, occurrences
 from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.semantics import commands
-from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.version import Version
 
 TRIGGERS = ["$", "/", "=", "@", ":", "{"]
@@ -117,7 +117,7 @@ def _variables(found: Iterable[Occurrence], contexts: list[Context]) -> Iterator
     for name in sorted(own):
         yield _Item(f"${name}", kind=_Kind.Variable, detail="defined in this configuration", sort_text=f"0{name}")
     is_stream = bool(contexts) and all(context[:1] == ("stream",) for context in contexts)
-    for name in sorted((STREAM if is_stream else HTTP) - own):
+    for name in sorted((STREAM_VARIABLES if is_stream else HTTP_VARIABLES) - own):
         yield _Item(f"${name}", kind=_Kind.Constant, sort_text=f"1{name}")
 
 

@@ -10,12 +10,12 @@ from lsprotocol import types
 from nginxopt import lazy
 from nginxopt.config import Config, Directive, Source
 from nginxopt.errors import UsageError
+from nginxopt.facts.lexicon import HTTP_VARIABLES, STREAM_VARIABLES
 from nginxopt.lsp.edits import workspace_edit
 from nginxopt.lsp.navigation import placed, same, symbol_at
 from nginxopt.lsp.symbols import Occurrence, Symbol, SymbolKind, occurrences
 from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.semantics import inherit
-from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.text import Change, Edit
 
 _VALID = {
@@ -73,7 +73,7 @@ def _refuse_name(reading: DocumentContext, symbol: Symbol, name: str) -> None:
         raise UsageError(f'"{name}" is not a name of {_article(symbol.kind)}')
     if symbol.kind is SymbolKind.VARIABLE and name.lower().startswith(_PREFIXES):
         raise UsageError(f"nginx itself defines variables that begin as ${name} does")
-    if symbol.kind is SymbolKind.VARIABLE and name.lower() in HTTP | STREAM:
+    if symbol.kind is SymbolKind.VARIABLE and name.lower() in HTTP_VARIABLES | STREAM_VARIABLES:
         raise UsageError(f"nginx itself defines ${name}")
     new = Symbol(symbol.kind, name.lower(), symbol.owner)
     if new != symbol and any(one.symbol == new for config in reading.configs for one in occurrences(config)):

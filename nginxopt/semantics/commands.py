@@ -248,7 +248,7 @@ def _without_end(directive: Directive) -> str:
 @cache
 def _of_others() -> frozenset[str]:
     """Return the directives that tables have and nginx never had."""
-    tables = (vendors.MODULES, vendors.FURTHER, vendors.PLUS, vendors.ANGIE, vendors.TENGINE, vendors.FREENGINX)
+    tables = (vendors.MODULES, vendors.FURTHER, *vendors.TABLES)
     return frozenset[str]().union(*map(vendors.names, tables)) - _names_of_nginx()
 
 

@@ -85,11 +85,7 @@ _IMAGE = lazy.pattern(
 _PRODUCTS = {
     "nginx": "",
     "nginx-unprivileged": "",
-    "nginx-plus": vendors.PLUS,
-    "openresty": vendors.OPENRESTY,
-    "angie": vendors.ANGIE,
-    "tengine": vendors.TENGINE,
-    "freenginx": vendors.FREENGINX,
+    **{facts.image: vendor for vendor, facts in vendors.VENDORS.items()},
 }
 """The vendors of images by the last part of their names."""
 _OF_NGINX = (
@@ -128,7 +124,7 @@ def recognised(configs: Sequence[Config], guess: TargetVersion, *, here: bool = 
     if len(vendor) == 1:
         name = next(iter(vendor))
         version = vendors.newest(name, ASSUMED, filter(declarations, used))
-        return TargetVersion(version, f'assumed, as "{found[0][1]}" is of {vendors.VENDORS[name]}', is_guess=True)
+        return TargetVersion(version, f'assumed, as "{found[0][1]}" is of {vendors.VENDORS[name].name}', is_guess=True)
     return _with_all(used, guess)
 
 

@@ -54,7 +54,7 @@ def inert_lines(text: str) -> str:
 
 
 JSON = ("json", "sarif", "gitlab")
-_MARKUP = ("html", "junit", "checkstyle")
+MARKUP = ("html", "junit", "checkstyle")
 _BEGINS = lazy.pattern(r"(?m)^(\s*)::")
 
 
@@ -65,7 +65,7 @@ def inert_document(text: str, format_: str) -> str:
     """
     if format_ in JSON:  # which has it in texts alone
         return text.replace("##[", "##\\u005b")
-    if format_ in _MARKUP:
+    if format_ in MARKUP:
         return _BEGINS.sub(r"\1&#58;:", text.replace("##[", "##&#91;"))
     return text.replace("##[", "#\\x23[") if format_ == "github" else inert_lines(text)
 

@@ -13,8 +13,8 @@ from operator import or_
 from nginxopt import lazy
 from nginxopt.budget import limit
 from nginxopt.facts import group
+from nginxopt.facts.lexicon import HTTP_VARIABLES
 from nginxopt.records import record
-from nginxopt.semantics.variables import HTTP
 from nginxopt.verify.dataflow import Liveness, splitting
 from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of
 from nginxopt.verify.executor import SymbolicExecutor
@@ -302,7 +302,7 @@ class ServerTexts:
             return True
         if any(side.has_open or side.runs_anything or side.has_unread_definitions for side in self._sides):
             return False
-        if any(name in HTTP or name in _READ_UNNAMED or is_own(name) for name in self._unlike):
+        if any(name in HTTP_VARIABLES or name in _READ_UNNAMED or is_own(name) for name in self._unlike):
             return False
         return self._unlike.isdisjoint(_words(old.http_settings))
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from nginxopt.lint.report import FORMATS
+
 MARK = "Sw0rdf1sh"
 """The secret; no name of a file has it."""
 
@@ -43,7 +45,6 @@ READABLE = {
 }
 """Files with directives for http, in which rules and models find something."""
 
-FORMATS = ("text", "json", "sarif", "junit", "html", "markdown", "github", "gitlab", "checkstyle")
 TEXT = """events {{}}
 http {{
     include {include};

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.ingress.manifests import PREFIX
+from nginxopt.lint.report import FORMATS
 from nginxopt.text.display import line, terminal
 
 EVIL = "\x1b[2J\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
@@ -92,8 +93,7 @@ COMMANDS = (
     ("mcp", "--" + EVIL),
     ("lsp", "--" + EVIL),
     (EVIL,),
-    *(("lint", "good.conf", "--format", name) for name in ("json", "sarif", "gitlab", "junit", "checkstyle")),
-    *(("lint", "good.conf", "--format", name) for name in ("github", "markdown", "html")),
+    *(("lint", "good.conf", "--format", name) for name in FORMATS if name != "text"),
     *(("lint", NAME, "--format", name) for name in ("github", "markdown", "html", "junit")),
     ("lint", "good.conf", "--format", "markdown", "--link", EVIL),
     *(("verify", "good.conf", "other.conf", "--format", name) for name in ("json", "sarif", "github")),

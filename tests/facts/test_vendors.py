@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from nginxopt.errors import UsageError
@@ -11,15 +14,9 @@ from nginxopt.facts.vendors import target, vendor_of
 from nginxopt.semantics import commands
 from nginxopt.version import Version
 
-TABLES = (
-    vendors.OLDER,
-    vendors.PLUS,
-    vendors.MODULES,
-    vendors.FURTHER,
-    vendors.ANGIE,
-    vendors.TENGINE,
-    vendors.FREENGINX,
-)
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "nginxopt" / "facts" / "vendors"
+TABLES = (vendors.OLDER, vendors.MODULES, vendors.FURTHER, *vendors.TABLES)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -30,7 +27,20 @@ def test_every_line_is_read(table: str) -> None:
     for name in stated:
         rows = vendors.declarations(table, name)
         assert all(row.name == name and row.module and row.arguments for row in rows)
-        assert table in (vendors.ANGIE, vendors.TENGINE, vendors.FREENGINX) or not declarations(name)
+        assert (table in vendors.VENDORS and vendors.VENDORS[table].is_fork) or not declarations(name)
+
+
+def test_every_vendor_has_releases_and_a_table() -> None:
+    """Each file of the folder belongs to a vendor or has a name, and a user can state a release of each vendor."""
+    files = {file.stem for file in FOLDER.glob("*.tsv")}
+    assert files == {*TABLES, "releases"}
+    stated = {line.partition("\t")[0] for line in (FOLDER / "releases.tsv").read_text().splitlines()[1:]}
+    assert stated == set(vendors.VENDORS)
+    settings = (ROOT / "docs" / "guide" / "settings.md").read_text()
+    for vendor in vendors.VENDORS:
+        example = re.search(rf'"({vendor}-[^"]+)"', settings)
+        assert example, f"docs/guide/settings.md names no release of {vendor}"
+        assert vendors.vendor_of(vendors.target(example[1])) == vendor
 
 
 @pytest.mark.parametrize(

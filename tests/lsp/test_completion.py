@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol import types
 
+from nginxopt.facts.lexicon import HTTP_VARIABLES, STREAM_VARIABLES
 from nginxopt.facts.parameters import PARAMETERS
 from nginxopt.facts.table import names
 from nginxopt.lsp.completion import complete
 from nginxopt.lsp.cursor import cursor
-from nginxopt.semantics.variables import HTTP, STREAM
 from tests.lsp.editing import Editor, edited
 from tests.lsp.foreign import FOREIGN
 from tests.lsp.test_navigation import MAIN, SITE
@@ -155,7 +155,7 @@ def test_the_cursor_is_found_in_any_beginning(offset: int) -> None:
 def test_nginx_knows_the_variables(tmp_path: Path) -> None:
     """One of the installed releases accepts each variable that is offered, but for that of HTTP/3."""
     unknown = set()
-    for protocol, variables in (("http", HTTP), ("stream", STREAM)):
+    for protocol, variables in (("http", HTTP_VARIABLES), ("stream", STREAM_VARIABLES)):
         for name in variables:
             full = f"{name}x" if name.endswith("_") else name
             (tmp_path / "nginx.conf").write_text(f"events {{}}\n{protocol} {{ log_format a '${full}'; }}\n")

@@ -16,7 +16,15 @@ from nginxopt import lazy
 from nginxopt.config import Directive, Token, has_placeholder, load_text, statements
 from nginxopt.errors import InputError
 from nginxopt.facts import group, having, lexicon
-from nginxopt.facts.lexicon import ROWS, distance, is_misspelt
+from nginxopt.facts.lexicon import (
+    HTTP_VARIABLES,
+    ROWS,
+    STREAM_VARIABLES,
+    distance,
+    is_fixed_variable,
+    is_misspelt,
+    is_variable,
+)
 from nginxopt.facts.table import names
 from nginxopt.records import record
 from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, declared, is_plain, place
@@ -25,7 +33,6 @@ from nginxopt.semantics.refusals import connections, cycle, http, merged
 from nginxopt.semantics.refusals.http import is_empty_condition
 from nginxopt.semantics.refusals.reading import SETTERS, ReadState, Stated, of_patterns
 from nginxopt.semantics.tables import MIXED_VALUES
-from nginxopt.semantics.variables import HTTP, STREAM, is_fixed, is_in
 from nginxopt.version import Version
 
 _ENTERING = (cycle, connections, http)
@@ -324,7 +331,7 @@ _OF_MODULES = (
     "upstream_", "vod_", "vts_", "zstd_",
 )  # fmt: skip
 """Prefixes of variables that NGINX Plus, later releases and built-in modules may define."""
-_KNOWN = {"http": HTTP, "stream": STREAM}
+_KNOWN = {"http": HTTP_VARIABLES, "stream": STREAM_VARIABLES}
 _PREFIXES = {kind: (*(name for name in known if name.endswith("_")), *_OF_MODULES) for kind, known in _KNOWN.items()}
 _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
 
@@ -354,7 +361,7 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
 
 def _is_of_nginx(name: str, kind: str, target: Version) -> bool:
     if name in _KNOWN[kind]:
-        return is_in(name, kind, target)
+        return is_variable(name, kind, target)
     return name.startswith(_PREFIXES[kind]) and name not in _PREFIXES[kind] and not _is_misspelt(name, kind)
 
 
@@ -374,12 +381,12 @@ def _redefined(outer: Level, target: Version) -> Found:
         for name in level.names & _DEFINING.keys() if level.kind not in ROWS else ():
             for directive in level.own(name):
                 word = directive.args[_DEFINING[name]] if directive.args else ""
-                if word.startswith("$") and is_fixed(word[1:].lower(), outer.kind, target):
+                if word.startswith("$") and is_fixed_variable(word[1:].lower(), outer.kind, target):
                     yield directive, f'the duplicate "{word[1:]}" variable'
         for directive, pattern in _patterns(level):
             for match in _GROUP.finditer(pattern.encode("utf-8", "surrogateescape")):
                 name = match[1].decode()
-                if is_fixed(name.lower(), outer.kind, target):
+                if is_fixed_variable(name.lower(), outer.kind, target):
                     yield directive, f'the duplicate "{name}" variable'
 
 

@@ -13,6 +13,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.report import COUNTED, FORMATS, render
 from nginxopt.lint.report.model import LintReport, RuleCount, by_rule
 from nginxopt.text import Source
+from nginxopt.text.display import JSON, MARKUP
 from tests.diagnostics import SAFETIES, diagnostic, fix, report, reports, rule, span
 from tests.support import PATIENCE
 
@@ -64,6 +65,13 @@ def test_servers_see_paths_below_the_folder(name: str) -> None:
     assert "nginx.conf" in text
     assert "/srv" not in text
     assert "conf.d" not in text
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_the_kind_of_a_format_is_known(name: str) -> None:
+    """What makes a report inert knows which formats are JSON, and which are markup."""
+    begin = "".join(render(report(diagnostic(SOURCE, span(SOURCE, b"9"))), name)).lstrip()[:1]
+    assert (name in JSON, name in MARKUP) == (begin in ("{", "["), begin == "<")
 
 
 def test_an_unknown_format_is_refused() -> None:
