@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from nginxopt import lazy
-from nginxopt.config import reader, roots
+from nginxopt.config import configuration, roots
 from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
@@ -215,7 +215,7 @@ def load(path: str) -> Baseline:
 def contents(path: str) -> bytes:
     """Return the bytes of a baseline. Raises `InputError` if it cannot be read."""
     try:
-        return reader.contents(path, DISK)
+        return configuration.contents(path, DISK)
     except InputError as error:
         raise InputError(error.message, path=path, hint=_UPDATE) from None
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import budget
-from nginxopt.config import Context, reader, roots
+from nginxopt.config import Context, configuration, roots
 from nginxopt.config.configuration import parse_context
 from nginxopt.config.filesystem import DISK
 from nginxopt.errors import InputError, UsageError
@@ -215,7 +215,7 @@ def _may_have_table(source: Source) -> bool:
 
 
 def _open(path: Path) -> Source:
-    return _source(path, reader.contents(str(path), DISK))
+    return _source(path, configuration.contents(str(path), DISK))
 
 
 def _table(source: Source) -> TomlValue | None:
