@@ -190,6 +190,7 @@ GROUPS: Mapping[str, str] = {
     "kept": "defines a variable whose value is kept for the request",
     "late": "may fail after nginx has discarded the body of a request",
     "leads": "by any of its arguments, nginx leads a request to a URI",
+    "named_file": "beside it an `alias` may name another file than a `root`",
     "no_error": "settings for answers that are no errors",
     "of_files": "settings for the bytes of a file",
     "of_server": "what tells the content of a server, where a file may be that of several blocks",

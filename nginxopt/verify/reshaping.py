@@ -37,7 +37,7 @@ _MOST_GROUPS = 9
 _SCRIPTS = ("set", "if", "rewrite", "break")
 _LOGS = ("access_log", "log_format")
 _READS_ROOT = lazy.pattern(r"\$\{?(?:document_root|realpath_root)\b")
-_UNLIKE = ("try_files", "root", "limit_except", "dav_methods", "disable_symlinks")
+_UNLIKE = group("named_file")
 """Directives of a location with an `alias` under which a `root` may be something else."""
 
 _REDIRECTS = lazy.pattern(r"^https?://|^\$|\?")
