@@ -11,6 +11,7 @@ from nginxopt.rewrite import Emission, Options, emit, plan
 from nginxopt.rewrite.differential import ask
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
+from tests.nginx import raw
 from tests.nginx.sides import Site, check, get
 
 pytestmark = pytest.mark.nginx
@@ -222,3 +223,16 @@ def test_nginx_is_asked(what: str, each_binary: nginx.Binary) -> None:
     (differential,) = ask(emission, each_binary)
     assert differential.requests > 50
     assert bool(differential.mismatched) == (what != "right")
+
+
+def test_captures_of_a_host_behind_patterns_that_fail(each_binary: nginx.Binary) -> None:
+    """With PCRE 8, a location that does not match overwrites a capture of the name of the server; with PCRE2, none."""
+    server = (
+        "server_name '~^(c)aptured(.test)$'; location ~ ^/(about|bugs)(-[^.]+)?(.html)?$ { return 404; }"
+        " location ~ ^/(q)(w)(e)?$ { return 404; } location / { return 200 '[$1] [$2]'; }"
+    )
+    asked = [raw.get(target, host="captured.test") for target in ("/other", "/aboutxhtml/")]
+    (answers,) = raw.answers([server], asked, binary=each_binary)
+    has_pcre2 = b"pcre2_match" in Path(each_binary.path).read_bytes()
+    overwritten = b"[c] [.test]" if has_pcre2 else b"[c] []"
+    assert [answer.partition(b"\r\n\r\n")[2] for answer in answers] == [b"[c] [.test]", overwritten]
