@@ -164,7 +164,7 @@ def _locations(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
         first, stays = run.locations[0].directive, Counter(each.reason for each in kept)
         text = tuple(location.pattern for location in run.locations)
         after = Cost.total([Cost.of(len(kept)), *groups])
-        yield text, PatternList(run.file.path, first.line, "locations", len(run.locations), after, stays)
+        yield text, PatternList(run.file.path, first.line, "locations", len(run.locations), after, dict(stays))
 
 
 def saved(lists: Iterable[PatternList]) -> tuple[float, float, float]:

@@ -216,6 +216,7 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         "rows.map": b"".join(b"~^/row/%d/ %d;\n" % (number, number) for number in range(25)),
         "agents.conf": b"map $http_user_agent $bot { %s}\n" % b"".join(b"~*bot%d 1;\n" % number for number in range(5)),
         "four.conf": b"".join(b"rewrite ^/%d/ /b last;\n" % number for number in range(4)),
+        "locations.conf": b"".join(b"location ~ ^/%d/(a+)+b$ { return 404; }\n" % number for number in range(5)),
         "template.conf": b"{% for rule in rules %}",
     }
     for name, data in files.items():
@@ -226,6 +227,7 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert list(result["refused"]) == ["template.conf"]
     assert set(lists) == {
         *("again.conf", "site.conf", "flags.conf", "filtered.conf", "rows.map", "agents.conf", "generated"),
+        "locations.conf",
     }
     assert {lists[file]["kind"] for file in ("again.conf", "site.conf", "rows.map", "agents.conf")} == {
         "server",
@@ -236,13 +238,14 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert lists["site.conf"]["after"] == [70, 70, 70]
     assert lists["site.conf"]["stays"] == {"inside-if": 70}
     assert lists["flags.conf"]["stays"] == {"no-flag": 5}
+    assert lists["locations.conf"]["stays"] == {"unbounded-pattern": 5}
     assert lists["filtered.conf"]["after"][0] == 1
     assert not lists["filtered.conf"]["stays"]
     assert max(lists["again.conf"]["after"] + lists["rows.map"]["after"]) <= 2
     assert corpus_lists.main([str(tmp_path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert any(line.split()[:2] == ["70", "1"] and line.endswith("inside-if") for line in lines)
-    assert "6 lists with 180 patterns in 9 files, of which 1 are no configuration (templates, most of them)" in lines
+    assert "7 lists with 185 patterns in 10 files, of which 1 are no configuration (templates, most of them)" in lines
 
 
 def test_corpus_sums() -> None:
