@@ -19,10 +19,13 @@ NAMES = [
 ]
 WORDS = "".join(f'"~*(?:\\b){name.replace(".", chr(92) + ".")}(?:\\b)" 1;\n' for name in reversed(NAMES))
 RUNS = f'{WORDS} "~*/from/(b.*)" "[$1]"; "~*\\bBee\\b" 3; ' + "".join(f"~*x{name} 2;\n" for name in NAMES)
+AGENTS = "".join(f'"~{name}/[\\d\\.]+" 1; "~{name.upper()}[a-z]+;" 1;' for name in NAMES)
 FLOATS = "".join(f'"~^/.*/f{number}/(.*)$" "/float/$1"; "~^/t{number}/(.*)$" "/tree/$1";\n' for number in range(40))
 
 
-@pytest.mark.parametrize(("source", "rows"), [("$http_referer", RUNS), ("$uri", RUNS), ("$uri", FLOATS)])
+@pytest.mark.parametrize(
+    ("source", "rows"), [("$http_referer", RUNS), ("$uri", RUNS), ("$uri", FLOATS), ("$http_user_agent", AGENTS)]
+)
 def test_words(each_binary: nginx.Binary, source: str, rows: str) -> None:
     """Values that rows match, and values near them, have equal answers."""
     emission = emit(plan(load_text(f"map {source} $bad {{ default 0; {rows} }}".encode(), context="http")))

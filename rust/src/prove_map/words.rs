@@ -8,7 +8,8 @@
 //! does.
 //!
 //! *Proof.* A language is the union of those of the ways through its pattern, as alternatives are joined before and
-//! behind alike. A search also finds a match without a repetition at either end that may have no rounds.
+//! behind alike. A search also finds a match without a repetition at either end that may have no rounds, and with one
+//! round of another.
 //!
 //! So if these rows have the same value, which needs no match of their own, F with this value stands for all of them.
 
@@ -125,14 +126,19 @@ impl Walk {
     }
 }
 
-/// Writes a way, without repetitions at its ends that may have no rounds.
+/// Writes a way, with as few rounds of the repetitions at its ends as there may be, if that is none or one.
 fn written(mut items: &[&Ast], left: &mut usize) -> Option<Way> {
     while let [Ast::Repeat { min: 0, .. }, rest @ ..] | [rest @ .., Ast::Repeat { min: 0, .. }] = items {
         items = rest;
     }
     *left = left.checked_sub(items.len())?;
     let mut way = Way::new();
-    items.iter().for_each(|item| write(item, &mut way));
+    for (at, item) in items.iter().enumerate() {
+        match item {
+            Ast::Repeat { min: 1, sub, .. } if at == 0 || at + 1 == items.len() => write(sub, &mut way),
+            item => write(item, &mut way),
+        }
+    }
     Some(way)
 }
 
@@ -197,6 +203,8 @@ mod tests {
             (".*a.*", "a"),
             ("(a|b){1}", "a|b"),
             ("a(b*)c", "ab*?c"),
+            ("a+", "a"),
+            (r"x/[\d.]+", "x/[0-9.]"),
         ] {
             assert!(are_alike(one, other), "{one} {other}");
         }
@@ -207,7 +215,9 @@ mod tests {
             (r"a\b", "a"),
             ("^a", "a"),
             ("a$", r"a\z"),
-            ("a+", "a"),
+            ("xa+b", "xab"),
+            ("^a+b", "^ab"),
+            ("xa{2}", "xa"),
             ("a{2}b", "a{3}b"),
             ("[ab]", "[ac]"),
             ("(?:ab)*c", "a*bc"),

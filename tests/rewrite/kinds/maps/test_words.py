@@ -49,6 +49,20 @@ def test_rows_of_one_value(form: str) -> None:
     assert "^" in form or result.maps.count(b"map ") == 1
 
 
+@pytest.mark.parametrize("form", [r'"~{}/[\d\.]+"', r'"~[a-z]+{}"', r'"~*{}/v[\d.]+;"', r'"~{}x{{1,3}}"'])
+def test_repetitions_at_an_end(form: str) -> None:
+    """A repetition at an end of a pattern adds nothing behind its first round, for the planner and for the proof."""
+    text = "map $http_user_agent $bad {{ default 0; {} }}"
+    rows = [f"{form.format(word)} 1;" for word in words(60) if "co.uk" not in word]
+    result = compiled(rows, "$http_user_agent")
+    assert max(result.after) <= 2
+    head = b"map $http_user_agent $bad { default %s; }\n" % result.default
+    for old, new in ((b"[\\x2e0-9]", b"[\\x2e0-8]"), (b"[a-z]", b"[a-y]"), (b"x)", b"xx)")):
+        damaged = result.maps.replace(old, new, 1)
+        if damaged != result.maps:
+            assert not prove_map(text.format(" ".join(rows)).encode(), head + damaged).holds
+
+
 def test_values_in_their_order() -> None:
     """Runs of one value stay in their order; a row that reads captures, or whose value differs, stays between them."""
     names = words(90)
