@@ -16,7 +16,6 @@ from nginxopt.cli import lint_results, options
 from nginxopt.cli.lint_results import LintCall, refuse_contradictions, refuse_overwritten_inputs
 from nginxopt.config import inputs, roots
 from nginxopt.config.filesystem import STDIN
-from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.lint.baseline import load, read
 from nginxopt.lint.catalogue import AskedRules, load_from, selection
@@ -246,7 +245,8 @@ def command(
         by_content=by_content,
         root=machine_root,
     )
-    click.get_current_context().with_resource(collector_paused())
+    click.get_current_context().call_on_close(gc.enable)
+    gc.disable()
     inputs = read(paths)
     if len(inputs.configs) > _FEW:
         gc.enable()
