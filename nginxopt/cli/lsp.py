@@ -9,8 +9,6 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import MissingError
-from nginxopt.lsp import server
-from nginxopt.lsp.preferences import Preferences
 
 if TYPE_CHECKING:
     from nginxopt.version import Version
@@ -38,5 +36,7 @@ def command(target_version: Version | None, config: str | None, isolated: bool, 
     missing = [package for package in ("lsprotocol", "pygls") if find_spec(package) is None]
     if missing:
         raise MissingError(f"{missing[0]} is not installed", hint="install it with pip install 'nginxopt[lsp]'")
+    from nginxopt.lsp import server
+    from nginxopt.lsp.preferences import Preferences
 
     server.start(Preferences(config, isolated, target_version, with_rules))

@@ -29,6 +29,7 @@ from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.check import Checked, Judge, check
 from nginxopt.lint.report.model import cause
 from nginxopt.lsp.document import Document
+from nginxopt.lsp.lines import Lines
 from nginxopt.lsp.workspace import DocumentContext, Workspace
 from nginxopt.text import Span
 
@@ -203,20 +204,38 @@ def _findings(workspace: Workspace, document: Document, judgement: Judgement) ->
     beside: dict[tuple[str, str, str], list[lint_.Diagnostic]] = {}
     for diagnostic in judgement.checked.diagnostics:
         beside.setdefault(cause(diagnostic), []).append(diagnostic)
+    places_of = _Places(workspace)
     for diagnostic in judgement.findings:
         span = document.span_of(diagnostic.finding.span, judgement.document)
         if span is not None:
             others = islice(beside[cause(diagnostic)], _MOST_PLACES + 1)
             places = [_beside(other) for other in others if other is not diagnostic][:_MOST_PLACES]
-            yield _diagnostic(workspace, document, diagnostic, span, places)
+            yield _diagnostic(places_of, document, diagnostic, span, places)
 
 
 def _beside(other: lint_.Diagnostic) -> lint_.Related:
     return lint_.Related(other.finding.source, other.finding.span, other.message)
 
 
+class _Places:
+    """The places of related findings: a file is looked for once, and not for each of thousands of places in it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._files: dict[str, tuple[str, Lines]] = {}
+
+    def __call__(self, related: lint_.Related) -> Location:
+        """Return where a related finding is."""
+        source = related.source.original or related.source
+        if source.path not in self._files:
+            lines = self._workspace.lines(source.path, source.data)
+            self._files[source.path] = (self._workspace.uri(source.path), lines)
+        uri, lines = self._files[source.path]
+        return Location(uri, lines.range(related.span))
+
+
 def _diagnostic(
-    workspace: Workspace,
+    place: _Places,
     document: Document,
     diagnostic: lint_.Diagnostic,
     span: Span,
@@ -231,11 +250,5 @@ def _diagnostic(
         CodeDescription(diagnostic.url) if diagnostic.url else None,
         SOURCE,
         [DiagnosticTag.Unnecessary] if diagnostic.rule in _WITHOUT_EFFECT else None,
-        [_related(workspace, related) for related in (*finding.related, *places)] or None,
+        [DiagnosticRelatedInformation(place(each), each.message) for each in (*finding.related, *places)] or None,
     )
-
-
-def _related(workspace: Workspace, related: lint_.Related) -> DiagnosticRelatedInformation:
-    source = related.source.original or related.source
-    range_ = workspace.lines(source.path, source.data).range(related.span)
-    return DiagnosticRelatedInformation(Location(workspace.uri(source.path), range_), related.message)

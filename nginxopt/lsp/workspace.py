@@ -59,6 +59,7 @@ class Workspace:
         self._encoding = str(getattr(encoding, "value", encoding))
         self._parser = Parser()
         self._mains: list[str] | None = None
+        self._uris: dict[str, str] | None = None
 
     def open(self, uri: str, text: str, version: int | None) -> Document:
         """Add a file that the editor opened."""
@@ -87,13 +88,17 @@ class Workspace:
     def forget(self) -> None:
         """Forget the known main files, because files may have been saved, created or deleted."""
         self._mains = None
+        self._uris = None
         self.preferences.forget()
 
     def document(self, path: str) -> Document | None:
         """Return the open file at a path, by any of its names."""
-        identity = DISK.identity(path)
-        documents = tuple(self.documents.values())
-        return next((document for document in documents if DISK.identity(document.path) == identity), None)
+        uris = self._uris
+        if uris is None:  # of two names of a file, the first one that was opened counts
+            opened_last = [(document.path, uri) for uri, document in self.documents.items()][::-1]
+            uris = self._uris = {DISK.identity(name): uri for name, uri in opened_last}
+        uri = uris.get(DISK.identity(path))
+        return None if uri is None else self.documents.get(uri)
 
     def lines(self, path: str, data: bytes) -> Lines:
         """Return the lines of a file of a configuration, as the editor shows them."""

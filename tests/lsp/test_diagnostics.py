@@ -11,6 +11,7 @@ import pytest
 from lsprotocol.types import ClientCapabilities, Diagnostic, DiagnosticSeverity, DiagnosticTag, InitializeParams
 from pygls.workspace import Workspace
 
+from nginxopt.config.filesystem import Disk
 from nginxopt.errors import UsageError
 from nginxopt.lint import catalogue
 from nginxopt.lsp import roots
@@ -424,3 +425,36 @@ def test_folders_of_the_workspace_come_and_go(editor: Editor) -> None:
     assert alone.is_alone
     assert within is not None
     assert not within.is_alone
+
+
+def test_places_beside_are_looked_for_once(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is resolved once, and not for each of the places that thousands of findings in it name."""
+    asked: list[str] = []
+    identity = Disk.identity
+
+    def counted(disk: Disk, path: str) -> str:
+        asked.append(path)
+        return identity(disk, path)
+
+    monkeypatch.setattr(Disk, "identity", counted)
+    counts = []
+    for number in (20, 200):
+        servers = "    server { listen 80; server_name a.test; }\n" * number
+        document = editor.open(f"{number}.conf", f"events {{}}\nhttp {{\n{servers}}}\n")
+        asked.clear()
+        found = editor.diagnostics(document)
+        assert sum(len(diagnostic.related_information or ()) for diagnostic in found) > number
+        counts.append(len(asked))
+    assert counts[1] < counts[0] + 20, counts
+
+
+def test_an_open_file_has_all_its_names(editor: Editor) -> None:
+    """A link leads to the open file, also while many others are open, and not once it is closed."""
+    for number in range(30):
+        editor.open(f"{number}.conf", SITE)
+    document = editor.open("main.conf", MAIN)
+    link = Path(document.path).with_name("link.conf")
+    link.symlink_to(document.path)
+    assert editor.workspace.document(str(link)) is editor.workspace.documents[document.uri]
+    editor.workspace.close(document.uri)
+    assert editor.workspace.document(str(link)) is None
