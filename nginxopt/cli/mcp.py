@@ -8,8 +8,6 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import MissingError
-from nginxopt.mcp.commands import AllowedFolders
-from nginxopt.mcp.server import server
 
 _EXAMPLES = """\b
 Examples:
@@ -31,5 +29,7 @@ def command(roots: tuple[str, ...]) -> None:
     """
     if find_spec("mcp") is None:
         raise MissingError("mcp is not installed", hint="install it with pip install 'nginxopt[mcp]'")
+    from nginxopt.mcp.commands import AllowedFolders
+    from nginxopt.mcp.server import server
 
     server(AllowedFolders.of(roots or (".",))).run("stdio")

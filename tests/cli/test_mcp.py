@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import subprocess
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
@@ -166,3 +167,16 @@ def test_no_root() -> None:
     """A root is a directory."""
     with pytest.raises(UsageError, match="is not a directory"):
         AllowedFolders.of(["/nowhere"])
+
+
+def test_without_its_packages(tmp_path: Path) -> None:
+    """Without the SDK, the command names the extra, and the help of all commands is there."""
+    code = "import sys; sys.modules['mcp'] = sys.modules['pygls'] = None\n"
+    code += "from nginxopt.cli import main; main(sys.argv[1:])"
+    blocked = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'mcp' else f(n)\n"
+    for words, status in (["mcp"], 4), (["--help"], 0):
+        done = subprocess.run(
+            [sys.executable, "-c", blocked + code, *words], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == status, done.stderr
+        assert "nginxopt[mcp]" in done.stderr or not status
