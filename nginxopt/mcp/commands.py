@@ -19,6 +19,8 @@ from nginxopt.text.json import loads
 
 MOST_TEXT = 1 << 20
 """The bytes of a text that a call brings."""
+MOST_ARGUMENT = 30_000
+"""The characters of another argument; the system allows 131,072 bytes (MAX_ARG_STRLEN in execve(2))."""
 MOST_RESULT = 1 << 20
 """The bytes of a result; a longer one would fill what an assistant can read."""
 
@@ -57,10 +59,14 @@ class AllowedFolders:
         """
         if "\0" in text or not text:
             raise InputError("not a path", path=text.replace("\0", ""))
-        path = (self.folders[0] / text).resolve()
+        try:
+            path = (self.folders[0] / text).resolve()
+            is_there = path.exists()
+        except (OSError, UnicodeEncodeError, RuntimeError):  # too long, no text, or a link to itself
+            raise InputError("not a path", path=text) from None
         if not any(path.is_relative_to(folder) for folder in self.folders):
             raise InputError(f"is outside of {', '.join(map(str, self.folders))}", path=text)
-        if not path.exists():  # a pattern could match a link that leads out
+        if not is_there:  # a pattern could match a link that leads out
             raise InputError("there is no such file", path=text)
         return str(path)
 
@@ -70,6 +76,8 @@ async def run(roots: AllowedFolders, *arguments: str, text: str | None = None) -
 
     It ends with the time of the budget `seconds`.
     """
+    if any("\0" in argument or len(argument) > MOST_ARGUMENT for argument in arguments):
+        raise InputError(f"an argument has a null character, or is longer than {MOST_ARGUMENT:,} characters")
     if text is not None and len(text.encode("utf-8", "surrogatepass")) > MOST_TEXT:
         raise InputError(f"the text is longer than {MOST_TEXT:,} bytes")
     seconds = budget.limit("seconds")

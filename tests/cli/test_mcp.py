@@ -163,6 +163,15 @@ def test_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert message("rules") == "the call took longer than 0.01 s"
 
 
+@pytest.mark.parametrize("argument", ["a\0b", "x" * 200_000])
+def test_arguments_that_no_process_takes(folder: Path, argument: str) -> None:
+    """They are refused with the reason, and so are paths that are none."""
+    with pytest.raises(InputError, match="an argument has a null character, or is longer than 30,000 characters"):
+        anyio.run(lambda: commands.run(AllowedFolders.of([str(folder)]), "explain", "--", argument))
+    with pytest.raises(InputError, match="not a path"):
+        AllowedFolders.of([str(folder)]).path(argument)
+
+
 def test_no_root() -> None:
     """A root is a directory."""
     with pytest.raises(UsageError, match="is not a directory"):
