@@ -47,7 +47,7 @@ _OF_MORE = {
     "certificates": r"cannot load|PEM_|SSL_CTX|BIO_|SSL_CONF|X509|EVP_|failed \(SSL|invalid option|d2i_|PKCS",
     "users": r"getpwnam|getgrnam",
     "sockets": r"bind\(\)|socket\(\)|setsockopt|listen\(\)|sendmsg",
-    "variables": r'unknown "(ssl|upstream|proxy|quic|grpc|geoip2?)_\w+" variable'
+    "variables": r'unknown "(ssl|upstream|upload|proxy|quic|grpc|geoip2?)_\w+" variable'
     r'|the duplicate "(tcpinfo_\w+|realip_\w+|connections_\w+|ssl_\w+|secure_link\w*|slice_range|http[23])" variable',
     "modules": r"unknown directive|is not supported|parameter requires|not compiled|no QUIC"
     r'|invalid event type "(poll|select)"',
