@@ -480,6 +480,53 @@ def _upstream_name(text: Text, draw: random.Random) -> bytes | None:
     return _renamed(free, text, r"(?:upstream|_pass)\s+NAME\b", draw)
 
 
+def _numbered(text: Text, draw: random.Random) -> bytes | None:
+    """Read the first group of the pattern of a location by its number, where nothing else may match."""
+    options = []
+    for each in text.named("location"):
+        found = re.match(r"[^(]*(\(\?<(\w+)>)", each.args[-1]) if each.args[0].startswith("~") else None
+        if found is None or len(text.words.split(f"<{found[2]}>")) > 2 or re.search(r"(?m)^\s*~", text.words):
+            continue
+        reads = [*re.finditer(rf"\$(?:{found[2]}\b|{{{found[2]}}})", text.words)]
+        outside = [read for read in reads if not each.start < read.start() < each.end]
+        if outside or re.search(r"\b(?:rewrite|if|location|set)\b", text.written(each)[len("location") :]):
+            continue
+        start = each.args[-1].span.start + text.data[each.args[-1].span.start :].index(found[1].encode())
+        options.append([(start, start + len(found[1]), "("), *((read.start(), read.end(), "$1") for read in reads)])
+    return _chosen(text, draw, options)
+
+
+def _rooted(text: Text, draw: random.Random) -> bytes | None:
+    """Write an `alias` that ends with the path of its location as a `root`."""
+    options = []
+    for each in text.named("alias"):
+        opener = text.around(each)[-1]
+        path, folder = str(opener.args[-1]), str(each.args[0])
+        inside = {str(other.name) for other in text.inside(opener)}
+        is_plain = opener.name == "location" and path.startswith("/") and len(path) > 1 and text.is_read(each)
+        is_plain = is_plain and not inside & {"rewrite", "if", "try_files", "location", "break"}
+        if is_plain and folder.endswith(path) and folder != path and not _READS.search(text.words + folder):
+            options.append([(each.start, each.end, f'root "{folder.removesuffix(path)}";')])
+    return _chosen(text, draw, options)
+
+
+_READS = re.compile(r"document_root|realpath_root|\bbreak\b")
+
+
+def _address(text: Text, draw: random.Random) -> bytes | None:
+    """Pass requests on to the only server of an upstream that no host is named by, and not to its name."""
+    options = []
+    for upstream in text.named("upstream"):
+        inside = text.inside(upstream)
+        name = str(upstream.args[0])
+        passed = [each for each in text.named("fastcgi_pass", "uwsgi_pass", "scgi_pass") if each.args[0] == name]
+        used = len(re.findall(rf"\b{re.escape(name)}\b", text.words))
+        if len(inside) == 1 and inside[0].name == "server" and len(inside[0].args) == 1 and used == len(passed) + 1:
+            edits = [_word(each, 0, str(inside[0].args[0])) for each in passed]
+            options += [[(upstream.start, upstream.end, ""), *edits]] if passed else []
+    return _chosen(text, draw, options)
+
+
 def _blank(text: Text, draw: random.Random) -> bytes | None:
     """Add a comment."""
     if not text.placed:
@@ -526,6 +573,9 @@ EQUAL: dict[str, Edit] = {
     "another name of a format": _format_name,
     "another name of a named location": _named_location,
     "another name of an upstream": _upstream_name,
+    "a group by its number": _numbered,
+    "an alias as a root": _rooted,
+    "an upstream by its address": _address,
 }
 """The refactorings, by what they do."""
 

@@ -43,7 +43,9 @@ _UNLIKE = group("named_file")
 _REDIRECTS = lazy.pattern(r"^https?://|^\$|\?")
 """A target that may be a redirect, or has arguments."""
 
-_ADDRESS = lazy.pattern(r"[\w.-]+:\d+")
+_ADDRESS = lazy.pattern(r"[\w.-]+:\d+|unix:/[^\s:]+")
+_IN_URLS = ("proxy_pass", "grpc_pass")
+"""The directives that pass requests on to a URL, in which a socket is written otherwise."""
 
 _Edit = tuple[int, int, bytes]
 
@@ -51,10 +53,8 @@ _Edit = tuple[int, int, bytes]
 def reshaped(model: SiteModel) -> SiteModel:
     """Return a site that answers alike, as far as one can be written; the same model otherwise.
 
-    Nothing is written otherwise where a part of the configuration was not read, or a program may read it.
+    Nothing is written otherwise where what was not read, or a program, may see it.
     """
-    if model.config.elsewhere or _has_unread(model):
-        return model
     shaping = _Shaping(model)
     if shaping.side.has_code:
         return model
@@ -67,9 +67,19 @@ def reshaped(model: SiteModel) -> SiteModel:
         return model
 
 
-def _has_unread(model: SiteModel) -> bool:
-    missing = (include for level in model.site.levels for include in level.own("include"))
-    return any(model.site.nodes.is_missing(include) and origin(include) is None for include in missing)
+def _around(level: Level | None) -> Iterator[Level]:
+    """Yield a block and those around it."""
+    while level is not None:
+        yield level
+        level = level.parent
+
+
+def _may_break(level: Level) -> bool:
+    """Return whether a script may keep a changed URI in its location, where an `alias` has nothing to replace then
+    (`r->valid_location`)."""
+    blocks = (level, *(inner for inner in level.levels if inner.kind == "if"))
+    words = ((each.name, *each.args[2:3]) for block in blocks for each in block.directives)
+    return any(block.bulks for block in blocks) or any("break" in each for each in words)
 
 
 def _edited(data: bytes, edits: Sequence[_Edit]) -> bytes:
@@ -84,6 +94,7 @@ class _Shaping:
         self.side = VerifiedSide(model.site, model.site.site)
         self._all = [*self._directives()]
         self._places = Counter(directive.origin for _, directive in self._all)
+        self._elsewhere = {include.origin for include in model.config.elsewhere}
         self._edits: dict[str, tuple[bytes, list[_Edit]]] = {}
 
     def _directives(self) -> Iterator[tuple[Level, Directive]]:
@@ -93,12 +104,16 @@ class _Shaping:
 
     def edits(self) -> dict[str, tuple[bytes, list[_Edit]]]:
         """Return the edits of each file, by its path and with its text."""
+        is_read = not any(map(self._has_unread, self._levels))
         for level in self._levels:
             if level.kind == "location" and level.opener is not None and not self._is_repeated(level.opener):
                 self._as_root(level)
-                self._number(level)
-            self._number_in_script(level)
-        self._as_addresses()
+                if is_read:
+                    self._number(level)
+            if is_read:
+                self._number_in_script(level)
+        if is_read:
+            self._as_addresses()
         return {path: found for path, found in self._edits.items() if found[1]}
 
     def _edit(self, directive: Directive, start: int, end: int, text: bytes) -> None:
@@ -112,7 +127,7 @@ class _Shaping:
 
     def _as_root(self, level: Level) -> None:
         """Write `location /a/ { alias D/a/; }` as `root D`: the path is D with the URI in both."""
-        stated = level.own("alias")
+        stated, around = level.own("alias"), list(_around(level))
         words = [str(word) for word in level.args]
         modifier, path = words if len(words) == 2 else ("", words[0] if words else "")
         if len(stated) != 1 or modifier not in ("", "=", "^~") or not path.startswith("/") or path == "/":
@@ -124,16 +139,20 @@ class _Shaping:
         inside = list(level.walk())
         if any(each.own(name) for each in inside for name in (*_SCRIPTS, *_UNLIKE)) or len(inside) > 1:
             return
-        if self._may_break or any(_READS_ROOT.search(str(word)) for _, each in self._all for word in each.args):
+        if any(map(self._has_unread, around)) or any(map(_may_break, around)) or self._shows_root(around):
             return
         self._edit(alias, alias.start, alias.end, b"root %s;" % _quoted(folder.removesuffix(path)))
 
-    @cached_property
-    def _may_break(self) -> bool:
-        """Whether a script may keep a changed URI in its location, where an `alias` has nothing to replace then
-        (`r->valid_location`)."""
-        is_folded = any(level.bulks for level in self._levels[0].walk())
-        return is_folded or any("break" in (each.name, *each.args[2:3]) for _, each in self._all)
+    def _shows_root(self, around: Sequence[Level]) -> bool:
+        """Return whether a setting in force, or what defines a variable, reads the folder of a location."""
+        others = (level for level, _ in self._all if level.kind not in ("server", "location", "if", "limit_except"))
+        directives = (each for level in dict.fromkeys((*around, *others)) for each in level.directives)
+        return any(_READS_ROOT.search(word) for each in directives for word in each.args)
+
+    def _has_unread(self, level: Level) -> bool:
+        """Return whether anything in a block was not read, or may be read where the configuration is installed."""
+        includes = (each for each in level.own("include") if origin(each) is None)
+        return any(self._model.site.nodes.is_missing(each) or each.origin in self._elsewhere for each in includes)
 
     # captures
 
@@ -240,7 +259,8 @@ class _Shaping:
                     host = host_of_pass(str(directive.args[0]))
                     if host in addresses:
                         passing[host].append(directive)
-                        if SHOWN_NAME in shown.settings(number):
+                        is_socket = addresses[host].startswith("unix:") and name in _IN_URLS
+                        if is_socket or SHOWN_NAME in shown.settings(number):
                             addresses.pop(host)
         for host in addresses.keys() & passing.keys():
             for directive in passing[host]:

@@ -71,6 +71,12 @@ LIKE = (
         "root {T}/s; location = /a/f.txt { alias {T}/r/a/f.txt; }",
         "root {T}/s; location = /a/f.txt { root {T}/r; }",
     ),
+    Pair(
+        "an upstream with a socket",
+        "upstream u { server unix:{T}/s; } server { listen 127.0.0.1:{P}; server_name h;"
+        " location / { fastcgi_pass u; fastcgi_param A a; } }",
+        "server { listen 127.0.0.1:{P}; server_name h; location / { fastcgi_pass unix:{T}/s; fastcgi_param A a; } }",
+    ),
     Pair("an upstream", _UPSTREAM.format("", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
     Pair("an upstream with defaults", _UPSTREAM.format(" weight=1", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
 )
@@ -126,6 +132,16 @@ UNLIKE = (
         "a reference to a group",
         "location ~ ^/(?<f>.)\\k<f> { return 200 $f; }",
         "location ~ ^/(.). { return 200 $1; }",
+    ),
+    Pair(
+        "a file in an alias that was not read",
+        "root {T}/s; location /a/ { include /nowhere/none.conf; alias {T}/r/a/; }",
+        "root {T}/s; location /a/ { include /nowhere/none.conf; root {T}/r; }",
+    ),
+    Pair(
+        "a group that a file may read",
+        "include /nowhere/none.conf; location ~ ^/a/(?<f>.*)$ { return 200 [$f]; }",
+        "include /nowhere/none.conf; location ~ ^/a/(.*)$ { return 200 [$1]; }",
     ),
     Pair("another folder", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s; }"),
     Pair(
