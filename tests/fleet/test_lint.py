@@ -211,7 +211,11 @@ def test_a_baseline_hides_what_it_records(tmp_path: Path) -> None:
     done = lint("hosts", "--write-baseline", "known.json", status=0)
     count = len({row[1:] for row in rows(FOUND)})
     assert f"known.json: {count} finding" in done.output
-    tree(tmp_path / "hosts" / "web3", a=SITE, b=b"server { error_log off; location / { proxy_pass http://127.0.0.1:1; } }\n")
+    tree(
+        tmp_path / "hosts" / "web3",
+        a=SITE,
+        b=b"server { error_log off; location / { proxy_pass http://127.0.0.1:1; } }\n",
+    )
     done = lint("hosts", "--baseline", "known.json", status=1)
     assert {row[0] for row in rows(FOUND)} == {"web3"}
     assert "the baseline hides" in done.output
