@@ -267,8 +267,12 @@ class Figures:
     @property
     def basis(self) -> str:
         """Where the figures of nginx's own work come from."""
-        share = max(self.work.timed, self.work.counted) / max(self.requests, 1)
-        return f"measured for {share:.0%} of the requests" if self.profile.measured else "estimated"
+        if not self.profile.measured:
+            return "estimated"
+        percent = (
+            100 * max(self.work.timed, self.work.counted) // max(self.requests, 1)
+        )  # all are 100 %, not almost all
+        return f"measured for {percent}% of the requests"
 
     @cached_property
     def measured(self) -> list[Compared]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from nginxopt.errors import MissingError, RunError
+from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.profile.bodies import text
 from nginxopt.profile.reading import SiteLogs
 from nginxopt.profile.samples import Sample, Samples
@@ -169,7 +169,7 @@ class _Laboratory:
                 how = Measuring(counter.wrapper, (counter.folder,), callgrind.START_SECONDS)
                 with self._nginx(how) as nginx:
                     self._count(nginx, counter)
-        except (MissingError, RunError) as error:
+        except (InputError, MissingError, RunError) as error:  # the nginx that ran before may be a script, for example
             profile.notes.append(f"only processor time was measured: {error.message}")
 
     def _count(self, nginx: PrivateNginx, counter: callgrind.Counter) -> None:

@@ -31,7 +31,7 @@ def read(client: Client, logs: SiteLogs, progress: Callable[[int], None] = lambd
     from distributed import KilledWorker
 
     parts = logs.parts()
-    (sent,) = client.scatter([logs], broadcast=True, hash=False)
+    sent = _sent(client, logs)
     waiting: dict[int, Future[Any]] = {}
     asked = 0
     try:
@@ -50,6 +50,14 @@ def read(client: Client, logs: SiteLogs, progress: Callable[[int], None] = lambd
         if client.status == "running" and not isinstance(error, OSError):
             raise
         raise RunError("the connection to the scheduler was lost") from error
+
+
+def _sent(client: Client, logs: SiteLogs) -> Any:
+    """Send the logs to all workers. Raises `RunError` if one dies meanwhile."""
+    try:
+        return client.scatter([logs], broadcast=True, hash=False)[0]
+    except OSError as error:
+        raise RunError("a worker, or the scheduler, was lost while the configuration was sent") from error
 
 
 def _read(logs: SiteLogs, part: Range) -> PartRead:

@@ -13,15 +13,19 @@ from click.testing import CliRunner
 
 from nginxopt.bench.report import html
 from nginxopt.cli import nginxopt
+from nginxopt.profile import html as profile_html
+from nginxopt.profile.sums import Measured, Profile, Sum, WorkClass
 from tests import npm
 from tests.bench.pages import experiment, result_of
 from tests.browser import Page, browser, needs_chromium
 from tests.fleet.fleets import SITE, in_threads, lint, tree
+from tests.profile.days import day
+from tests.profile.test_planted import profile_of
 from tests.support import ROOT, made_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
-NAMES = ("lint", "bench", "fleet")
+NAMES = ("lint", "bench", "fleet", "profile")
 
 
 def _run(*arguments: str) -> str:
@@ -38,10 +42,21 @@ def _write(folder: Path) -> None:
         tree(folder / "hosts" / f"web{number}", s=SITE if number else SITE * 2)
     (folder / "lint.html").write_text(_run("lint", "--isolated", config, "--format", "html"))
     (folder / "bench.html").write_text(html.render(result_of(experiment())))
+    (folder / "profile.html").write_text(profile_html.render(_profile(folder)))
     with pytest.MonkeyPatch.context() as patch, in_threads():
         patch.chdir(folder)
         lint("hosts", status=None)
         (folder / "fleet.html").write_text(_run("fleet", "report", "--format", "html"))
+
+
+def _profile(folder: Path) -> Profile:
+    """Return the profile of a day, of which some classes were measured."""
+    (folder / "shop.log").write_bytes(day(3, 600).log)
+    profile = profile_of([folder / "shop.log"])
+    for number, key in enumerate(sorted({WorkClass.of(key) for key in profile.classes}, key=str)[:3]):
+        profile.measured.count(key, Measured(10, 40_000 * number, 10, 90_000), Measured)
+    profile.unmeasured.count("several responses of the configuration fit", Sum(7), Sum)
+    return profile
 
 
 @pytest.fixture(scope="module")

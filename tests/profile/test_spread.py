@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load
+from nginxopt.errors import RunError
 from nginxopt.profile import pieces, spread
 from nginxopt.profile.pieces import Range, opened, ranges
 from nginxopt.profile.reading import SiteLogs
@@ -109,3 +110,16 @@ def test_a_worker_that_dies(folder: Path) -> None:
                 os.kill(first, signal.SIGKILL)
     assert len(read) > 5
     assert save(logs.together(read)) == save(logs.profile())
+
+
+def test_a_worker_that_dies_before_it_begins(folder: Path) -> None:
+    """It is an error with a sentence, as the configuration could not be sent."""
+
+    class Client:
+        def scatter(self, *_: object, **__: object) -> None:
+            raise OSError("in <TCP (closed)>: Stream is closed")
+
+    model = SiteModel(load(str(folder / "nginx.conf")), Build(Version(1, 22, 1)))
+    logs = SiteLogs(model, model.gate(), World(), (str(folder / "shop.log"),))
+    with pytest.raises(RunError, match="was lost while the configuration was sent"):
+        next(spread.read(Client(), logs))  # type: ignore[arg-type]
