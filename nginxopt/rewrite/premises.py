@@ -17,8 +17,7 @@ from nginxopt.records import record
 from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.kinds.maps.readers import is_program
 from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
-from nginxopt.rewrite.reruns import rewrites
-from nginxopt.rewrite.surroundings import is_known, is_main_known
+from nginxopt.rewrite.surroundings import is_known, is_main_known, rewrites
 from nginxopt.semantics.values import flag, number, size
 
 if TYPE_CHECKING:

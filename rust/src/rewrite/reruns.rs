@@ -1,5 +1,5 @@
 //! What may run the script of a server again in one request, as the configuration says: see
-//! `nginxopt/rewrite/reruns.py`.
+//! `nginxopt/rewrite/surroundings.py`.
 //!
 //! nginx keeps the value of a map that is not volatile for the request. Such a map saves a hit one lookup, as `rewrite`
 //! evaluates each variable twice: for the length, and for the text.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nginxopt import _native
 from nginxopt.config import Config, File, may_read_more
 from nginxopt.records import record
-from nginxopt.rewrite import reruns, surroundings
+from nginxopt.rewrite import surroundings
 from nginxopt.rewrite.kinds.kind import TOO_MUCH, Proved, Refutation
 from nginxopt.rewrite.kinds.rules import reading
 from nginxopt.text import encode
@@ -56,7 +56,7 @@ def _prove(emission: Emission) -> tuple[int, int, int, int]:
         readings=plan.options.readings,
         transparent=sorted(reading.transparent()),
         harmless=sorted(surroundings.reading_no_captures()),
-        rerunning=sorted(reruns.unknown()),
+        rerunning=sorted(surroundings.rerunning()),
         inherited=sorted(surroundings.inherited()),
         quiet=sorted(surroundings.Surroundings.of(plan.config).quiet),
         is_complete=surroundings.is_known(plan.config),

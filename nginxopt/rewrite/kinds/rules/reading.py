@@ -18,9 +18,7 @@ from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, Fi
 from nginxopt.facts import script
 from nginxopt.facts.lexicon import NGINX, ROWS
 from nginxopt.records import record
-from nginxopt.rewrite import reruns
-from nginxopt.rewrite.reruns import Reruns
-from nginxopt.rewrite.surroundings import Entering, Surroundings, captures_may_be_read
+from nginxopt.rewrite.surroundings import Entering, Reruns, Surroundings, captures_may_be_read, reruns
 from nginxopt.text import Span
 
 Phase = Literal["server", "location"]
@@ -85,7 +83,7 @@ class Rewrites:
 
 def read(config: Config) -> tuple[Rewrites, ...]:
     """Return the rewrites of all files that contain any, in nginx's order of reading."""
-    captures_matter, again = captures_may_be_read(config), reruns.of(config)
+    captures_matter, again = captures_may_be_read(config), reruns(config)
     around = Surroundings.of(config)
     of_files = (_rewrites(config, file, captures_matter, again, around) for file in config.files)
     return tuple(of for of in of_files if of.sections or of.inside_if or of.misplaced)
