@@ -17,7 +17,7 @@ from nginxopt.records import record
 from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.kinds.maps.readers import is_program
 from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
-from nginxopt.rewrite.surroundings import is_known, is_main_known, rewrites
+from nginxopt.rewrite.surroundings import captures_may_be_read, is_known, is_main_known, rewrites
 from nginxopt.semantics.values import flag, number, size
 
 if TYPE_CHECKING:
@@ -79,6 +79,11 @@ LOCATION_INCLUDES = RewritePremise(
     "location-includes",
     "no unread file gives a regex location that is put into another one locations, directives that are not nginx's, "
     "add_header_inherit or add_trailer_inherit",
+)
+FAILED_CAPTURES = RewritePremise(
+    "failed-captures",
+    "nginx is built with PCRE2, or nothing reads $1 to $9 of a server_name with a pattern: with PCRE 8, later patterns "
+    "that fail overwrite them, and fewer fail now",
 )
 PCRE_INTERPRETER = RewritePremise(
     "pcre-interpreter",
@@ -151,6 +156,20 @@ def _is_on_top(file: File, run: PlannedRun) -> bool:
     return not any(span.start < run.first.start < span.end for span in blocks)
 
 
+def _may_lose_captures(plan: Plan) -> bool:
+    """Whether a name of a server may have groups that something may read, behind patterns that are not tried now."""
+    if not captures_may_be_read(plan.config):
+        return False
+    names = (each for each, _ in plan.config.walk() if each.name == "server_name")
+    if any(name.startswith("~") and _GROUP.search(name) for directive in names for name in directive.args):
+        return True
+    return bool(plan.locations.compiled) and not is_known(plan.config)
+
+
+_GROUP = lazy.pattern(r"\((?!\?)|\(\?(?:P?<(?![=!])|')")
+"""The start of a group that captures. It is none behind a backslash, where the premise is then superfluous."""
+
+
 def _may_lack_sizes(plan: Plan) -> bool:
     return bool(plan.maps_name) and plan.config.http is not None and not is_known(plan.config)
 
@@ -165,6 +184,7 @@ _APPLIES: dict[RewritePremise, Callable[[Plan], bool]] = {
     SERVER_INCLUDES: _may_be_included_elsewhere,
     LOCATION_SETTINGS: _has_assumed_places,
     LOCATION_INCLUDES: lambda plan: any(each.run.is_assumed for each in plan.locations.compiled),
+    FAILED_CAPTURES: _may_lose_captures,
     OWN_NAMES: lambda plan: bool(plan.maps_name) and not is_known(plan.config),
     TABLE_SIZES: lambda plan: bool(plan.maps_name) and plan.config.http is None,
     MISSING_SIZES: _may_lack_sizes,

@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.config import load, load_text
 from nginxopt.rewrite import Emission, Options, plan, prove
-from nginxopt.rewrite.premises import LOCATION_INCLUDES, LOCATION_SETTINGS
+from nginxopt.rewrite.premises import FAILED_CAPTURES, LOCATION_INCLUDES, LOCATION_SETTINGS
 from nginxopt.rewrite.proving import proved
 
 NAMED = "".join(f"rewrite ^/docs/{number}/(?<old>.*)$ /doc/{number}/$old permanent;\n" for number in range(40))
@@ -138,6 +138,24 @@ def test_locations_of_any_content(content: str, located: int, is_assumed: bool) 
     assert emission.plan.cost[0].far == 20
     assert emission.plan.cost[1].far == (1 if located else 20)
     assert (LOCATION_INCLUDES.name in {premise.name for premise in proved(emission.plan)[1].premises}) == is_assumed
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "is_stated"),
+    [
+        ("~^(.+)[.]example[.]com$", "return 200 $1;", True),
+        ("~^(?<sub>.+)[.]example[.]com$", "return 200 $1;", True),
+        ("~^(.+)[.]example[.]com$", "return 200 x;", False),
+        ("~^(?:a|b)[.]example[.]com$", "return 200 $1;", False),
+        ("www.example.com", "return 200 $1;", False),
+    ],
+)
+def test_captures_of_a_name_behind_patterns_that_fail(name: str, reading: str, is_stated: bool) -> None:
+    """With PCRE 8 a pattern that fails overwrites captures, so fewer of them are a premise where they may be read."""
+    rules = "".join(f"rewrite ^/old/{number}$ /new/{number} permanent;\n" for number in range(40))
+    text = f"events {{ }} http {{ server {{ server_name '{name}'; {rules} location / {{ {reading} }} }} }}"
+    premises = {premise.name for premise in proved(compiled(text, None).plan)[1].premises}
+    assert (FAILED_CAPTURES.name in premises) == is_stated
 
 
 def test_few_locations_that_serve_stay() -> None:
