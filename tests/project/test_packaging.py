@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+_FIRST_LINT = 2.0  # seconds
 INFO = f"nginxopt-{PROJECT['project']['version']}.dist-info"
 
 
@@ -168,6 +170,68 @@ def test_a_bare_python_needs_no_compiler(house: Path, tmp_path: Path) -> None:
     assert compiled.returncode == 0, compiled.stderr
     assert "; now 0\n" in compiled.stderr, "all moved, which only happens once it is proved"
     assert "\nmap $uri " in compiled.stdout
+
+
+@pytest.fixture(scope="module")
+def installers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of commands with those of uv and pipx."""
+    folder = tmp_path_factory.mktemp("installers")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=PATIENCE)
+    command = [str(folder / "bin" / "pip"), "--disable-pip-version-check", "install", "--quiet", "uv", "pipx"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if done.returncode:
+        pytest.skip(f"no package index: {done.stderr.strip().splitlines()[-1]}")
+    return folder / "bin"
+
+
+def interpreter(release: str) -> str:
+    """Return the path of a Python, on PATH or of pyenv; skip the test if there is none."""
+    of_pyenv = sorted(map(str, Path.home().glob(f".pyenv/versions/{release}.*/bin/python")))
+    for path in filter(None, (*of_pyenv, shutil.which(f"python{release}"))):
+        asked = subprocess.run([path, "-m", "ensurepip", "--version"], capture_output=True, check=False)
+        if asked.returncode == 0:
+            return path
+    pytest.skip(f"no Python {release} with pip")
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("release", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("installer", ["pip", "pipx", "uv"])
+def test_installed_by(installer: str, release: str, built: Path, installers: Path, tmp_path: Path) -> None:
+    """After each of the documented ways to install it, the first lint takes less than 2 seconds of the processor."""
+    python, commands = interpreter(release), tmp_path / "bin"
+    own = {"PIPX_HOME": tmp_path / "pipx", "PIPX_BIN_DIR": commands}
+    own |= {"UV_TOOL_DIR": tmp_path / "uv", "UV_TOOL_BIN_DIR": commands, "UV_CACHE_DIR": tmp_path / "cache"}
+    hidden = ("VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE", "UV_COMPILE_BYTECODE")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment |= {name: str(path) for name, path in own.items()}
+    steps: dict[str, list[list[str | Path]]] = {
+        "pip": [[python, "-m", "venv", tmp_path], [commands / "pip", "install", "--quiet", built]],
+        "pipx": [[installers / "pipx", "install", "--python", python, built]],
+        "uv": [[installers / "uv", "tool", "install", "--no-python-downloads", "--python", python, built]],
+    }
+
+    def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+
+    for step in steps[installer]:
+        done = run(*step)
+        assert done.returncode == 0, done.stdout + done.stderr
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    linted = run(commands / "nginxopt", "lint", ROOT / "fixtures/slow-site/nginx.conf")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (linted.returncode, linted.stderr) == (1, "")
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < _FIRST_LINT
+    found = interpreter_of(commands / "nginxopt")
+    assert run(found, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout.strip() == release
+
+
+def interpreter_of(command: Path) -> str:
+    """Return the interpreter that a command names in its first line."""
+    first, *rest = command.read_text().splitlines()
+    return first.removeprefix("#!").split()[0] if first != "#!/bin/sh" else rest[0].split("'")[3]
 
 
 @pytest.mark.extended
