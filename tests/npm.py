@@ -21,16 +21,27 @@ def need() -> None:
         pytest.skip("npm is not installed")
 
 
-def install(folder: Path) -> None:
+def install(folder: Path, *options: str) -> None:
     """Install what the lock file of a folder names; skip the test if npm cannot get it."""
+    _fetch(folder, "ci", "--no-audit", "--no-fund", *options)
+
+
+def fetched(folder: Path, package: str) -> Path:
+    """Return the archive of a package, put into a folder; skip the test if npm cannot get it."""
+    name = _fetch(folder, "pack", package).split()[-1]
+    return folder / name
+
+
+def _fetch(folder: Path, *arguments: str) -> str:
     need()
     try:
-        installed = run(folder, "ci", "--no-audit", "--no-fund", "--fetch-retries=1")
+        done = run(folder, *arguments, "--fetch-retries=1")
     except subprocess.TimeoutExpired:
         pytest.skip("npm does not get the packages in time")
-    if installed.returncode and _OF_NETWORK.search(installed.stderr):
+    if done.returncode and _OF_NETWORK.search(done.stderr):
         pytest.skip("npm cannot fetch the packages")
-    assert installed.returncode == 0, installed.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -77,13 +77,13 @@ def test_the_page_of_the_extension_names_its_settings() -> None:
 @pytest.mark.slow
 def test_it_is_built_and_packaged(tmp_path: Path) -> None:
     """From a clean copy, the extension compiles, and its package has all that it needs and nothing else."""
-    names = set(zipfile.ZipFile(_package(tmp_path / "vscode")).namelist())
+    names = set(zipfile.ZipFile(package(tmp_path / "vscode")).namelist())
     files = ("package.json", "dist/extension.js", "dist/LICENSES.txt", "language-configuration.json")
     assert {f"extension/{name}" for name in (*files, "nginx.tmLanguage.json", "LICENSE.txt")} <= names
     assert not [name for name in names if "node_modules" in name or name.endswith(".ts")]
 
 
-def _package(folder: Path) -> Path:
+def package(folder: Path) -> Path:
     """Return the package that is built of these very files by this node: of an earlier run, or now in the folder."""
     npm.need()
     shutil.copytree(EXTENSION, folder, ignore=shutil.ignore_patterns("node_modules", "dist", "*.vsix"))
