@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from nginxopt.ingress.annotations import Values
 from nginxopt.ingress.locations import (
     BY_ADDRESS,
+    ERROR_HEADERS,
     HSTS,
     LocationWriter,
     common_headers,
@@ -50,6 +51,9 @@ class Emission:
         self._hosts = frozenset(server.host for server in servers)
         self._locations = [location for server in servers for location in server.locations]
         self._used = frozenset(_VARIABLE.findall("\n".join(dict.fromkeys(self._snippets())))) | {"proxy_upstream_name"}
+        name = "custom-http-errors"
+        if settings.text(name) or any(location.values.text(name) for location in self._locations):
+            self._used |= ERROR_HEADERS.keys()
 
     def render(self, head: Sequence[str]) -> str:
         """Return the text, which begins with the comments `head`."""

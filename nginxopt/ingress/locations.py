@@ -133,23 +133,14 @@ class LocationWriter:
                 self._lines.add("set $cors 'true';")
         with self._lines.block("if ($request_method = 'OPTIONS')"):
             self._lines.add("set $cors ${cors}options;")
-        headers = [
-            ("Origin", "$http_origin"),
-            ("Credentials", "true" if values.flag("cors-allow-credentials", default=True) else ""),
-            ("Methods", values.text("cors-allow-methods", _CORS_METHODS)),
-            ("Headers", values.text("cors-allow-headers", _CORS_HEADERS)),
-        ]
-        named = [(f"Access-Control-Allow-{name}", text) for name, text in headers]
-        named += [
-            ("Access-Control-Expose-Headers", values.text("cors-expose-headers")),
-            ("Access-Control-Max-Age", str(values.number("cors-max-age", _CORS_AGE))),
-        ]
-        added = [f"add_header {name} {quoted(text)} always;" for name, text in named if text]
-        for case in ("true", "trueoptions"):
-            with self._lines.block(f'if ($cors = "{case}")'):
-                self._lines.add(*added, *self._hsts())
-                if case == "trueoptions":
-                    self._lines.add("return 204;")
+        with self._lines.block("if ($cors ~ true)"):
+            self._lines.add("set $cors_origin $http_origin;")
+            self._lines.add(*(f"set {name} {quoted(text)};" for name, _, text in _cors(values)))
+        with self._lines.block('if ($cors = "trueoptions")'):
+            self._lines.add("return 204;")
+        # Headers in a block would displace those of the location.
+        added = [("$cors_origin", "Allow-Origin"), *((name, header) for name, header, _ in _cors(values))]
+        self._lines.add(*(f"add_header Access-Control-{header} {name} always;" for name, header in added))
 
     def _hsts(self) -> Iterator[str]:
         if self._settings.flag("hsts"):
@@ -211,15 +202,20 @@ class LocationWriter:
                 "proxy_set_header X-Original-Method $request_method;",
                 'proxy_set_header X-Sent-From "nginx-ingress-controller";',
                 "proxy_set_header X-Real-IP $remote_addr;",
-                "proxy_set_header X-Forwarded-For $remote_addr;",
+                f"proxy_set_header X-Forwarded-For {common_headers(self._settings)['X-Forwarded-For']};",
                 f"proxy_set_header X-Auth-Request-Redirect {redirect};",
                 *("proxy_ssl_server_name on;", "proxy_http_version 1.1;"),
+                *(f"proxy_set_header {name} {value};" for name, value in self._client_headers()),
             )
+            # The subrequest has the length of the request, for which the limit counts once more.
+            lines.settings(self._own_settings(values, "client_max_body_size"))
             lines.text(values.text("auth-snippet"))
             lines.add(f"set $target {quoted(url)};", "proxy_pass $target;")
         if values.text("auth-signin"):
             with lines.block(f"location {_signin(location)}"):
-                lines.add("internal;", "add_header Set-Cookie $auth_cookie;", f"return 302 {self._login(location)};")
+                lines.add("internal;", "add_header Set-Cookie $auth_cookie;")
+                self._allow_origins(location)
+                lines.add(f"return 302 {self._login(location)};")
             key = location.ingress.key if location.ingress else self._server.host
             note = f"{key}: auth-signin: the address to return to is not escaped, which takes a module (set_escape_uri)"
             self._signing.setdefault(note)
@@ -252,16 +248,21 @@ class LocationWriter:
         host = values.text("upstream-vhost")
         headers = common_headers(self._settings) | {"Host": quoted(host) if host else "$best_http_host"}
         headers["Connection"] = values.text("connection-proxy-header", headers["Connection"])
-        client = self._server.client
-        if client is not None:
-            if client.flag("auth-tls-pass-certificate-to-upstream"):
-                headers["ssl-client-cert"] = "$ssl_client_escaped_cert"
-            headers["ssl-client-verify"] = "$ssl_client_verify"
-            headers["ssl-client-subject-dn"] = "$ssl_client_s_dn"
-            headers["ssl-client-issuer-dn"] = "$ssl_client_i_dn"
+        headers.update(self._client_headers())
         directive = _set_header(location)
         if headers != common_headers(self._settings) or self._has_own(location, directive):
             self._lines.add(*(f"{directive} {header} {value};" for header, value in headers.items()))
+
+    def _client_headers(self) -> Iterator[tuple[str, str]]:
+        """Yield headers of the certificate of a client, where the server asks for one."""
+        client = self._server.client
+        if client is None:
+            return
+        if client.flag("auth-tls-pass-certificate-to-upstream"):
+            yield "ssl-client-cert", "$ssl_client_escaped_cert"
+        yield "ssl-client-verify", "$ssl_client_verify"
+        yield "ssl-client-subject-dn", "$ssl_client_s_dn"
+        yield "ssl-client-issuer-dn", "$ssl_client_i_dn"
 
     def _has_own(self, location: Location, directive: str) -> bool:
         """Return whether a location cannot inherit a directive from http: it has others, or something between has."""
@@ -278,12 +279,9 @@ class LocationWriter:
 
     def _set_proxy(self, location: Location) -> None:
         """Set sizes and times of the connection to the backend, where they are not those of http."""
-        values, settings, lines = location.values, self._settings, self._lines
-        common = dict(common_settings(settings))
-        own = dict(proxy_settings(settings, values))
-        lines.settings(
-            (name, value) for name, value in own.items() if common.get(name) != value or name in self._between
-        )
+        values, lines = location.values, self._lines
+        own = dict(proxy_settings(self._settings, values))
+        lines.settings(self._own_settings(values, *own))
         lines.settings(
             [
                 ("client_body_buffer_size", values.text("client-body-buffer-size")),
@@ -303,6 +301,13 @@ class LocationWriter:
         if codes and not values.flag("disable-proxy-intercept-errors"):
             lines.add("proxy_intercept_errors on;")
         lines.add(*(f"error_page {code} = @custom_{_error_backend(location)}_{code};" for code in codes))
+
+    def _own_settings(self, values: Values, *names: str) -> Iterator[tuple[str, str]]:
+        """Yield those settings of a backend that a location does not have from http."""
+        common = dict(common_settings(self._settings))
+        for name, value in proxy_settings(self._settings, values):
+            if name in names and (common.get(name) != value or name in self._between):
+                yield name, value
 
     def _set_backend_tls(self, location: Location) -> None:
         values, ingress = location.values, location.ingress
@@ -419,6 +424,7 @@ class LocationWriter:
                     *("internal;", "proxy_intercept_errors off;", f"proxy_set_header X-Code {code};"),
                     "proxy_set_header X-Format $http_accept;",
                     "proxy_set_header X-Original-URI $request_uri;",
+                    *(f"proxy_set_header {header} ${name};" for name, header in ERROR_HEADERS.items()),
                     "proxy_set_header X-Request-ID $req_id;",
                     "proxy_set_header X-Forwarded-For $remote_addr;",
                     "proxy_set_header Host $best_http_host;",
@@ -426,7 +432,26 @@ class LocationWriter:
                 )
 
 
+def _cors(values: Values) -> Iterator[tuple[str, str, str]]:
+    """Yield headers of CORS but that of the origin, each with its variable, which is empty for other origins."""
+    headers = [
+        ("credentials", "Allow-Credentials", "true" if values.flag("cors-allow-credentials", default=True) else ""),
+        ("methods", "Allow-Methods", values.text("cors-allow-methods", _CORS_METHODS)),
+        ("headers", "Allow-Headers", values.text("cors-allow-headers", _CORS_HEADERS)),
+        ("exposed", "Expose-Headers", values.text("cors-expose-headers")),
+        ("age", "Max-Age", str(values.number("cors-max-age", _CORS_AGE))),
+    ]
+    yield from ((f"$cors_{name}", header, text) for name, header, text in headers if text)
+
+
 HSTS = "add_header Strict-Transport-Security $ingress_hsts always;"
+ERROR_HEADERS: Mapping[str, str] = {
+    "namespace": "X-Namespace",
+    "ingress_name": "X-Ingress-Name",
+    "service_name": "X-Service-Name",
+    "service_port": "X-Service-Port",
+}
+"""The variables that say whose error it is, and the headers in which a Service for pages of errors gets them."""
 _TIMES = ("connect", "send", "read")
 _PROTOCOLS = {
     "HTTP": ("proxy_pass", "http://"),
