@@ -2,11 +2,13 @@
 
 The Lua is known by the names of its files (rootfs/etc/nginx/lua), and what it does is in them: `lua_ingress.lua`
 redirects to https, `ngx_srv_redirect.lua` to the name with or without www, `balancer.lua` passes requests on to the
-pods of the Service that `$proxy_upstream_name` names. Other code stays as it is.
+pods of the Service that `$proxy_upstream_name` names. Releases before 1.12 have the same code in blocks, which call
+modules of these names. Other code stays as it is.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nginxopt import budget
@@ -25,6 +27,17 @@ _DROPPED = (
     *("header_filter_by_lua_file", "lua_package_path", "lua_shared_dict", "more_clear_headers"),
 )
 """Directives that change no answer, where they are the controller's; `more_clear_headers` only for `Server`."""
+
+_CALLS = re.compile(r"(?:\s*(?:lua_ingress|balancer|certificate|monitor|plugins)\.\w+\([^()]*\))*\s*")
+_OF_ANSWERS = ("access_by_lua_block", "balancer_by_lua_block", "content_by_lua_block", "rewrite_by_lua_block")
+"""Blocks whose calls of these modules make answers; those of other blocks change none."""
+_REWRITE = re.compile(
+    r"\s*lua_ingress\.rewrite\(\{(.*)\}\)\s*balancer\.rewrite\(\)\s*(?:plugins\.run\(\)\s*)?", re.DOTALL
+)
+_STATE = re.compile(r"(\w+) = (true|false),")
+_CAPTURE = re.compile(r"\s*local res = ngx\.location\.capture\('([^']+)', \{ method = ngx\.HTTP_GET, body = '' ?[,}]")
+_KEY = "ngx.var.cache_key = ngx.encode_base64(ngx.sha1_bin(ngx.var.tmp_cache_key))"
+_TARGET = re.compile(r'string\.format\("%s://%s%s(?:%s)?", redirectScheme, "([^"]+)", (?:"(:[0-9]+)", )?request_uri\)')
 
 _MAPS = """
     map $http_host $ingress_host {
@@ -56,7 +69,7 @@ _MAPS = """
 
 def is_printed(data: bytes) -> bool:
     """Return whether a text is what a controller's `nginx -T` prints."""
-    return b"lua/nginx/" in data and Dump.of("-", data) is not None
+    return (b"lua/nginx/" in data or b"lua_ingress.rewrite(" in data) and Dump.of("-", data) is not None
 
 
 def without_lua(source: Source, settings: Settings, certificates: Sequence[str] | None) -> Converted:
@@ -127,6 +140,10 @@ class _Work:
         for directive in block.directives():
             if directive.name == "location" and directive.block is not None:
                 self._location(directive.block, hosts)
+            elif directive.name == "set_by_lua_block" and (found := _TARGET.search(str(directive.args[-1]))):
+                scheme = "$ingress_scheme" if "http_x_forwarded_proto" in str(directive.args[-1]) else "$scheme"
+                url = f"{scheme}://{found[1]}{found[2] or ''}$ingress_redirect_uri"
+                self._replace(directive, f'set {directive.args[0]} "{url}";')
             elif _is_redirect(directive):
                 scheme, port = ("$ingress_scheme", "$ingress_port") if self._forwarded else ("$scheme", "$server_port")
                 url = f"{scheme}://{directive.args[2]}:{port}$ingress_redirect_uri"
@@ -147,6 +164,14 @@ class _Work:
             if name == "rewrite_by_lua_file" and last.endswith("/ngx_rewrite.lua"):
                 redirects = True
                 self._drop(directive)
+            elif name == "rewrite_by_lua_block" and (called := _REWRITE.fullmatch(last)):
+                redirects = True
+                states |= {f"${key}": value for key, value in _STATE.findall(called[1])}
+                self._drop(directive)
+            elif name == "rewrite_by_lua_block" and last.strip() == _KEY:
+                self._replace(directive, "set $cache_key $tmp_cache_key;")
+            elif name == "access_by_lua_block" and (captured := _CAPTURE.match(last)):
+                self._replace(directive, f"auth_request {captured[1]};")
             elif name == "rewrite_by_lua_file" and last.endswith("/ngx_conf_rewrite_auth.lua"):
                 self._replace(directive, "set $cache_key $tmp_cache_key;")
             elif name == "access_by_lua_file" and last.endswith("/ngx_conf_external_auth.lua"):
@@ -192,7 +217,12 @@ class _Work:
         """Return whether a directive is the controller's and changes no answer."""
         if directive.name == "more_clear_headers":
             return [*map(str, directive.args)] == ["Server"]
-        return directive.name in _DROPPED
+        name = str(directive.name)
+        if name.endswith("_by_lua_block") and name not in _OF_ANSWERS:
+            code = str(directive.args[-1])
+            is_start = name == "init_by_lua_block" and 'require, "lua_ingress"' in code
+            return is_start or _CALLS.fullmatch(code) is not None
+        return name in _DROPPED
 
     def _text(self, directive: Directive) -> str:
         return self._main.text(directive.span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,77 @@ def test_it_answers_as_the_manifests(name: str, tmp_path: Path) -> None:
     for request in case.answers:
         mine, theirs = answer(one, request), answer(other, request)
         assert mine == theirs or (mine == 404 and theirs == (404, None)), request
+
+
+_BLOCKS = {
+    r"init_by_lua_file [^;]*;": 'init_by_lua_block { ok, res = pcall(require, "lua_ingress") lua_ingress = res }',
+    r"init_worker_by_lua_file [^;]*;": "init_worker_by_lua_block { lua_ingress.init_worker() balancer.init_worker() }",
+    r"ssl_certificate_by_lua_file [^;]*;": "ssl_certificate_by_lua_block { certificate.call() }",
+    r"balancer_by_lua_file [^;]*;": "balancer_by_lua_block { balancer.balance() }",
+    r"header_filter_by_lua_file [^;]*;": "header_filter_by_lua_block { lua_ingress.header() plugins.run() }",
+    r"log_by_lua_file [^;]*;": "log_by_lua_block { balancer.log() monitor.call() plugins.run() }",
+}
+
+
+def in_blocks(text: str) -> str:
+    """What a controller before 1.12 prints: its code in blocks, the settings of a location in a call."""
+    for pattern, block in _BLOCKS.items():
+        text = re.sub(pattern, block, text)
+    states = re.compile(r'((?:set \$\w+ "(?:true|false)";\s*)+)rewrite_by_lua_file [^;]*;')
+    text = states.sub(lambda found: _call(re.findall(r'set \$(\w+) "(\w+)"', found[1])), text)
+    return re.sub(
+        r"set_by_lua_file \$redirect_to \S+ (\S+);",
+        r'set_by_lua_block $redirect_to { local redirectScheme = ngx.var.scheme return string.format("%s://%s%s",'
+        r' redirectScheme, "\1", request_uri) }',
+        text,
+    )
+
+
+def _call(states: list[tuple[str, str]]) -> str:
+    inner = " ".join(f"{name} = {value}," for name, value in states)
+    return f"rewrite_by_lua_block {{ lua_ingress.rewrite({{ {inner} }}) balancer.rewrite() plugins.run() }}"
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_blocks_answer_as_files(name: str, tmp_path: Path) -> None:
+    """The code of the controller in blocks is known, too."""
+    case = PRINTED[name]
+    files = text_of(case, tmp_path).decode()
+    blocks = in_blocks(files)
+    assert "_by_lua_file" not in blocks
+    assert is_printed(blocks.encode())
+    hosts = [HOST] if any("tls" in each["spec"] for each in case.ingresses) else ["none"]
+    one, other = (
+        without_lua(Source("-", text.encode()), Settings(case.settings), hosts).text for text in (files, blocks)
+    )
+    assert "_by_lua" not in other
+    there, here = (load_text(text.encode(), "nginx.conf") for text in (one, other))
+    for request in case.answers:
+        if not request.partition("://")[2].startswith("www."):  # those name a port in files
+            assert answer(here, request) == answer(there, request), request
+
+
+def test_authentication_in_blocks(tmp_path: Path) -> None:
+    """Blocks that ask an auth server are a subrequest, and what it caches has a key."""
+    text = text_of(Case([ingress("a")], {}), tmp_path).replace(
+        b"proxy_pass http://upstream_balancer;",
+        b"access_by_lua_block { local res = ngx.location.capture('/_external-auth-Lw-Prefix', { method = ngx.HTTP_GET,"
+        b" body = '', share_all_vars = false }) if res.status == ngx.HTTP_OK then return end ngx.exit(res.status) }"
+        b" rewrite_by_lua_block { ngx.var.cache_key = ngx.encode_base64(ngx.sha1_bin(ngx.var.tmp_cache_key)) }"
+        b" proxy_pass http://upstream_balancer;",
+        1,
+    )
+    result = without_lua(Source("-", text), Settings({}), ["none"])
+    assert "auth_request /_external-auth-Lw-Prefix;" in result.text
+    assert "set $cache_key $tmp_cache_key;" in result.text
+
+
+def test_code_of_others_stays(tmp_path: Path) -> None:
+    """A block that does more than the controller's own is not dropped."""
+    blocks = in_blocks(text_of(Case([ingress("a")], {}), tmp_path).decode())
+    own = blocks.replace("plugins.run() }", "plugins.run() ngx.exit(418) }")
+    result = without_lua(Source("-", own.encode()), Settings({}), ["none"])
+    assert result.text.count("ngx.exit(418)") == own.count("ngx.exit(418)") > 0
 
 
 def test_most_cases_are_printed() -> None:
