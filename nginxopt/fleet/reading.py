@@ -12,7 +12,7 @@ import duckdb
 
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import tables
-from nginxopt.fleet.result import CLOSED, PART
+from nginxopt.fleet.result import CLOSED, PART, connected_to_read, refuse_other_values
 from nginxopt.text.display import unicode
 
 if TYPE_CHECKING:
@@ -32,24 +32,25 @@ def opened(path: str) -> Iterator[DuckDBPyConnection]:
     if not (Path(path).is_file() or Path(path).is_dir()):
         raise InputError("cannot be read: not a regular file", path=path)
     try:
-        database = _database(Path(path))
+        database = _folder(Path(path)) if Path(path).is_dir() else connected_to_read(Path(path))
     except duckdb.Error as error:
         raise InputError(f"cannot be read: {first_line(error)}", path=path) from None
     with database:
-        _refuse_other_format(database, path)
-        yield database
+        try:
+            _refuse_other_format(database, path)
+            _refuse_other_tables(database, path)
+            for view in tables.view_declarations(temporary=True):  # ours, whatever a crafted file calls so
+                database.execute(view)
+            yield database
+        except duckdb.Error as error:  # such as a sum of crafted numbers
+            raise InputError(f"cannot be read: {first_line(error)}", path=path) from None
 
 
-def _database(path: Path) -> DuckDBPyConnection:
-    if not path.is_dir():
-        closed = {**CLOSED, "enable_external_access": "false", "lock_configuration": "true"}
-        return duckdb.connect(str(path), read_only=True, config=closed)  # type: ignore[arg-type]
+def _folder(path: Path) -> DuckDBPyConnection:
     database = duckdb.connect(config=CLOSED)  # type: ignore[arg-type]
     for table in tables.TABLES:
         file = str(path.absolute() / f"{table}.parquet").replace("'", "''")
-        database.execute(f"CREATE VIEW {table} AS FROM read_parquet('{file}')")
-    for view in tables.view_declarations():
-        database.execute(view)
+        database.execute(f"CREATE VIEW {table} AS FROM read_parquet('{file}', hive_partitioning = false)")
     folder = str(path.absolute()).replace("'", "''")
     database.execute(f"SET allowed_directories = ['{folder}/']")
     database.execute("SET enable_external_access = false")
@@ -64,6 +65,25 @@ def _refuse_other_format(database: DuckDBPyConnection, path: str) -> None:
         raise InputError(f"not the result of nginxopt fleet lint: {first_line(error)}", path=path) from None
     if found is None or found[0] != tables.FORMAT:
         raise InputError(f"a result of format {found and found[0]}; this nginxopt reads {tables.FORMAT}", path=path)
+
+
+_OTHERS = f"""
+    SELECT function_name FROM duckdb_functions() WHERE NOT internal
+    UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary
+        AND database_name = current_database() AND view_name NOT IN ({", ".join(f"'{name}'" for name in tables.VIEWS)})
+"""
+"""Macros and views that no run writes: what they read is not in the result."""
+
+
+def _refuse_other_tables(database: DuckDBPyConnection, path: str) -> None:
+    """Raise `InputError` for a crafted result: its tables or values are not those that a run writes."""
+    if Path(path).is_file() and (other := database.execute(_OTHERS).fetchone()):
+        raise InputError(f"not the result of nginxopt fleet lint: it has {other[0]}", path=path)
+    for table, columns in tables.TABLES.items():
+        found = database.execute(f"DESCRIBE {table}").fetchall()
+        if not columns.items() <= {(name, kind) for name, kind, *_ in found}:
+            raise InputError(f"not the result of nginxopt fleet lint: {table} has other columns", path=path)
+    refuse_other_values(database, path)
 
 
 def query(database: DuckDBPyConnection, sql: str) -> tuple[list[str], Iterator[tuple[object, ...]]]:

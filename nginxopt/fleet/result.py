@@ -7,7 +7,7 @@ always complete.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -264,6 +264,7 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
     try:
         if part._schema() != _schema_of_results():
             raise InputError("not the result of nginxopt fleet lint: it has other tables", path=str(path))
+        refuse_other_values(part._database, str(path))
         before = dict(part._database.execute("SELECT name, value FROM options").fetchall())
         with_versions = dict(part._database.execute("SELECT name, version FROM versions").fetchall())
     except (duckdb.Error, ValueError) as error:
@@ -319,7 +320,7 @@ def _is_database(path: Path) -> bool:
 def _is_other_database(path: Path) -> bool:
     """Return whether a database has no hosts. One that cannot be opened is of another version of DuckDB."""
     try:
-        with duckdb.connect(str(path), read_only=True, config={**CLOSED}) as database:
+        with connected_to_read(path) as database:
             return ("hosts",) not in database.execute("SELECT table_name FROM information_schema.tables").fetchall()
     except duckdb.Error:
         return False
@@ -365,8 +366,35 @@ def parquet_files(part: Path) -> list[Path]:
     return [_parquet_folder(part).absolute() / f"{table}.parquet" for table in tables.TABLES]
 
 
+_BESIDE = (".wal", ".wal.recovery", ".wal.checkpoint", ".tmp")
+"""The endings of files of DuckDB beside a database, which may be read and written like it, wherever links lead."""
+
+
+def connected_to_read(path: Path) -> DuckDBPyConnection:
+    """Open a complete result, which has no other files: nothing else is read, and nothing written.
+
+    Raises `InputError` if there is such a file, `duckdb.Error` if DuckDB cannot read the result.
+    """
+    _refuse_beside(path, lambda beside: beside.exists() or beside.is_symlink(), "no result has such a file")
+    database = duckdb.connect(str(path), read_only=True, config={**CLOSED})
+    if database.execute("SELECT current_setting('lock_configuration')").fetchone() == (True,):
+        return database  # it is open already, with these settings
+    for setting in ("temp_directory = ''", "enable_external_access = false", "lock_configuration = true"):
+        database.execute(f"SET {setting}")
+    return database
+
+
+def _refuse_beside(path: Path, refused: Callable[[Path], bool], message: str) -> None:
+    for place in {path, path.resolve()}:
+        for ending in _BESIDE:
+            beside = place.with_name(place.name + ending)
+            if refused(beside):
+                raise InputError(message, path=str(beside), hint="remove it")
+
+
 def _connected(path: Path, *, writes: Sequence[Path]) -> DuckDBPyConnection:
     """Open a file that is being written; its queries reach no other file but those in `writes`."""
+    _refuse_beside(path, Path.is_symlink, "a link, which DuckDB would write through")
     try:
         with _private():
             database = duckdb.connect(str(path), config={**CLOSED, **_SMALL})
@@ -389,6 +417,13 @@ def _private() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+def refuse_other_values(database: DuckDBPyConnection, path: str) -> None:
+    """Raise `InputError` for rows that no run writes."""
+    for table in tables.TABLES:
+        if database.execute(f"SELECT 1 FROM {table} WHERE {tables.invalid(table)} LIMIT 1").fetchone():
+            raise InputError(f"not the result of nginxopt fleet lint: {table} has other values", path=path)
 
 
 def _schema_of_results() -> Schema:

@@ -92,6 +92,16 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 }
 """The types of the columns of each table."""
 
+_NULLABLE = {
+    "hosts": {"configuration"},
+    "findings": {"help", "witness", "fix", "fix_title", "instructions", "connections"},
+    "entries": {"cause"},
+    "errors": {"host", "configuration", "path", "line", "column"},
+    "notes": {"path", "line"},
+    "rules": {"url"},
+}
+"""The columns that a run may leave empty, of each table."""
+
 VIEWS: Mapping[str, str] = {
     "host_files": "SELECT host, files.* FROM hosts JOIN files USING (configuration)",
     "host_findings": "SELECT host, findings.* FROM hosts JOIN findings USING (configuration)",
@@ -111,9 +121,16 @@ def declarations() -> Iterable[str]:
     yield from view_declarations()
 
 
-def view_declarations() -> Iterable[str]:
-    """Return the statements that make the views."""
-    return (f"CREATE VIEW {name} AS {query}" for name, query in VIEWS.items())
+def view_declarations(*, temporary: bool = False) -> Iterable[str]:
+    """Return the statements that make the views, in the file or for one connection."""
+    return (f"CREATE {'TEMP ' * temporary}VIEW {name} AS {query}" for name, query in VIEWS.items())
+
+
+def invalid(table: str) -> str:
+    """Return the condition in SQL for rows that no run writes."""
+    wrong = [f'"{column}" IS NULL' for column in TABLES[table] if column not in _NULLABLE.get(table, ())]
+    severities = " OR severity NOT IN ('error', 'warning', 'info')" if "severity" in TABLES[table] else ""
+    return " OR ".join(wrong) + severities
 
 
 def insertion(table: str) -> str:

@@ -1,24 +1,33 @@
-"""Archives that unpack to far more than they hold, and trees whose links never end: each is a row, or an error."""
+"""Archives that unpack to far more than they hold, trees whose links never end, results that no run wrote.
+
+Each is a row, or an error.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
+import json
 import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import duckdb
 import pytest
+from click.testing import CliRunner, Result
 
 from nginxopt import budget
-from nginxopt.errors import InputError
-from nginxopt.fleet import archives
+from nginxopt.cli import nginxopt
+from nginxopt.errors import InputError, UsageError
+from nginxopt.fleet import archives, result
 from nginxopt.fleet.content import HostContent, Link
 from nginxopt.fleet.judging import judge
-from nginxopt.fleet.plan import FleetOptions
+from nginxopt.fleet.plan import FleetOptions, versions
 from nginxopt.fleet.storage import Stored
+from nginxopt.fleet.tables import columns, row
 
 SITE = b"events {}\nhttp { server { listen 80; } }\n"
 MIB = 1024**2
@@ -186,3 +195,128 @@ def test_a_host_that_takes_long_or_much_is_a_row(tmp_path: Path) -> None:
     with budget.using({"inclusions": 10**9, "directives": 10**9, "seconds": 1}):
         judged = judge(Stored(str(tmp_path), is_tree=True), FleetOptions())
     assert any("budget seconds" in row for row in judged.rows["errors"])
+
+
+@pytest.fixture
+def crafted(tmp_path: Path) -> Path:
+    """A result of one host with a finding, which a test changes."""
+    path = tmp_path / "fleet.duckdb"
+    part = result.begin(tmp_path / "fleet.duckdb.part", {"diff": "true"}, versions(), [])
+    rows = {"hosts": [row("hosts", "web1", "c", "web1")], "rules": [row("rules", "if", "t", "c", "info", "https://h/")]}
+    rows["texts"] = [row("texts", "t", len(SITE), 2, SITE)]
+    rows["patches"] = [row("patches", "c", "nginx.conf", b"@@")]
+    finding = (0, "if", "info", "nginx.conf", "t", 0, 6, 1, 1, "m", *[None] * 6)
+    part.add(rows, columns={"findings": list(columns("findings", "c", [finding]))})
+    part.commit()
+    result.finish(part, path, parquet=False)
+    return path
+
+
+_REPORTS = [
+    *(["report", "--format", format_, "fleet.duckdb"] for format_ in ("text", "json", "sarif", "html")),
+    ["report", "--since", "fleet.duckdb", "fleet.duckdb"],
+    ["diff", "--result", "fleet.duckdb"],
+    ["query", "FROM host_findings", "--result", "fleet.duckdb"],
+]
+
+
+def _reported(command: list[str], folder: Path) -> Result:
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(nginxopt, ["fleet", *command], standalone_mode=False)
+
+
+@pytest.mark.parametrize("command", _REPORTS, ids=" ".join)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE hosts SET host = NULL",
+        "UPDATE findings SET severity = 'evil'",
+        "UPDATE findings SET message = NULL",
+        "UPDATE texts SET content = NULL",
+        "UPDATE rules SET title = NULL",
+        "CREATE MACRO coalesce_(x) AS x",
+        "CREATE VIEW more AS SELECT 1",
+        "DROP VIEW host_findings; ALTER TABLE findings ALTER line TYPE VARCHAR; CREATE VIEW host_findings AS SELECT 1",
+        "DROP VIEW host_errors; DROP TABLE errors; CREATE VIEW errors AS SELECT {'a': 1} AS host",
+    ],
+)
+def test_a_crafted_result_is_an_error(crafted: Path, statement: str, command: list[str]) -> None:
+    """Other values, columns, views and macros than those of a run are refused before they reach a report."""
+    assert _reported(command, crafted.parent).exception is None
+    with duckdb.connect(str(crafted)) as database:
+        database.execute(statement)
+    error = _reported(command, crafted.parent).exception
+    assert isinstance(error, InputError)
+    assert "not the result of nginxopt fleet lint" in error.message
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'UPDATE findings SET "end" = 1000',
+        "UPDATE findings SET start = -1",
+        "UPDATE findings SET instructions = 9223372036854775807;"
+        " INSERT INTO hosts VALUES ('web2', 'c', 'web2'); INSERT INTO findings FROM findings",
+    ],
+)
+def test_numbers_of_a_crafted_result_are_errors_at_most(crafted: Path, statement: str) -> None:
+    """A place outside of its text, and numbers whose sum is none, end no report with a traceback."""
+    with duckdb.connect(str(crafted)) as database:
+        database.execute(statement)
+    for command in _REPORTS:
+        assert isinstance(_reported(command, crafted.parent).exception, InputError | UsageError | None)
+
+
+@pytest.mark.parametrize("ending", [".wal", ".wal.recovery", ".wal.checkpoint", ".tmp"])
+def test_links_beside_a_result_lead_nowhere(crafted: Path, ending: str, tmp_path: Path) -> None:
+    """What DuckDB takes for parts of a database, a stranger can link to any file, which a view then reads."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    secret = outside / "secret"
+    secret.write_text("SECRET")
+    with duckdb.connect(str(crafted)) as database:
+        database.execute("DROP VIEW host_errors")
+        names = "'h' AS host, 'c' AS configuration, 'p' AS path, 1 AS line, 1 AS \"column\", content AS message"
+        database.execute(f"CREATE VIEW host_errors AS SELECT {names} FROM read_text('{secret}')")
+    beside = crafted.with_name(crafted.name + ending)
+    beside.symlink_to(outside if ending == ".tmp" else secret)
+    for command in (*_REPORTS, ["query", "FROM main.host_errors"], ["query", f"FROM read_text('{secret}')"]):
+        done = _reported(command, tmp_path)
+        assert "SECRET" not in done.output
+        assert isinstance(done.exception, InputError)
+    part = crafted.rename(tmp_path / "fleet.duckdb.part")
+    beside.rename(part.with_name(part.name + ending))
+    with pytest.raises(InputError, match="a link"):
+        result.resumed(part, {}, {})
+    part.unlink()
+    with pytest.raises(InputError, match="a link"):
+        result.begin(part, {}, {}, [])
+    assert [path.read_text() for path in outside.iterdir()] == ["SECRET"]
+
+
+def test_a_crafted_view_is_not_evaluated(crafted: Path) -> None:
+    """The views of a result are those of this nginxopt: one that never ends is not asked."""
+    with duckdb.connect(str(crafted)) as database:
+        database.execute("DROP VIEW host_findings")
+        database.execute("CREATE VIEW host_findings AS SELECT count(*) FROM range(1000000000000) WHERE range % 7 = 1")
+    done = _reported(["report", "--format", "json", "fleet.duckdb"], crafted.parent)
+    assert json.loads(done.output)["totals"]["infos"] == 1
+
+
+@pytest.mark.parametrize(("url", "is_link"), [("https://example.com/", True), ("javascript:alert(1)", False)])
+def test_a_page_links_to_pages_only(crafted: Path, url: str, is_link: bool) -> None:
+    """A crafted address of a rule is no code that a click runs."""
+    with duckdb.connect(str(crafted)) as database:
+        database.execute("UPDATE rules SET url = ?", [url])
+    done = _reported(["report", "--format", "html", "fleet.duckdb"], crafted.parent)
+    assert (f'href="{url}"' in done.output) == is_link
+    assert is_link or url not in done.output
+
+
+@pytest.mark.parametrize("statement", ["UPDATE findings SET severity = 'evil'", "UPDATE hosts SET host = NULL"])
+def test_a_part_with_other_values_is_not_resumed(crafted: Path, statement: str) -> None:
+    """What would end the summary of the run with a traceback is an error before it goes on."""
+    with duckdb.connect(str(crafted)) as database:
+        database.execute(statement)
+    with pytest.raises(InputError, match="has other values"):
+        result.resumed(crafted, {"diff": "true"}, versions())

@@ -65,6 +65,8 @@ class _Sources:
 def _diagnostic(sources: _Sources, row: tuple[Any, ...]) -> Diagnostic:
     rule, severity, path, text, start, end, message, help_, hosts, host = row
     source = sources.of(host + path, text)
+    if not 0 <= start <= end <= len(source.data):
+        raise InputError(f"not the result of nginxopt fleet lint: a finding at {start} to {end}", path=source.path)
     where = f"On {count(hosts, 'host')}, such as {host}"
     finding = Finding(source, Span(start, end), message, help=f"{help_}. {where}" if help_ else where)
     return Diagnostic(rule, Severity(severity), finding, page_url(rule) if rule in catalogue() else None)

@@ -88,7 +88,7 @@ def _hosts(database: DuckDBPyConnection) -> set[str]:
 
 
 def _rows(database: DuckDBPyConnection) -> Iterator[_Found]:
-    cursor = database.cursor().execute(_FOUND)
+    cursor = database.execute(_FOUND)
     while rows := cursor.fetchmany(1000):
         yield from map(_Found._make, rows)
 
