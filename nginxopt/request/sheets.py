@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any
 
-from nginxopt import budget
+from nginxopt import budget, lazy
 from nginxopt.errors import InputError, MissingError
 from nginxopt.text import Source
 
@@ -20,6 +21,15 @@ _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _UTF16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _LOOKED_AT = 200
+_MOST_CELLS = 16_000_000
+"""The most cells of a sheet; calamine takes 32 bytes for each, and an address takes a stranger 20."""
+_MOST_SPACES = 1_000_000
+_COUNT = lazy.pattern(rb"""(?:uniqueCount|:c)\s*=\s*["']\s*\+?0*([0-9]{1,20})""")
+_ROW = lazy.pattern(rb"<(?:[\w.-]+:)?row(?=[\s>])")
+_NUMBER = lazy.pattern(rb"""[^<>]*?\sr\s*=\s*["']\s*0*([0-9]{1,20})""")
+_CELL = lazy.pattern(
+    rb"""<(?:[\w.-]+:)?c(?=[\s>])(?:[^<>]*?\sr\s*=\s*["']([A-Za-z]++)0*([0-9]{1,20}))?+[^<>]*+(?<!/)>(?!</)"""
+)
 
 
 def is_spreadsheet(source: Source) -> bool:
@@ -87,10 +97,39 @@ def _check_size(source: Source) -> None:
         return
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except zipfile.BadZipFile as error:
+            budget.check("bytes", sum(member.file_size for member in archive.infolist()), path=source.path)
+            is_huge = any(_is_huge(archive.read(part)) for part in archive.namelist())
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise InputError(f"not a spreadsheet that can be read: {error}", path=source.path) from None
-    budget.check("bytes", size, path=source.path)
+    if is_huge:
+        raise InputError(f"a sheet takes the memory of more than {_MOST_CELLS:,} cells", path=source.path)
+
+
+def _is_huge(xml: bytes) -> bool:
+    """Return whether a part of a spreadsheet asks for memory for too many cells, without which calamine aborts.
+
+    It takes memory for the rectangle around all values, and for as many strings and spaces as a number says.
+    """
+    if any(int(count) > max(len(xml), _MOST_SPACES) for count in _COUNT.findall(xml)):
+        return True
+    rows = columns = 0
+    for number, row in enumerate(_ROW.split(xml)[1:], 1):
+        cells = _CELL.findall(row)
+        if cells:
+            named = [_column(letters[:9]) for letters, _ in cells]
+            last = max(int(digits or 0) for _, digits in cells)
+            stated = _NUMBER.match(row)
+            rows = max(rows, number, last, int(stated[1]) if stated else 0)
+            columns = max(columns, len(cells), *named)
+    return rows * columns > _MOST_CELLS
+
+
+def _column(letters: bytes) -> int:
+    """Return the number of a column, such as 28 for AB."""
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _csv(rows: Iterable[Iterable[object]]) -> bytes:
