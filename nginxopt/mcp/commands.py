@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
+from anyio.lowlevel import RunVar
 
 from nginxopt import budget
 from nginxopt.errors import InputError, UsageError
@@ -23,6 +24,10 @@ MOST_ARGUMENT = 30_000
 """The characters of another argument; the system allows 131,072 bytes (MAX_ARG_STRLEN in execve(2))."""
 MOST_RESULT = 1 << 20
 """The bytes of a result; a longer one would fill what an assistant can read."""
+MOST_PROCESSES = 4
+"""The calls that are worked on at once; others wait."""
+
+_PROCESSES: RunVar[anyio.CapacityLimiter] = RunVar("processes")
 
 
 @record(eq=True)
@@ -74,7 +79,7 @@ class AllowedFolders:
 async def run(roots: AllowedFolders, *arguments: str, text: str | None = None) -> CommandResult:
     """Run a command in the first root, with a text as standard input; a status of 2 or more but 5 raises `InputError`.
 
-    It ends with the time of the budget `seconds`.
+    It ends with the time of the budget `seconds`, which begins when fewer than `MOST_PROCESSES` others run.
     """
     if any("\0" in argument or len(argument) > MOST_ARGUMENT for argument in arguments):
         raise InputError(f"an argument has a null character, or is longer than {MOST_ARGUMENT:,} characters")
@@ -83,12 +88,13 @@ async def run(roots: AllowedFolders, *arguments: str, text: str | None = None) -
     seconds = budget.limit("seconds")
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONSAFEPATH": "1"}
     command = [sys.executable, "-m", "nginxopt", *arguments]
-    try:
-        with anyio.fail_after(seconds):
-            async with await anyio.open_process(command, cwd=roots.folders[0], env=environment) as process:
-                read = await _communicate(process, (text or "").encode("utf-8", "replace"))
-    except TimeoutError:
-        raise InputError(f"the call took longer than {seconds} s") from None
+    async with _processes():
+        try:
+            with anyio.fail_after(seconds):
+                async with await anyio.open_process(command, cwd=roots.folders[0], env=environment) as process:
+                    read = await _communicate(process, (text or "").encode("utf-8", "replace"))
+        except TimeoutError:
+            raise InputError(f"the call took longer than {seconds} s") from None
     if len(read[0]) > MOST_RESULT:
         raise InputError(f"the result is longer than {MOST_RESULT:,} bytes: name fewer files, or fewer rules")
     out, messages = (stream.decode("utf-8", "replace") for stream in read)
@@ -96,6 +102,15 @@ async def run(roots: AllowedFolders, *arguments: str, text: str | None = None) -
     if status is None or (status not in (0, 1, 5) and not (status == 3 and out.strip())):
         raise InputError(messages.strip() or f"exit status {status}")
     return CommandResult(status, out, messages.strip())
+
+
+def _processes() -> anyio.CapacityLimiter:
+    """Return what bounds the processes of this event loop."""
+    try:
+        return _PROCESSES.get()
+    except LookupError:
+        _PROCESSES.set(limiter := anyio.CapacityLimiter(MOST_PROCESSES))
+        return limiter
 
 
 async def _communicate(process: Process, text: bytes) -> tuple[bytes, bytes]:

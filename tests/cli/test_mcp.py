@@ -163,6 +163,37 @@ def test_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert message("rules") == "the call took longer than 0.01 s"
 
 
+def test_many_calls_at_once_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty calls start no twenty processes, and each is answered; the time of one that waits has not begun."""
+    roots = AllowedFolders.of([str(folder)])
+    running: list[int] = []
+    most = 0
+
+    async def communicate(_process: Any, _text: bytes) -> tuple[bytes, bytes]:
+        nonlocal most
+        running.append(1)
+        most = max(most, len(running))
+        await anyio.sleep(0.1)
+        running.pop()
+        return await original(_process, _text)
+
+    original = commands._communicate
+    monkeypatch.setattr(commands, "_communicate", communicate)
+    statuses: list[int] = []
+
+    async def call() -> None:
+        statuses.append((await commands.run(roots, "--version")).status)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(call)
+
+    anyio.run(main)
+    assert statuses == [0] * 20
+    assert 1 < most <= commands.MOST_PROCESSES
+
+
 @pytest.mark.parametrize("argument", ["a\0b", "x" * 200_000])
 def test_arguments_that_no_process_takes(folder: Path, argument: str) -> None:
     """They are refused with the reason, and so are paths that are none."""
