@@ -17,6 +17,7 @@ from nginxopt.config.configuration import MOST_CHAINED
 from nginxopt.config.filesystem import matches
 from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
+from tests.fuzz.configs import run
 
 
 def write(folder: Path, files: dict[str, str]) -> str:
@@ -156,3 +157,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (top / "bl").symlink_to("b")
     (top / "ab").symlink_to("nowhere")
     return top
+
+
+def test_values_of_a_request_have_a_limit(tmp_path: Path) -> None:
+    """A value that grows with each line is judged as far as the budget goes; the request is then unknown."""
+    grows = 'set $a "$a$a$a$a"; ' * 5
+    path = tmp_path / "nginx.conf"
+    path.write_text(f"events {{}}\nhttp {{ server {{ listen 80; set $a 0123456789; {grows} return 200 $a; }} }}\n")
+    assert "budget value-bytes" not in run("trace", str(path), "http://h/", "--target-version", "1.28.0")[1]
+    with budget.using({"value-bytes": 1_000}):
+        assert "(budget value-bytes)" in run("trace", str(path), "http://h/", "--target-version", "1.28.0")[1]
