@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from nginxopt import lazy
 from nginxopt.config import Directive, Token
@@ -166,6 +166,7 @@ _Reading = tuple[str, str, range]
 _REFUSED: _Reading = ("name", "", range(0))
 
 
+@lru_cache(maxsize=1 << 10)
 def _inet(text: str, ranges: bool) -> _Reading:
     """Parse `port`, `host` or `host:port` (`ngx_parse_inet_url`)."""
     host, colon, port = text.partition(":")
@@ -182,6 +183,7 @@ def _inet(text: str, ranges: bool) -> _Reading:
     return ("name", host.lower(), ports) if octets is None else ("inet", ".".join(map(str, octets)), ports)
 
 
+@lru_cache(maxsize=1 << 10)
 def _inet6(text: str, ranges: bool) -> _Reading:
     """Parse `[address]` or `[address]:port` (`ngx_parse_inet6_url`)."""
     host, bracket, rest = text[1:].partition("]")
