@@ -51,12 +51,14 @@ class Fixed:
         drafts: The files that change, by path.
         made: The number of fixes applied, by rule.
         causes: The rules and causes of the findings that they fixed.
-        remaining: The findings in the new text.
+        config: The configuration with these changes.
+        remaining: The findings in it.
     """
 
     drafts: dict[str, Draft]
     made: Counter[str]
     causes: frozenset[tuple[str, str]]
+    config: Config
     remaining: Linted
 
 
@@ -80,7 +82,7 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False, wanted: Wanted = ever
         ]
         if not offered:
             changed = {path: draft for path, draft in drafts.items() if draft.edits}
-            return Fixed(changed, fix_counts, frozenset(causes), linted)
+            return Fixed(changed, fix_counts, frozenset(causes), config, linted)
         if rounds < ROUNDS:
             limit = max(limit, ROUNDS + len(offered))
         if rounds == limit:

@@ -20,16 +20,16 @@ RULE = "rewrite ^/a$ /b last;"
 TABLE = "from,to,status\nhttp://a.test/a,,200\n"
 CASES = {
     "check": ("nginxopt.semantics.refusals.refusals", ["check", "nginx.conf"]),
-    "format": ("nginxopt.format.edits", ["format", "--isolated", "nginx.conf"]),
+    "format": ("nginxopt.cli.format.edits", ["format", "--isolated", "nginx.conf"]),
     "lint": ("nginxopt.lint.check.lint", ["lint", "--isolated", "nginx.conf"]),
-    "trace": ("nginxopt.request.trace.trace", ["trace", "nginx.conf", "http://a.test/a"]),
+    "trace": ("nginxopt.cli.trace.trace", ["trace", "nginx.conf", "http://a.test/a"]),
     "trace: model": ("nginxopt.request.model.lower", ["trace", "nginx.conf", "http://a.test/a"]),
     "trace: requests": ("nginxopt.request.model.RequestModel", ["trace", "nginx.conf", "--requests", "urls.txt"]),
     "test": ("nginxopt.request.model.RequestModel", ["test", "nginx.conf", "table.csv"]),
     "test: record": ("nginxopt.request.model.RequestModel", ["test", "nginx.conf", "urls.txt", "--record"]),
     "verify": ("nginxopt.verify.verify", ["verify", "nginx.conf", "nginx.conf"]),
     "verify: model": ("nginxopt.request.model.lower", ["verify", "nginx.conf", "nginx.conf"]),
-    "rewrite-to-map: plan": ("nginxopt.rewrite.plan", ["rewrite-to-map", "--plan-only", "nginx.conf"]),
+    "rewrite-to-map: plan": ("nginxopt.cli.rewriting.plan", ["rewrite-to-map", "--plan-only", "nginx.conf"]),
     "rewrite-to-map: proof": ("nginxopt.rewrite.proving.prove", ["rewrite-to-map", "--write", "nginx.conf"]),
     "rewrite-to-map: table": ("nginxopt.rewrite.tables.prove", ["rewrite-to-map", "redirects.csv"]),
 }

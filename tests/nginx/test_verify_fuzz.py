@@ -59,7 +59,7 @@ def test_nginx_agrees_about_captures(each_binary: nginx.Binary) -> None:
 
 def test_nginx_agrees_about_missing_includes(each_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is called equivalent while files are missing is answered alike whatever these files hold."""
-    cases = list(includes.cases(SEED, 60, 10))
+    cases = list(includes.cases(SEED, 40, 10))
     monkeypatch.setattr(by_nginx, "verify", lambda *_: EQUIVALENT)
     figures, faults = played(each_binary, *cases)
     assert faults == []
