@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from nginxopt.rewrite.tables import TableEmission, emission
+from nginxopt.rewrite import tables
+from nginxopt.rewrite.tables import TableEmission
 from tests.cli.compiling import snapshot
 from tests.schemas import validate
 from tests.tables import NAMES, SAMPLES
@@ -204,8 +205,8 @@ def wrong(of: TableEmission) -> TableEmission:
 
 def test_a_wrong_text_is_not_written(run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is refuted is not written, and the status is 70."""
-    original = emission.emit
-    monkeypatch.setattr(emission, "emit", lambda *arguments: wrong(original(*arguments)))
+    original = tables.emit
+    monkeypatch.setattr(tables, "emit", lambda *arguments: wrong(original(*arguments)))
     ran = run("rewrite-to-map", table.name, "-o", "out", "--report", "report.json")
     assert ran.status == 70
     assert "the proof does not hold: a request for '/a' is answered otherwise; nothing was written" in ran.err
@@ -218,11 +219,9 @@ def test_a_text_that_nginx_answers_otherwise(
     run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What nginx answers otherwise is not written, even if the proof holds."""
-    from nginxopt.rewrite.tables import proof
-
-    original, prove = emission.emit, proof.prove
-    monkeypatch.setattr(emission, "emit", lambda *arguments: wrong(original(*arguments)))
-    monkeypatch.setattr(proof, "prove", lambda of: replace(prove(of), holds=True, refutation=None))
+    original, prove = tables.emit, tables.prove
+    monkeypatch.setattr(tables, "emit", lambda *arguments: wrong(original(*arguments)))
+    monkeypatch.setattr(tables, "prove", lambda of: replace(prove(of), holds=True, refutation=None))
     ran = run("rewrite-to-map", table.name, "-o", "out", "--nginx")
     assert ran.status == 70
     assert "GET /a: 301 /b became 301 /c" in ran.err

@@ -41,8 +41,8 @@ def test_another_response(run: Any, rules: Path, tmp_path: Path, monkeypatch: py
     """A request with another response ends the command with status 70, and nothing is written."""
     sides = verification.sides
 
-    def damaged(emission: Emission, *, is_kept: bool) -> tuple[Config, Config]:
-        before, after = sides(emission, is_kept=is_kept)
+    def damaged(emission: Emission, **how: bool) -> tuple[Config, Config]:
+        before, after = sides(emission, **how)
         data = after.main.source.data.replace(b"/about-us", b"/about-them")
         return before, load_text(data, "nginx.conf", missing_ok=True)
 
