@@ -41,7 +41,7 @@ def test_another_response(run: Any, rules: Path, tmp_path: Path, monkeypatch: py
     """A request with another response ends the command with status 70, and nothing is written."""
     sides = verification.sides
 
-    def damaged(emission: Emission, **how: bool) -> tuple[Config, Config]:
+    def damaged(emission: Emission, **how: Any) -> tuple[Config, Config]:
         before, after = sides(emission, **how)
         data = after.main.source.data.replace(b"/about-us", b"/about-them")
         return before, load_text(data, "nginx.conf", missing_ok=True)
