@@ -143,8 +143,8 @@ def test_files_that_exclude_each_other() -> None:
 def test_lint_asks_nginx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """`lint --nginx` confirms the witnesses of all files, and JSON says by which nginx."""
     monkeypatch.chdir(tmp_path)
-    for name in ("a.conf", "b.conf"):
-        Path(name).write_bytes(wrapped(PAGE, "server"))
+    for name in ("a.conf", "b.conf"):  # that are no copies, as findings in these have one cause
+        Path(name).write_bytes(wrapped(PAGE, "server") + b"# %s" % name.encode())
     arguments = ["lint", "a.conf", "b.conf", "--isolated", "--select", "security", "--format", "json"]
     with pytest.raises(SystemExit):
         cli.main([*arguments, "--nginx", the_nginx().path])
