@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nginxopt.text.display import hide, line
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,6 +51,8 @@ class NginxoptError(Exception):
 
     def render(self) -> str:
         """Return the error for display: the message, then advice. No text in it moves the cursor or ends a line."""
+        from nginxopt.text.display import hide, line  # an error is raised without it, and without what it loads
+
         return "\n".join(line(hide(text)) for text in self._lines())
 
     def _lines(self) -> list[str]:

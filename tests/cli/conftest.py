@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 
 from nginxopt import cli
 from tests.cli.compiling import CONFIG, RULES, Ran
+
+for _name in cli._COMMANDS.values():  # one that is first imported while a test replaces something would keep that
+    import_module(_name)
 
 
 @pytest.fixture

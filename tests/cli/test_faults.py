@@ -100,7 +100,7 @@ def test_the_fixes_of_other_rules_are_made(conf: Path, run: Any) -> None:
 def test_other_files_are_judged(conf: Path, run: Any, command: str, bug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug that a file shows is its error."""
     (conf.parent / "other.conf").write_bytes(CONF.replace(b"  ", b" "))
-    for module, name in (("nginxopt.format", "edits"), ("nginxopt.config.inputs", "alone")):
+    for module, name in (("nginxopt.cli.format", "edits"), ("nginxopt.config.inputs", "alone")):
         before = getattr(import_module(module), name)
 
         def fails(*args: Any, before: Any = before, **options: Any) -> Any:

@@ -19,7 +19,7 @@ SITE = "events {}\nhttp {\n    server {\n        listen 80;\n        server_name
 RULE = "rewrite ^/a$ /b last;"
 TABLE = "from,to,status\nhttp://a.test/a,,200\n"
 CASES = {
-    "check": ("nginxopt.semantics.refusals.refusals", ["check", "nginx.conf"]),
+    "check": ("nginxopt.cli.check.refusals", ["check", "nginx.conf"]),
     "format": ("nginxopt.cli.format.edits", ["format", "--isolated", "nginx.conf"]),
     "lint": ("nginxopt.lint.check.lint", ["lint", "--isolated", "nginx.conf"]),
     "trace": ("nginxopt.cli.trace.trace", ["trace", "nginx.conf", "http://a.test/a"]),
@@ -27,7 +27,7 @@ CASES = {
     "trace: requests": ("nginxopt.request.model.RequestModel", ["trace", "nginx.conf", "--requests", "urls.txt"]),
     "test": ("nginxopt.request.model.RequestModel", ["test", "nginx.conf", "table.csv"]),
     "test: record": ("nginxopt.request.model.RequestModel", ["test", "nginx.conf", "urls.txt", "--record"]),
-    "verify": ("nginxopt.verify.verify", ["verify", "nginx.conf", "nginx.conf"]),
+    "verify": ("nginxopt.cli.verify.verify", ["verify", "nginx.conf", "nginx.conf"]),
     "verify: model": ("nginxopt.request.model.lower", ["verify", "nginx.conf", "nginx.conf"]),
     "rewrite-to-map: plan": ("nginxopt.cli.rewriting.plan", ["rewrite-to-map", "--plan-only", "nginx.conf"]),
     "rewrite-to-map: proof": ("nginxopt.rewrite.proving.prove", ["rewrite-to-map", "--write", "nginx.conf"]),

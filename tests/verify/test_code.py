@@ -27,7 +27,7 @@ def stated(name: str) -> tuple[str, str]:
     """A directive where it stands: what is in http, and what is in the server."""
     block = " { a() }" if name.endswith("_block") else " on;" if name == "ssi" else " x;"
     if name in _DEFINING:
-        return f"{name} $y main.f;", "return 200 $y;"
+        return f"{name} $y main.f;", "location / { return 200 $y; }"
     if name in _BALANCING:
         return f"upstream code {{ server 127.0.0.1:3; {name}{block} }}", "location / { proxy_pass http://code; }"
     if name.startswith("set_by_lua"):
