@@ -15,6 +15,10 @@ _OF_NETWORK = re.compile(r"ENOTFOUND|EAI_AGAIN|E\w*TIMEDOUT|SOCKET_TIMEOUT|ECONN
 """What npm says where there is no registry, or none that has the packages."""
 
 
+_FETCH_SECONDS = 300.0
+"""How long a registry may take for 170 MB; what needs them is skipped then."""
+
+
 def need() -> None:
     """Skip the test if npm is not installed."""
     if shutil.which("npm") is None:
@@ -35,7 +39,7 @@ def fetched(folder: Path, package: str) -> Path:
 def _fetch(folder: Path, *arguments: str) -> str:
     need()
     try:
-        done = run(folder, *arguments, "--fetch-retries=1")
+        done = run(folder, *arguments, "--fetch-retries=1", timeout=_FETCH_SECONDS)
     except subprocess.TimeoutExpired:
         pytest.skip("npm does not get the packages in time")
     if done.returncode and _OF_NETWORK.search(done.stderr):
@@ -44,8 +48,6 @@ def _fetch(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str, timeout: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     """Run npm in a folder."""
-    return subprocess.run(
-        ["npm", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
+    return subprocess.run(["npm", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=timeout)
