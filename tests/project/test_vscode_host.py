@@ -6,6 +6,7 @@ code-server has the editor as npm delivers it: its workbench runs in Chromium, e
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import json
 import os
@@ -36,22 +37,30 @@ _PAUSE = 0.2
 
 
 def _editor() -> Path:
-    """The folder of the editor: of an earlier run, or fetched now. What has to be compiled in it is not needed."""
+    """The folder of the editor: of an earlier run, or fetched now, by one of the processes that run tests."""
     folder = ROOT / "build" / _EDITOR
-    if not folder.exists():
-        new = folder.with_name(f"{_EDITOR}.new")
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir(parents=True)
-        packed = npm.fetched(new, _EDITOR)
-        assert base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode() == _INTEGRITY
-        with tarfile.open(packed) as archive:
-            # A file that a link would put elsewhere is refused, where Python knows how (3.11.4).
-            archive.extractall(new, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # type: ignore[arg-type]
-        packed.unlink()
-        _take_releases(new / "package" / "lib" / "vscode" / "npm-shrinkwrap.json")
-        npm.install(new / "package" / "lib" / "vscode", "--omit=dev", "--ignore-scripts", "--legacy-peer-deps")
-        new.rename(folder)
+    folder.parent.mkdir(exist_ok=True)
+    with folder.with_name(f"{_EDITOR}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _fetch(folder)
     return folder / "package" / "lib" / "vscode"
+
+
+def _fetch(folder: Path) -> None:
+    """Put the editor into a folder. What has to be compiled in it is not needed."""
+    new = folder.with_name(f"{_EDITOR}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    packed = npm.fetched(new, _EDITOR)
+    assert base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode() == _INTEGRITY
+    with tarfile.open(packed) as archive:
+        # A file that a link would put elsewhere is refused, where Python knows how (3.11.4).
+        archive.extractall(new, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # type: ignore[arg-type]
+    packed.unlink()
+    _take_releases(new / "package" / "lib" / "vscode" / "npm-shrinkwrap.json")
+    npm.install(new / "package" / "lib" / "vscode", "--omit=dev", "--ignore-scripts", "--legacy-peer-deps")
+    new.rename(folder)
 
 
 def _take_releases(lock: Path) -> None:
