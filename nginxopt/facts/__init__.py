@@ -5,9 +5,11 @@
 - `facts.tsv`: what no declaration says, kept by hand, a row for each directive; `table` reads both.
 - `vendors/*.tsv`: what NGINX Plus, Angie and modules of third parties declare besides; `vendors` reads them.
 
-To add the directives of a new release, run `python docs/directives.py CHECKOUT > nginxopt/facts/directives.tsv`, add a
-line to `facts.tsv` for each new name (tests/facts names those that are missing), and run `make docs`. A line `@_bind`
-stands for `proxy_bind`, `fastcgi_bind` and so on, unless a directive has a line of its own. These are the columns:
+For a new release, clone nginx's repository with its tags, and run `python docs/directives.py CHECKOUT > directives.tsv`
+for two minutes. Add a line to `facts.tsv`, in the order of names, for each new name (tests/facts names those that are
+missing), the release to `GUESSES` and `_LAST` of `nginxopt.settings.target`, and what else it changed to
+`nginxopt.lint.releases`. A line `@_bind` stands for `proxy_bind`, `fastcgi_bind` and so on, unless a directive has a
+line of its own. These are the columns:
 
 - `effect`: what it does to a request: `script` (a statement of the rewrite module, or what runs there), `access`,
   `content` (chooses or sets up what answers), `header` or `body` (changes a response), `upstream` (how a request is

@@ -18,5 +18,9 @@ To add a kind of list:
    there.
 2. Add the instance to `KINDS` in `registry`. Its place is that in the summary, the file of maps and the report.
 3. Name the package in `pyproject.toml`, what it asks of the native core in `tests/project/test_layers.py`, its reasons
-   in `docs/guide/rewrite-to-map.md`, and its entry of the report in `schemas/rewrite-report.json`; tests compare these.
+   in `docs/guide/rewrite-to-map.md` (with a test in `tests/project/test_docs.py`, whose limit for the modules of a
+   rewrite grows by those of the package), and in `schemas/rewrite-report.json` its entry of the report and its count in
+   `proof`; tests compare these.
+4. Write its tests in `tests/rewrite/kinds/NAME/`, with faults that the proof refutes, and in `tests/nginx/`. The
+   smallest kind is that of `tests/rewrite/kinds/test_registry.py`.
 """
