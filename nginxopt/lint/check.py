@@ -232,18 +232,26 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     Several processes are not worth it: 1.3 of 2.6 s for 1,000 files go to checking, so two would save a third at most.
     """
     judge = replace(judge, shared=_shared(configs))
-    return _together(configs, [_judged(config, judge) for config in configs], judge)
+    linted: list[Linted] = []
+    for config in configs:
+        with _kept(config, linted):
+            linted.append(limited(partial(judge, config), path=config.main.path))
+    return _together(configs, linted, judge)
 
 
-def _judged(config: Config, judge: Judge) -> Linted:
-    """Return the findings in a configuration. What a bug stops, or the limits of time and memory, is an error."""
-    result = Linted(())
+@contextlib.contextmanager
+def _kept(config: Config, linted: list[Linted]) -> Iterator[None]:
+    """Append the errors of a configuration whose judgement a bug stops, or the limits of time and memory."""
+    before = len(linted)
     with collecting() as faults, isolated("the configuration", path=config.main.path):
         try:
-            result = limited(partial(judge, config), path=config.main.path)
+            yield
         except _TOO_LARGE as error:
-            result = Linted((), (error,))
-    return replace(result, errors=(*result.errors, *faults)) if faults else result
+            linted.append(Linted((), (error,)))
+    if len(linted) == before:
+        linted.append(Linted(()))
+    if faults:
+        linted[-1] = replace(linted[-1], errors=(*linted[-1].errors, *faults))
 
 
 def _together(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Checked:
@@ -299,7 +307,9 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
                 drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
                 causes.update((tree, rule, cause) for rule, cause in fixed.causes)
             changed.append(config if fixed is None else fixed.config)
-            linted.append(_judged(config, judge) if fixed is None else fixed.remaining)
+            with _kept(config, linted):
+                judged = limited(partial(judge, config), path=config.main.path) if fixed is None else fixed.remaining
+                linted.append(judged)
     checked = _together(changed, linted, judge)
     return replace(checked, errors=(*checked.errors, *faults), drafts=drafts, fixed=len(causes))
 
