@@ -241,7 +241,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 
 @contextlib.contextmanager
 def _kept(config: Config, linted: list[Linted]) -> Iterator[None]:
-    """Append the errors of a configuration whose judgement a bug stops, or the limits of time and memory."""
+    """Append the errors of a configuration if a bug, or a limit of time or memory, stops its check."""
     before = len(linted)
     with collecting() as faults, isolated("the configuration", path=config.main.path):
         try:

@@ -438,7 +438,7 @@ def save(profile: Profile) -> bytes:
 
 
 def is_saved(path: str) -> bool:
-    """Return whether a file is a saved profile. A pipe is none: what is read of it is gone."""
+    """Return whether a file is a saved profile. A pipe is not: what is read from it is gone."""
     if not Path(path).is_file():
         return False
     try:

@@ -167,7 +167,7 @@ def _may_lose_captures(plan: Plan) -> bool:
 
 
 _GROUP = lazy.pattern(r"\((?!\?)|\(\?(?:P?<(?![=!])|')")
-"""The start of a group that captures. It is none behind a backslash, where the premise is then superfluous."""
+"""The start of a group that captures. An escaped parenthesis matches as well; the premise is then superfluous."""
 
 
 def _may_lack_sizes(plan: Plan) -> bool:

@@ -86,7 +86,7 @@ def test_no_file_takes_the_place_of_a_closed_stream() -> None:
 
 @pytest.mark.no_cover
 def test_a_language_server_without_output() -> None:
-    """It says so as any command, although it prints nothing by itself."""
+    """It reports this as any command does, although it prints nothing itself."""
     assert run(["lsp"], "</dev/null >&-") == (OutputError.exit_code, "standard output is closed\n")
 
 

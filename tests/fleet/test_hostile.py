@@ -260,7 +260,7 @@ def test_a_crafted_result_is_an_error(crafted: Path, statement: str, command: li
     ],
 )
 def test_numbers_of_a_crafted_result_are_errors_at_most(crafted: Path, statement: str) -> None:
-    """A place outside of its text, and numbers whose sum is none, end no report with a traceback."""
+    """A place outside its text, or counts whose sum overflows, end no report with a traceback."""
     with duckdb.connect(str(crafted)) as database:
         database.execute(statement)
     for command in _REPORTS:

@@ -42,7 +42,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_the_session_begins_and_ends(seen: dict[str, Any]) -> None:
-    """The server says its name, and ends with status 0 when it is told to."""
+    """The server names itself, and exits with status 0 after `exit`."""
     assert (seen["server"], seen["status"]) == ("nginxopt", 0)
 
 

@@ -148,7 +148,7 @@ def test_what_can_be_measured(logs: Any, lines: list[str], server: str, http: st
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured(logs: Any, lines: list[str], server: str, http: str, reason: str) -> None:
-    """The reason is told, and the estimate stays."""
+    """The report gives the reason and keeps the estimate."""
     made = logs(lines, server, http)
     before = Work(made.profile()).total
     profile = measured(made)

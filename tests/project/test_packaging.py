@@ -189,7 +189,7 @@ def installers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def interpreter(release: str) -> str:
-    """Return the path of a Python, on PATH or of pyenv; skip the test if there is none."""
+    """Return the path of a Python, from PATH or pyenv; skip the test if there is none."""
     of_pyenv = sorted(map(str, Path.home().glob(f".pyenv/versions/{release}.*/bin/python")))
     for path in filter(None, (*of_pyenv, shutil.which(f"python{release}"))):
         asked = subprocess.run([path, "-m", "ensurepip", "--version"], capture_output=True, check=False)

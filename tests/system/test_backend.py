@@ -1,4 +1,4 @@
-"""The upstream for measurements answers on connections that stay open, with what it is told."""
+"""The upstream for measurements keeps connections open, and sends the response it was given."""
 
 from __future__ import annotations
 
