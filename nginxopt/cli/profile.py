@@ -139,6 +139,8 @@ def _read(
         raise UsageError("expected logs behind the configuration")
     if config == "-" and "-" in paths:
         raise UsageError("standard input is either the configuration or a log")
+    if binary is not None and (of_site["target_version"] or of_site["fixes"]):
+        raise UsageError("--measure runs an nginx, which is the target: --target-version and --build-fix do not apply")
     if binary is not None and "-" in paths:
         raise UsageError("--measure reads logs twice, so none can be standard input")
     asked = site.load(config, binary=binary, **of_site)

@@ -122,7 +122,7 @@ def load(
     of_world = [text for text in assume if not standins.is_assumption(text)]
     world, of_files = _listed(World.assume(of_world, root), exists)
     if binary is not None and (target_version or fixes):
-        raise UsageError("the nginx that runs is the target, so --target-version and --build-fix do not apply")
+        raise UsageError("--nginx is the target, so --target-version and --build-fix do not apply")
     target = choose(target_version, None, None if binary is None else binary.path)
     read, notes = read_with_standins(path, context, prefix, main, unread)
     config = read.config

@@ -89,6 +89,8 @@ def test_a_format_for_all_figures(run: Any) -> None:
         (("nginx.conf", "shop.log", "--save", "shop.log"), 2, "would overwrite the input file"),
         (("nginx.conf", "shop.log", "--input-format", "x"), 2, 'unknown format "x"'),
         (("nginx.conf", "shop.log", "--nginx"), 2, "--nginx is for --measure"),
+        (("nginx.conf", "shop.log", "--measure", "--target-version", "1.28.0"), 2, "--measure runs an nginx"),
+        (("nginx.conf", "-", "--measure"), 2, "--measure reads logs twice"),
         (("nginx.conf", "shop.log", "--measure", "--nginx", "/none"), 4, "/none"),
     ],
 )
