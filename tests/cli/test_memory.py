@@ -28,8 +28,8 @@ COMMANDS = {
     "lint": ["lint", "--isolated", "rows.conf"],
     "trace": ["trace", "rules.conf", "http://a/b"],
 }
-MEGABYTES = (110, 135, 160, 190, 220, 260, 310)
-"""Limits of addresses, from little more than Python and its modules have to more than a command needs."""
+MEGABYTES = (110, 135, 190, 260)
+"""Further limits of addresses, from little more than Python and its modules have to nearly what a command needs."""
 
 
 def limited(words: list[str], folder: Path, megabytes: int) -> subprocess.CompletedProcess[bytes]:

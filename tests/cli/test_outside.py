@@ -124,6 +124,7 @@ def refuse_shown(ran: Any, folder: Path) -> None:
             assert MARK.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_command_shows_directives_outside(run: Any, command: tuple[str, ...], tmp_path: Path) -> None:
     """Whatever rules and models find there, and in every format: neither output nor files have a word of it."""
@@ -134,6 +135,7 @@ def test_no_command_shows_directives_outside(run: Any, command: tuple[str, ...],
         refuse_shown(run(*command), tmp_path)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_no_command_shows_text_outside(run: Any, text: str, tmp_path: Path) -> None:
     """Nor of a file that is no part of a configuration."""

@@ -6,8 +6,8 @@ import json
 import os
 import pty
 import re
-import subprocess
-import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from nginxopt.ingress.manifests import PREFIX
 from nginxopt.lint.report import FORMATS
 from nginxopt.text.display import line, terminal
+from tests.forked import Run, commands
 
 EVIL = "\x1b[2J\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
 """Clears the screen, begins lines with commands, and turns the direction of text around; also in a name of a file."""
@@ -116,6 +117,9 @@ COMMANDS = (
     ("ingress", "--tls", EVIL, "ingress.json"),
 )
 
+END = b"\0end of the command"
+"""What a test writes to the terminal behind a command; no text has a NUL."""
+
 _OURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -149,38 +153,40 @@ def strange(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def on_terminal(command: tuple[str, ...], folder: Path, **environment: str) -> str:
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Run]:
+    """A function that runs a command in a process of its own."""
+    with commands() as run:
+        yield run
+
+
+def on_terminal(forked: Run, command: tuple[str, ...], folder: Path) -> str:
     """Return what a command writes to a terminal that has standard output and error."""
     ours, theirs = pty.openpty()
-    code = "from nginxopt.cli import main; main()"
-    child = subprocess.Popen(
-        [sys.executable, "-c", code, *command],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
-    )
+    pieces: list[bytes] = []
+
+    def read() -> None:
+        while piece := os.read(ours, 65536):
+            pieces.append(piece)
+            if pieces[-1].endswith(END):
+                return
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    name = os.ttyname(theirs)
+    status = forked(command, folder, name, name, {"TERM": "xterm", "NO_COLOR": ""})
+    os.write(theirs, END)
+    reader.join()
     os.close(theirs)
-    pieces = []
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # EIO: the last process that had it open has ended
-            break
-        if not piece:
-            break
-        pieces.append(piece)
     os.close(ours)
-    child.wait()
-    assert child.returncode not in (70, -9, -6)
-    return b"".join(pieces).decode()
+    assert status not in (70, -9, -6)
+    return b"".join(pieces).removesuffix(END).decode()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(map(ascii, command))[:60])
-def test_no_text_moves_the_cursor(command: tuple[str, ...], strange: Path) -> None:
+def test_no_text_moves_the_cursor(command: tuple[str, ...], strange: Path, forked: Run) -> None:
     """On a terminal, there is no control character but line ends, tabs and our own colors."""
-    shown = on_terminal(command, strange, NO_COLOR="")
+    shown = on_terminal(forked, command, strange)
     assert shown.strip()
     left = _OURS.sub("", shown)
     if command[0] in ("fleet", "profile") or "--requests" in command:  # their progress moves the cursor
@@ -190,21 +196,15 @@ def test_no_text_moves_the_cursor(command: tuple[str, ...], strange: Path) -> No
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(map(ascii, command))[:60])
-def test_no_text_is_a_command(command: tuple[str, ...], strange: Path) -> None:
+def test_no_text_is_a_command(command: tuple[str, ...], strange: Path, forked: Run, tmp_path: Path) -> None:
     """In CI, no line of a message or report begins as a command to the runner, or has one of the old form."""
-    code = "from nginxopt.cli import main; main()"
-    ran = subprocess.run(
-        [sys.executable, "-c", code, *command],
-        cwd=strange,
-        env={**os.environ, "GITHUB_ACTIONS": "true", "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        check=False,
-    )
+    output, errors = tmp_path / "printed", tmp_path / "told"
+    forked(command, strange, str(output), str(errors), {"GITHUB_ACTIONS": "true"})
     is_exact = "--diff" in command or command == ("rewrite-to-map", NAME)  # for patch, and for nginx
     is_exact |= command[:2] == ("ingress", "ingress.json") and "--annotations" not in command
     annotations = ("::error", "::warning", "::notice") if "github" in command else ()
-    for text in (ran.stderr, b"" if is_exact else ran.stdout):
-        for each in text.decode().splitlines():
+    for text in (errors.read_text(), "" if is_exact else output.read_text()):
+        for each in text.splitlines():
             assert not each.lstrip().startswith("::") or each.startswith(annotations)
             assert "##[" not in each
 

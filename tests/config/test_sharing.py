@@ -114,6 +114,7 @@ def read(folder: list[str]) -> Inputs:
         roots.forget()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", FOLDERS, ids=lambda kind: kind.__name__)
 def test_a_folder_costs_what_its_number_of_files_costs(
     kind: Callable[[int], dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -119,6 +119,7 @@ def test_a_line_of_tags_is_read_in_one_way() -> None:
     assert value.is_alone
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("text", [b"{#" * 50_000, b"{{" * 50_000, b"{%" * 50_000, b"<%" * 50_000, b"@A" * 50_000])
 def test_openings_without_an_end_end(text: bytes) -> None:
     """A text of tags that are not closed is an error, in time that is linear."""

@@ -40,6 +40,7 @@ def _judged(rules: list[Selected], config: Config, target: Version) -> tuple[Lin
     return replace(judged, errors=()), [error.render() for error in judged.errors]
 
 
+@pytest.mark.no_cover  # test_conformance runs the same
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_a_rule_that_is_not_asked_would_find_nothing(name: str) -> None:
     """On the examples of every rule, whole as in a fragment, rules find and decline what they do if all are asked."""

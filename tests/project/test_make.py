@@ -53,9 +53,9 @@ def test_what_both_run(target: str) -> None:
 
 
 def test_only_make_test_is_whole() -> None:
-    """`make test` measures coverage and tests the crate, and `make check` does neither."""
-    whole, quick = dry_run("test"), dry_run("check")
-    assert "--cov" in whole
+    """`make test` tests the crate, and measures coverage if it leaves no test out; `make check` does neither."""
+    whole, extended, quick = dry_run("test"), dry_run("test", "EXTENDED=1"), dry_run("check")
+    assert ("--cov" in whole, "--cov" in extended) == (False, True)
     assert "cargo test" in whole
     assert "--cov" not in quick
     assert "cargo test" not in quick

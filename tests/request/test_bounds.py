@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.forked import commands
 
 pytestmark = pytest.mark.extended
 
@@ -84,34 +83,16 @@ CASES = {
 """For each place of a value, two configurations of less than 6 kB that differ."""
 
 
-_DRIVER = """
-import json, os, resource, sys
-from nginxopt import cli
-for number, args in enumerate(json.load(sys.stdin)):
-    child = os.fork()
-    if not child:
-        resource.setrlimit(resource.RLIMIT_AS, (%d, %d))
-        os.dup2(os.open(f"{number}.txt", os.O_WRONLY | os.O_CREAT), 1)
-        sys.argv = ["nginxopt", *args]
-        cli.main()
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-"""Runs each list of arguments in a process of its own with a bounded memory, and prints its status."""
-
-
-def _run(folder: Path, commands: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Return the status of each command, and how many bytes it has printed."""
-    driver = _DRIVER % (_MEMORY, _MEMORY)
-    done = subprocess.run(
-        [sys.executable, "-c", driver],
-        cwd=folder,
-        input=json.dumps(commands),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    statuses = map(int, done.stdout.split())
-    return [(status, (folder / f"{number}.txt").stat().st_size) for number, status in enumerate(statuses)]
+def _run(folder: Path, calls: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """Return the status of each command with a bounded memory, and how many bytes it has printed."""
+    printed = folder / "printed"
+    results = []
+    with commands() as run:
+        for arguments in calls:
+            status = run(arguments, folder, str(printed), "/dev/null", memory=_MEMORY)
+            results.append((status, printed.stat().st_size))
+            printed.unlink()
+    return results
 
 
 @pytest.fixture
@@ -154,8 +135,8 @@ def test_values_that_double_are_read(
     written: dict[str, tuple[str, str]], tmp_path: Path, command: list[str], statuses: set[int]
 ) -> None:
     """A request is followed to its answer, or to a value that costs too much; `lint` and the compiler read the rest."""
-    commands = [[old if word == "FILE" else word for word in command] for old, _ in written.values()]
-    results = dict(zip(written, _run(tmp_path, commands), strict=True))
+    calls = [[old if word == "FILE" else word for word in command] for old, _ in written.values()]
+    results = dict(zip(written, _run(tmp_path, calls), strict=True))
     assert {name: status for name, (status, _) in results.items() if status not in statuses} == {}
     if "json" not in command:
         assert {name: length for name, (_, length) in results.items() if length > 300_000} == {}

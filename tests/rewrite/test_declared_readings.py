@@ -55,6 +55,7 @@ def comes_true(text: bytes, readings: Readings) -> None:
     assert (emission.plan.rules.moved, emission.plan.cost) == (planned.rules.moved, planned.cost)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("readings", EVERY, ids=str)
 @pytest.mark.parametrize("size", [1, 30, 100, 300])
 def test_generated_lists(readings: Readings, size: int) -> None:
@@ -78,6 +79,7 @@ def test_any_list(random: Random, size: int, readings: Readings) -> None:
     comes_true("\n".join(rules).encode(), readings)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["fec/redirects-transition.conf", "fec/exact.conf", "fec/redirects-sers.conf"])
 @pytest.mark.parametrize("readings", EVERY[1:], ids=str)
 def test_real_lists(name: str, readings: Readings) -> None:

@@ -72,6 +72,7 @@ def test_code_without_a_request_reads_no_definition() -> None:
         assert [name for name in names if compared(name, definitions).verdict != "equivalent"] == []
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("definitions", [_MAPS, _UPSTREAMS], ids=["map", "upstream"])
 def test_words_say_what_all_other_directives_read(definitions: tuple[str, str]) -> None:
     """Beside any directive that is known, and runs no code, what no word names makes no difference."""

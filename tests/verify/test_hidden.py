@@ -25,6 +25,7 @@ def compared(old: str, new: str, *assumed: str, denied: tuple[str, ...] = ()) ->
     return verify(*sides, premises=read(assumed, denied)[0])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("pair", HIDDEN, ids=lambda pair: pair.name)
 def test_what_a_file_may_show_is_no_equivalence(pair: Hidden) -> None:
     """It is unknown, in both directions, and an equivalence if the file is empty; the pair itself is one anyway."""

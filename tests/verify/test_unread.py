@@ -56,6 +56,7 @@ PLACES = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("old", "new"), VALUES)
 def test_a_missing_include_hides_no_value(old: str, new: str, place: str) -> None:
