@@ -4,7 +4,8 @@ Flags a `limit_req_zone`, `limit_conn_zone` or `proxy_cache_path` (`fastcgi_`, `
 `limit_req`, `limit_conn` or `proxy_cache` names, in configurations that were read as a whole. A `limit_conn_zone` of
 `stream` is for `limit_conn` there.
 
-Does not flag zones that a file which was not read may use, and caches where a variable names the zone.
+Does not flag zones that a file which was not read may use, or a fragment that is checked as well, such as another site
+of `sites-available`; nor caches where a variable names the zone.
 
 ## Why it matters
 The zone only reserves memory. What was meant, such as a limit for each client, is not in effect: at one request a
@@ -100,10 +101,10 @@ def check(model: Model) -> Iterator[Finding]:
     """Find zones without users."""
     for protocol in model.protocols("http", "stream"):
         if whole.is_known(model, protocol.kind):
-            yield from _of_protocol(protocol)
+            yield from _of_protocol(protocol, model)
 
 
-def _of_protocol(protocol: Level) -> Iterator[Finding]:
+def _of_protocol(protocol: Level, model: Model) -> Iterator[Finding]:
     """Yield the zones of http or of stream without users: neither may use those of the other."""
     levels = tuple(protocol.walk())
     for declaration, user in (_LIMITS | _CACHES).items():
@@ -112,7 +113,9 @@ def _of_protocol(protocol: Level) -> Iterator[Finding]:
         used = {_named(directive) for directive in users} if declared else set()
         for directive in declared:
             name = _zone(directive)
-            if name and name not in used and not any("$" in word for word in used):
+            if not name or name in used or any("$" in word for word in used):
+                continue
+            if all(_named(directive) != name for directive in model.beside(user)):
                 yield _finding(directive, name, user)
 
 

@@ -44,6 +44,9 @@ TEMPLATES = (
 PARTS = (".inc",)
 """Suffixes of parts of configurations, which are found by their content."""
 
+SAMPLES = (".sample", ".example", ".dist", ".default")
+"""Suffixes behind another one, of configurations to copy: `x.conf.example` is found unless `x.conf` is beside it."""
+
 FOLDERS = ("conf.d", "http.d", "nginx", "sites", "snippets", "stream.d", "vhosts", "vhosts.d")
 """Folders in which names without a suffix are configurations too."""
 
@@ -211,6 +214,9 @@ def _is_configuration(folder: Path, name: str, *, is_below: bool) -> bool:
     where = folder.absolute().name
     if where in SITES:
         return not suffix.startswith((".dpkg-", ".rpm")) and suffix not in LEFT_BEHIND
+    if suffix in SAMPLES:
+        copy = folder / name.removesuffix(suffix)
+        return copy.suffix in (*SUFFIXES, *TEMPLATES, *PARTS) and not lexists(copy)
     return suffix in (*SUFFIXES, *TEMPLATES, *PARTS) or (not suffix and (is_below or where in FOLDERS))
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import islice, pairwise
 
 from nginxopt import lazy
+from nginxopt.config.templating import CURLY, PERCENT_BRACES
 from nginxopt.config.tree import Token, statements
 from nginxopt.errors import InputError
 from nginxopt.facts import lexicon, vendors
@@ -38,6 +39,9 @@ _HIDDEN_TAGS = lazy.pattern(
 _VALUE_TAGS = lazy.pattern(rb"\{\{[\s\S]{0,1000}?\}\}|<%=[\s\S]{0,1000}?%>|\{!![\s\S]{0,1000}?!!\}")
 """Tags of templates: alone in a line, without a text of their own, and in place of a text."""
 
+_NAMES = lazy.pattern(b"|".join([CURLY, PERCENT_BRACES]))
+"""Placeholders whose braces would be those of blocks."""
+
 _MAIN = lazy.pattern(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
 
 _VENDORS = (vendors.OLDER, vendors.PLUS, vendors.ANGIE, vendors.MODULES)
@@ -66,6 +70,7 @@ def is_empty(data: bytes) -> bool:
 
 def without_tags(data: bytes) -> bytes:
     """Return a text without the tags of a template, and with a word for each that writes a value."""
+    data = _NAMES.sub(b"x", data)
     if not any(tag in data for tag in (b"{{", b"{%", b"<%", b"{#", b"{!!", b"@", b"${")):
         return data
     return _VALUE_TAGS.sub(b"x", _TAG_LINES.sub(b"", _HIDDEN_TAGS.sub(b"", data)))

@@ -34,6 +34,9 @@ AT = rb"@[A-Z][A-Z0-9_]*@"
 
 PERCENT = rb"%%[A-Za-z][A-Za-z0-9_]*%%"
 
+PERCENT_BRACES = rb"%\{[a-z_][a-z0-9_]*\}"
+"""`%{name}`, as in templates of Modoboa. `%{HTTP_HOST}`, in capitals, is a variable of Apache."""
+
 BRACES = rb"""\$\{[A-Za-z_][A-Za-z0-9_]*[^A-Za-z0-9_{}\s;"'\\][^{}\n;"'\\]*\}"""
 """A name in braces with what no variable of nginx has: `${X:-off}`, `${X-off}` (shells), `${a.b}` (Maven, Gradle)."""
 
@@ -49,10 +52,13 @@ PERCENTS = rb"%[a-z]*[g-z_][a-z0-9_]*%"
 ANGLES = rb"(?<![?P])<[A-Z][A-Z0-9_]+>"
 """`<NAME>`, as for sed. In a pattern, `(?<NAME>` names a group."""
 
-CERTAIN = (AT, PERCENT, BRACES)
+CURLY = rb"(?<![$%{\\])(?<!\\[A-Za-z])\{[A-Z][A-Z0-9_]+\}(?!\})"
+"""`{NAME}`. In a pattern, `\\x{AB}` is a character. Without quotes, nginx would open a block."""
+
+CERTAIN = (AT, PERCENT, PERCENT_BRACES, BRACES)
 """The patterns of the placeholders that are certainly no values of nginx."""
 
-LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT, ANGLES)
+LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT, ANGLES, CURLY)
 """Those that nginx may take as they stand. `lint` alone takes them for placeholders, as it can do without a value."""
 
 _ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY]))
@@ -70,7 +76,7 @@ _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*;?[ \t
 _PASSED_OVER = rb"""(?<![^\s;{}])(?:\#.*|"(?:\\[\s\S]|[^"\\]){0,4096}"|'(?:\\[\s\S]|[^'\\]){0,4096}')"""
 _ENVSUBST = lazy.pattern(_ENVSUBST_LINE, re.MULTILINE)
 _OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, *CERTAIN])
-_BARE = lazy.pattern(rb"%s|(?P<tag>%s|%s)" % (_PASSED_OVER, _OPENING, _ENVSUBST_LINE), re.MULTILINE)
+_BARE = lazy.pattern(rb"%s|(?P<tag>%s|%s|%s)" % (_PASSED_OVER, _OPENING, CURLY, _ENVSUBST_LINE), re.MULTILINE)
 _ANYWHERE = lazy.pattern(_OPENING)
 
 # In a word of a text that parses: a whole tag. A regular expression may contain the opening of a tag alone.
@@ -92,11 +98,13 @@ _KINDS = tuple(
         "a Jinja or Mustache template": rb"\{\{",
         "a template with placeholders such as @NAME@": AT,
         "a template with placeholders such as %%NAME%%": PERCENT,
+        "a template with placeholders such as %{name}": PERCENT_BRACES,
         "a template with placeholders such as ${NAME:-value}": BRACES,
         "an envsubst template": rb"%s|%s" % (_ENVSUBST_LINE, ENVIRONMENT),
         "a template with placeholders such as __NAME__": UNDERSCORES,
         "a template with placeholders such as %name%": PERCENTS,
         "a template with placeholders such as <NAME>": ANGLES,
+        "a template with placeholders such as {NAME}": CURLY,
     }.items()
 )
 

@@ -54,6 +54,7 @@ class Judge:
         assumed: The premises declared to hold; a fix that needs no others is safe.
         host: The machine to check as well; None for none.
         shared: The files that several configurations read. They are not fixed, as that would change the others.
+        fragments: The fragments that are checked as well, to which no main file leads: one may be included elsewhere.
         is_complete: Whether all named files could be read.
         around: The main configuration that fragments are included in; None if that is unknown.
         catalogue: All rules, whether they are run or not.
@@ -69,6 +70,7 @@ class Judge:
     host: Host | None = None
     assumed: frozenset[Premise] = frozenset()
     shared: frozenset[str] = frozenset()
+    fragments: tuple[Config, ...] = ()
     is_complete: bool = True
     around: Config | None = None
     catalogue: Catalogue = field(default_factory=lambda: Catalogue(catalogue()))
@@ -114,7 +116,8 @@ class Judge:
         """Return what rules ask about a configuration, in the main configuration around it if one is stated."""
         is_all = WHOLE_CONFIGURATION in self.assumed
         around = _http(self.around, target)
-        return Model(config, target, self.host, is_all=is_all, around=around, is_guess=bool(self.maybe))
+        is_guess = bool(self.maybe)
+        return Model(config, target, self.host, is_all=is_all, around=around, is_guess=is_guess, beside=self.fragments)
 
     def _certain(self, model: Model, linted: Linted) -> Linted:
         """Return findings without those that only the guess of a release makes: what nginx refuses in each release that
@@ -231,7 +234,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 
     Several processes are not worth it: 1.3 of 2.6 s for 1,000 files go to checking, so two would save a third at most.
     """
-    judge = replace(judge, shared=_shared(configs))
+    judge = replace(judge, shared=_shared(configs), fragments=_fragments(configs))
     linted: list[Linted] = []
     for config in configs:
         with _kept(config, linted):
@@ -277,7 +280,7 @@ def _together(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge)
         unsettled=unsettled,
         declined=frozenset().union(*(result.declined for result in linted)),
         left=frozenset().union(*(result.left for result in linted)),
-        refusals=tuple(result.refusal for result in linted if result.refusal is not None),
+        refusals=tuple({each.refusal.render(): each.refusal for each in linted if each.refusal is not None}.values()),
         is_all=WHOLE_CONFIGURATION in judge.assumed,
         guessed=tuple({_key(each): each for result in linted for each in result.guessed}.values()),
         cut=tuple(each for result in linted for each in result.cut.items()),
@@ -291,7 +294,7 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
 
     Raises `UsageError` for the output of `nginx -T`, which has no files to change, and the errors of `fix`.
     """
-    judge = replace(judge, shared=_shared(configs))
+    judge = replace(judge, shared=_shared(configs), fragments=_fragments(configs))
     drafts: dict[str, Draft] = {}
     causes: set[tuple[str, str, str]] = set()
     changed: list[Config] = []
@@ -337,6 +340,10 @@ def _shared(configs: Iterable[Config]) -> frozenset[str]:
     """Return the identities of the files that more than one configuration reads."""
     times = Counter(identity for config in configs for identity in {_identity(config, f.path) for f in config.files})
     return frozenset(identity for identity, count in times.items() if count > 1)
+
+
+def _fragments(configs: Iterable[Config]) -> tuple[Config, ...]:
+    return tuple(config for config in configs if config.http is None)
 
 
 def _trees(configs: Iterable[Config]) -> list[str]:

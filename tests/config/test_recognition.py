@@ -104,10 +104,13 @@ NAMES = {
         *("a/nginx.conf.template", "a/site.conf.j2", "a/site.erb", "a/site.epp", "a/site.tmpl", "a/site.tpl"),
         *("a/site.inc", "a/site.conf", "a/site.ngx", "nginx/default", "sites-enabled/example.com", "snippets/tls"),
         *(".docker/nginx/default.conf", "a/nginx.conf.sigil", "nginx/files/proxy"),
+        *("b/nginx.conf.sample", "b/site.inc.dist", "b/site.conf.j2.example"),
     ],
     "[Unit]\nA=b\n": ["a/b.conf", "a/c.conf.j2", "conf.d/d", "sites-enabled/e", "f.inc"],
     # What neither name nor folder announces, and the folders of tools, get no note.
     "[Unit]\n": ["nginx/Dockerfile", ".git/a.conf", ".mypy_cache/a.conf", ".venv/a.conf"],
+    # Nor do backups, and samples that were copied or are of no configuration.
+    "server {\n}\n": ["a/site.conf.example", "b/compose.yml.example", "b/c.conf.bak", "nginx/default.example"],
     "# nothing\n": ["a/comment.conf", "a/comment.inc"],
 }
 

@@ -32,6 +32,8 @@ TEMPLATES = {
     "<?php foreach ($a as $b) { ?>\nserver {": ("a PHP file", "1:1"),
     "@SERVERS@\nserver { location / { }": ("a template with placeholders such as @NAME@", "1:1"),
     "%%SERVERS%%\nserver { location / { }": ("a template with placeholders such as %%NAME%%", "1:1"),
+    "access_log /var/log/%{host}.log;\nserver {": ("a template with placeholders such as %{name}", "1:21"),
+    "error_log /var/log/{HOST}.log;\nserver {": ("a template with placeholders such as {NAME}", "1:20"),
     "user a;\n  ${EVENTS}\nhttp { }\n}": ("an envsubst template", "2:1"),
 }
 

@@ -240,3 +240,13 @@ def test_a_name_that_no_table_has_is_unknown_to_a_plain_build() -> None:
     release = vendors.target("plus-R34")
     config = load_text(text.encode(), "nginx.conf")
     assert not list(refusals(levels(config, release), release))
+
+
+def test_a_store_defines_the_second_variable() -> None:
+    """`keyval` looks up the value of the first one, which may be a variable of nginx."""
+    text = "events {{}} http {{ keyval_zone zone=z:1m; keyval {} zone=z; server {{ return 200 $b; }} }}"
+    release = vendors.target("plus-R34")
+    for words, message in (("$request_id $b", None), ("$b $request_id", 'the duplicate "request_id" variable')):
+        config = load_text(text.format(words).encode(), "nginx.conf")
+        found = [refusal.message for refusal in refusals(levels(config, release), release)]
+        assert found[:1] == ([message] if message else [])

@@ -48,7 +48,8 @@ class Model:
     A file that is included in several places occurs in each of them. `host` is the machine to check, None for none.
     With `alone`, nothing is taken to be around a fragment; `around` is the level of the http block that includes it.
     With `is_all`, includes are taken to read nothing else where the configuration is installed. With `is_guess`, nobody
-    states the version, and a rule does not take the defaults of an old one for those of the configuration.
+    states the version, and a rule does not take the defaults of an old one for those of the configuration. `beside` are
+    fragments of the same tree, which the configuration may include where it is installed.
     """
 
     def __init__(
@@ -61,11 +62,13 @@ class Model:
         is_all: bool = False,
         around: Level | None = None,
         is_guess: bool = False,
+        beside: tuple[Config, ...] = (),
     ) -> None:
         self.config = config
         self.target = target
         self.host = host
         self.is_guess = is_guess
+        self._beside = beside
         self._is_alone = alone
         self._is_all = is_all
         self._around = around
@@ -100,6 +103,11 @@ class Model:
         for level in self._others:
             for name in names:
                 yield from ((directive, level) for directive in level.own(name))
+
+    def beside(self, *names: str) -> Iterator[Directive]:
+        """Yield the directives of these names in fragments of the same tree."""
+        for config in self._beside:
+            yield from (directive for directive, _ in config.walk() if directive.name in names)
 
     def protocols(self, *kinds: str) -> Iterator[Level]:
         """Yield the outermost levels of these protocols: `http`, `stream` or `mail`."""
@@ -269,12 +277,19 @@ class Model:
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:
-        return tuple(_walk(self.root))
+        return () if self._is_of_others else tuple(_walk(self.root))
 
     @cached_property
     def _others(self) -> tuple[Level, ...]:
         """The levels of stream and mail that `levels` leaves out."""
-        return tuple(level for block in self.root.levels if block.kind in _OTHERS for level in block.walk())
+        inner = (block for block in self.root.levels if block.kind in _OTHERS)
+        return tuple(level for block in ((self.root,) if self._is_of_others else inner) for level in block.walk())
+
+    @property
+    def _is_of_others(self) -> bool:
+        """Whether this is a fragment that only a block of stream or mail can include."""
+        contexts = self.config.candidates
+        return bool(contexts) and all(context and context[0] in _OTHERS for context in contexts)
 
     @cached_property
     def _names(self) -> frozenset[str]:

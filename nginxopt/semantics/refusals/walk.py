@@ -306,7 +306,6 @@ _PER_REQUEST = having("variables", "passed")
 """Those whose variables nginx looks up only where a server inherits them."""
 _LATER = _PER_REQUEST | having("variables", "later")
 _NAMES = having("variables", "name")
-_TABLES = ("map", "split_clients", "geo")
 _TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format") | {"sticky"}
 """The directives with variables in their first argument, in the others, as their argument; and all of them."""
 
@@ -322,7 +321,7 @@ _MATCHING = group("pattern")
 _OF_PROXY = ("proxy_redirect", "proxy_cookie_")
 """The directives, by the beginnings of their names, that take a pattern after `~`, as `server_name` does."""
 
-_DEFINING = {name: -1 if name in _TABLES else 0 for name in group("defines")}
+_DEFINING = {name: -1 if name in ROWS else int(name == "keyval") for name in group("defines")}
 """The directives that define a variable, with the number of the argument that names it."""
 _OF_MODULES = (
     "acme_", "angie_", "ascii_", "brotli_", "echo_", "f4f_", "fancyindex_", "geoip_", "geoip2_", "grpc_", "jwt_",
@@ -380,7 +379,7 @@ def _redefined(outer: Level, target: Version) -> Found:
     for level in outer.walk():
         for name in level.names & _DEFINING.keys() if level.kind not in ROWS else ():
             for directive in level.own(name):
-                word = directive.args[_DEFINING[name]] if directive.args else ""
+                word = _defined_by(directive)
                 if word.startswith("$") and is_fixed_variable(word[1:].lower(), outer.kind, target):
                     yield directive, f'the duplicate "{word[1:]}" variable'
         for directive, pattern in _patterns(level):
@@ -420,13 +419,17 @@ def _defined(outer: Level) -> Iterator[str]:
     for level in outer.walk():
         for name in level.names & _DEFINING.keys() if level.kind not in ROWS else ():
             for directive in level.own(name):
-                word = directive.args[_DEFINING[name]] if directive.args else ""
-                if name in ("keyval", "num_map"):
-                    word = next((arg for arg in reversed(directive.args) if arg.startswith("$")), "")
+                word = _defined_by(directive)
                 if word.startswith("$"):
                     yield word[1:].lower()
         if level.kind == "geoip2":
             yield from (row.name[1:].lower() for row in level.directives if row.name.startswith("$"))
+
+
+def _defined_by(directive: Directive) -> str:
+    """Return the variable that a directive defines, empty without one."""
+    number = _DEFINING[str(directive.name)]
+    return directive.args[number] if len(directive.args) > max(number, 0) else ""
 
 
 _Use = Iterator[tuple[Directive, str, bool]]

@@ -1,0 +1,45 @@
+"""Fragments: what is judged of a file that a block of another protocol includes, and which names fragments use."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.check import Judge, check
+from nginxopt.lint.run import Selected
+from nginxopt.settings.file import Settings
+from nginxopt.version import Version
+from tests.lintcheck import TARGET
+
+
+def found(texts: dict[str, str], target: Version = TARGET) -> set[tuple[str, str]]:
+    """The rules that speak without a machine, with the files that they speak about."""
+    rules = tuple(Selected(rule, None) for rule in catalogue().values() if rule.host is False and rule.default)
+    configs = [load_text(text.encode(), name, missing_ok=True) for name, text in texts.items()]
+    return {(each.rule, each.path) for each in check(configs, Judge(rules, target, Settings())).diagnostics}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "upstream a { server 10.0.0.1:443; } server { listen 443; proxy_pass a; proxy_timeout 5m; }",
+        "server { listen 993 ssl; protocol imap; auth_http 127.0.0.1:80/a; ssl_certificate a; ssl_certificate_key b; }",
+    ],
+    ids=["stream", "mail"],
+)
+def test_a_fragment_of_another_protocol_is_not_judged_as_http(text: str) -> None:
+    """Rules about http, such as those for pools of connections and HTTP/2, have nothing to say."""
+    assert found({"a.conf": text}) == set()
+
+
+def test_a_zone_that_a_fragment_beside_names_is_in_use() -> None:
+    """A site that no link enables may be in use where this is installed; another main file has zones of its own."""
+    main = "events {} http { gzip on; limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s; server { listen 80; } }"
+    site = "server { listen 81; limit_req zone=a burst=5; }"
+    finding = ("zone-unused", "nginx.conf")
+    assert finding in found({"nginx.conf": main})
+    other = {"nginx.conf": main, "other.conf": main.replace("listen 80;", "limit_req zone=a;")}
+    assert finding in found(other)
+    assert finding in found({"nginx.conf": main, "site": site.replace("zone=a", "zone=b")})
+    assert finding not in found({"nginx.conf": main, "site": site})
