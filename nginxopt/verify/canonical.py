@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 from nginxopt import lazy
@@ -35,6 +36,14 @@ _ALWAYS_CACHED = ("get", "head")
 _NAMES_IN_LOWER_CASE = ("_hide_header", "_pass_header")
 
 
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def folded(text: str) -> str:
+    """Return a text in lower case as nginx has it: only letters of ASCII change (`ngx_strlow`)."""
+    return text.translate(_LOWER)
+
+
 def canonical_words(name: str, words: Words, version: Version, taken: Collection[str] = ()) -> Words:
     """Return the arguments of a directive in one spelling. `taken` are variables of nginx whose names groups have."""
     if name in _NETWORKS:
@@ -45,7 +54,7 @@ def canonical_words(name: str, words: Words, version: Version, taken: Collection
         more = _ALWAYS_CACHED if name.endswith("_cache_methods") else ()
         return tuple(sorted({*(word.lower() for word in words), *more}))
     if name.endswith(_NAMES_IN_LOWER_CASE) or _is_of_types(name, version):
-        return tuple(sorted({word.lower() for word in words}))
+        return tuple(sorted(set(map(folded, words))))
     if name == "expires":
         return (*words[:-1], *map(_expiry, words[-1:]))
     if name == "root" and len(words[0]) > 1:
@@ -392,7 +401,7 @@ def _of_map(rows: tuple[_Row, ...], taken: Collection[str]) -> tuple[_Row, ...]:
 def _key(key: str) -> str:
     if key.startswith("~*"):
         return f"~(?i){key[2:]}"
-    return key if key.startswith("~") else key.lower()
+    return key if key.startswith("~") else folded(key)
 
 
 def _of_geo(rows: tuple[_Row, ...]) -> tuple[_Row, ...]:

@@ -21,6 +21,7 @@ from nginxopt.records import record
 from nginxopt.request.client import Url
 from nginxopt.semantics import Level
 from nginxopt.semantics.site.form import Node, SocketForm
+from nginxopt.verify.canonical import folded
 from nginxopt.verify.path_condition import Candidate, Matches, PathCondition
 from nginxopt.verify.patterns import starts_with
 from nginxopt.verify.reading import LocationName
@@ -116,7 +117,7 @@ def taken(side: VerifiedSide) -> Counter[tuple[ListenAddress, str]]:
     for address, socket in addresses(side).items():
         for server in map(side.server, socket["servers"]):
             texts = (name["text"] for name in server["names"])
-            found.update((address, text if text.startswith("~") else text.lower()) for text in texts)
+            found.update((address, text if text.startswith("~") else folded(text)) for text in texts)
             found.update([(address, "")] if is_default(side.site.levels[server["level"]]) else [])
     return found
 
@@ -216,7 +217,7 @@ def only_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> 
 
 def _plain_names(sockets: Sequence[tuple[VerifiedSide, SocketForm]]) -> frozenset[str]:
     """Return the names at an address that are hosts; none at an address for which `only_hosts` says nothing."""
-    names = {name.lower() for side, socket in sockets for name in _names(side, socket)}
+    names = {folded(name) for side, socket in sockets for name in _names(side, socket)}
     if any(name.startswith("~") for name in names) or any(socket["tls"] or socket["quic"] for _, socket in sockets):
         return frozenset()
     return frozenset(name for name in names if name and name[0] not in "*." and name[-1] != "*") - {_OTHER}
@@ -266,7 +267,7 @@ def _names(side: VerifiedSide, socket: SocketForm) -> list[str]:
 
 def _examples(names: list[str]) -> Iterator[str | None]:
     """Yield a host of each class."""
-    names = [name.lower() for name in names if not name.startswith("~")]
+    names = [folded(name) for name in names if not name.startswith("~")]
     heads = {name.removeprefix("*").removeprefix(".") for name in names if name.startswith(("*.", "."))}
     tails = {name.removesuffix(".*") for name in names if name.endswith(".*")}
     yield from sorted({name for name in names if name and not name.startswith(("*", ".")) and name[-1] != "*"})
@@ -302,7 +303,7 @@ class ServerNames:
                 if name["text"].startswith("~"):
                     self.patterns.setdefault(name["text"], server)
                 else:
-                    self._add(name["text"].lower(), server)
+                    self._add(folded(name["text"]), server)
 
     def _add(self, name: str, server: int) -> None:
         if name.startswith("."):
@@ -423,4 +424,4 @@ def servers(side: VerifiedSide) -> list[tuple[Hashable, ...]]:
 def _server_names(names: list[str]) -> tuple[Hashable, ...]:
     """Return what counts of the names of a server: the first, which is `$server_name`; patterns in order; the rest."""
     patterns = tuple(name for name in names if name.startswith("~"))
-    return tuple(names[:1]), patterns, frozenset(name.lower() for name in names if not name.startswith("~"))
+    return tuple(names[:1]), patterns, frozenset(folded(name) for name in names if not name.startswith("~"))

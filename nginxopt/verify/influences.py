@@ -196,6 +196,8 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
     counted = set().union(*(directives for variable, directives in _SHOWN_BY.items() if variable in text))
     if _SAYS_PROTOCOL.search(text):
         counted |= _PROTOCOL
+    if any("log_subrequest" in level.names for site in sites for level in site.levels):
+        counted |= {"access_log", "log_format", "log_subrequest"}  # a lookup for a log is kept for the request
     if "ssl_verify_client" in names or "ssl_client_" in text:
         counted |= group("tls_client")
     if "resolve" in words or any("$" in word for name, args in stated if name.endswith("_pass") for word in args):

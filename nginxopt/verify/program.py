@@ -258,10 +258,12 @@ class Compiler:
         return variables, self._side.all_upstreams if Reads.UPSTREAMS in read else None
 
     def depends(self, level: int) -> bool:
-        """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""
+        """Return whether more than the text of a `return` depends on the state: headers with variables, error pages,
+        and what follows a subrequest."""
         settings = self._side.settings(level)
         words = (word for name in _ANSWERING for directive in settings.get(name, ()) for word in directive)
-        return "error_page" in settings or bool(self._side.others(level)) or any("$" in word for word in words)
+        is_kept = self._side.shares_variables or "error_page" in settings or bool(self._side.others(level))
+        return is_kept or any("$" in word for word in words)
 
     def location_of(self, level: int) -> int | None:
         """Return the location that a block is or stands in; None in a server."""

@@ -23,9 +23,7 @@ from nginxopt.semantics.site.form import (
 )
 from nginxopt.semantics.site.levels import ROWS, latin
 from nginxopt.text import Source
-from nginxopt.verify.canonical import (
-    canonical_words,
-)
+from nginxopt.verify.canonical import canonical_words, folded
 from nginxopt.verify.influences import runs_code
 from nginxopt.verify.names import Names, is_own, named_groups
 from nginxopt.verify.premises import BOTH_START, HOST_HEADER
@@ -277,7 +275,8 @@ class SideReading:
     def server_name(self, server: int) -> str:
         """Return the first name of a server, as `$server_name` has it."""
         names = self.server(server)["names"]
-        return names[0]["text"] if names else ""
+        text = names[0]["text"] if names else ""
+        return text if text.startswith("~") else folded(text.removeprefix("."))
 
     def server_name_of(self, level: int) -> str:
         """Return the first name of the server around a block."""

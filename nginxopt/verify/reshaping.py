@@ -228,8 +228,12 @@ class _Shaping:
 
     @cached_property
     def _may_match_later(self) -> bool:
-        """Whether a map with patterns may be looked up, or what is folded may match."""
-        if any(level.bulks for level in self._levels[0].walk()):
+        """Whether a map with patterns may be looked up, what is folded may match, a setting has a pattern
+        (`proxy_redirect ~`), or a subrequest may try the same location, which sets the same variables."""
+        if self.side.shares_variables or any(level.bulks for level in self._levels[0].walk()):
+            return True
+        settings = (each for _, each in self._all if each.name not in group("pattern"))
+        if any(str(word).startswith("~") for each in settings for word in each.args):
             return True
         maps = (level for level in self._levels[0].walk() if level.kind == "map" and level.opener is not None)
         return any(

@@ -443,6 +443,14 @@ class VerifiedSide(SideReading):
         names = set().union(*(level.names for level in self.site.levels))
         return any(name in ("limit_req", "limit_conn") or name.endswith(("_cache", "_store")) for name in names)
 
+    @cached_property
+    def shares_variables(self) -> bool:
+        """Whether a location may answer a subrequest, whose variables are those of its request
+        (`ngx_http_subrequest`)."""
+        names = group("subrequest")
+        levels = enumerate(self.site.levels)
+        return self.has_code or any(names & level.names or self.may_add(at, *names) for at, level in levels)
+
     def others(self, number: int) -> dict[str, Value]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
         on, by name, with the variables that nginx reads under some directives.
@@ -502,6 +510,8 @@ class VerifiedSide(SideReading):
             }
         for name in READING.keys() & level.names:
             others[name] = (*others.get(name, ()), (READING[name],))
+        if any("server_names" in words for words in others.get("valid_referers", ()) if not isinstance(words, Unread)):
+            others["valid_referers"] = (*others["valid_referers"], tuple(_names_of_server(level)))
         acting = tuple(str(each.name) for each in stated if self._acts_in_order(each))
         if len(set(acting)) > 1:
             others["order"] = (acting,)
@@ -717,9 +727,22 @@ def _around(level: Level | None) -> Iterator[str]:
         yield level.kind
         if level.opener is not None:
             yield from map(str, level.opener.args)
-        if level.kind == "server":
-            yield from sorted(str(word) for names in level.own("server_name") for word in names.args)
+        yield from _names_of(level)
         level = level.parent
+
+
+def _names_of_server(level: Level | None) -> Iterator[str]:
+    """Yield the names of the server around a block; nothing outside of servers."""
+    while level is not None and level.kind != "server":
+        level = level.parent
+    if level is not None:
+        yield from _names_of(level)
+
+
+def _names_of(level: Level) -> Iterator[str]:
+    """Yield the names that a block states, if it is a server."""
+    if level.kind == "server":
+        yield from sorted(str(word) for names in level.own("server_name") for word in names.args)
 
 
 def _counted(content: Sequence[Words]) -> Iterator[Words]:

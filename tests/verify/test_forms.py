@@ -13,7 +13,7 @@ from nginxopt.facts.table import declarations, names
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
-from nginxopt.verify.canonical import access, canonical_words, default_words, variables
+from nginxopt.verify.canonical import access, canonical_words, default_words, folded, variables
 from nginxopt.version import Version
 from tests.verify.pairs.forms import ALIKE, IN_DOUBT, IN_DOUBT_OF_HOSTS, UNLIKE, Forms, http
 
@@ -50,6 +50,18 @@ def test_two_forms_of_the_same(forms: Forms, version: str) -> None:
 def test_what_only_looks_the_same(forms: Forms, version: str) -> None:
     """They are not equivalent."""
     assert (verdict(forms, version) != "equivalent") == version.startswith(forms.versions)
+
+
+@given(st.binary())
+def test_only_letters_of_ascii_have_a_case(word: bytes) -> None:
+    """A word in lower case is what nginx makes of its bytes (`ngx_strlow`)."""
+    assert folded(word.decode("latin-1")) == word.lower().decode("latin-1")
+
+
+def test_how_many_headers_a_request_may_have() -> None:
+    """A limit that nginx checks before the script of a server is compared, too."""
+    old, new = (f"server {{ listen 80; max_headers {most}; return 200; }}" for most in (2, 3))
+    assert compared(old, new, "1.31.3").verdict == "unknown"
 
 
 _PASS = "proxy_pass http://127.0.0.1:9001;"

@@ -225,6 +225,16 @@ NAMES_UNLIKE = (
           " root {T}/r; }", "location / { auth_basic b; auth_basic_user_file {T}/r/f.txt; root {T}/r; }", ("/f.txt",)),
 )  # fmt: skip
 IN_DOUBT = (
+    Forms("a certificate that a client has to have", "server { listen {L} ssl; ssl_certificate c;"
+          " ssl_certificate_key k; ssl_client_certificate c; ssl_verify_client on; return 200; }",
+          "server { listen {L} ssl; ssl_certificate c; ssl_certificate_key k; ssl_client_certificate c;"
+          " ssl_verify_client optional_no_ca; return 200; }"),
+    Forms("a log of subrequests looks up a map", "map $uri $m{N} { default 1; /zu 2; } log_format f{N} $m{N};"
+          " server { listen {L}; log_subrequest on; access_log logs/a f{N}; location = /zu { return 204; }"
+          " location / { root {T}/r; auth_request /zu; add_header X $m{N} always; } }",
+          "map $uri $m{N} { default 1; /zu 2; } log_format f{N} $m{N};"
+          " server { listen {L}; access_log logs/a f{N}; location = /zu { return 204; }"
+          " location / { root {T}/r; auth_request /zu; add_header X $m{N} always; } }"),
     upstreams("redirects of the upstream to its name", "proxy_set_header Host $host;"),
     Forms("an upstream may name a location", "location / { error_page 404 @a; proxy_pass http://127.0.0.1:{U}; }"
           " location @a { return 200 a; }", "location / { error_page 404 @b; proxy_pass http://127.0.0.1:{U}; }"
@@ -403,6 +413,35 @@ WRITTEN_UNLIKE = (
 )
 """Servers that are written alike, and what stands around them."""
 
+_AUTHORISED = "location / { root {T}/r; auth_request /zu; add_header X $x always; }"
+_REFERRED = (
+    "location /r { valid_referers server_names; if ($invalid_referer) { return 403; } return 200; }"
+    " location / { proxy_set_header Host z.test; proxy_set_header Referer http://z.test/; proxy_pass http://{L}/r; }"
+)
+_COOKIE = (
+    "server { listen {L}; location ~ ^/%s { proxy_pass http://{L}; proxy_set_header Host c;"
+    " proxy_cookie_path ~(/) $1; add_header X %s; } }"
+    " server { listen {L}; server_name c; add_header Set-Cookie 'a=b; path=/'; return 200; }"
+)
+ELSEWHERE_UNLIKE = (
+    Forms("names that a Referer may have", f"server_name z.test; {_REFERRED}", f"server_name y.test; {_REFERRED}"),
+    Forms("a variable of a subrequest", f"{_AUTHORISED} location = /zu {{ set $x 1; return 204; }}",
+          f"{_AUTHORISED} location = /zu {{ set $x 2; return 204; }}", ("/f.txt",)),
+    Forms("a map that a subrequest looks up first", "map $uri $x{N} { default 1; /zu 2; } server { listen {L};"
+          f" {_AUTHORISED.replace('$x', '$x{N}')} location = /zu {{ if ($x{{N}}) {{ set $k 1; }} return 204; }} }}",
+          "map $uri $x{N} { default 1; /zu 2; } server { listen {L};"
+          f" {_AUTHORISED.replace('$x', '$x{N}')} location = /zu {{ set $k 1; return 204; }} }}", ("/f.txt",)),
+    Forms("a subrequest in the same location", f"location ~ ^/(?<x>.) {{ {_AUTHORISED[12:]}",
+          f"location ~ ^/(.) {{ {_AUTHORISED[12:]}".replace("$x", "$1"), ("/f.txt",)),
+    Forms("a setting with a pattern", _COOKIE % ("(?<x>a.)", "$x"), _COOKIE % ("(a.)", "$1"), ("/ab",)),
+    Forms("the first name in capitals", "server_name A.test; return 200 $server_name;",
+          "server_name A.test; return 200 A.test;"),
+    Forms("a first buffer that is larger than the others", "client_header_buffer_size 1k;"
+          " large_client_header_buffers 4 1k; return 200;", "client_header_buffer_size 4k;"
+          " large_client_header_buffers 4 1k; return 200;", (f"/{'a' * 2000}",)),
+)  # fmt: skip
+"""What shows elsewhere than where it stands."""
+
 ALIKE = (
     *VALUES_ALIKE,
     *DEFAULTS_ALIKE,
@@ -415,7 +454,7 @@ ALIKE = (
 )
 UNLIKE = (
     *VALUES_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE, *WRITTEN_UNLIKE,
-    *REWRITES_UNLIKE,
+    *REWRITES_UNLIKE, *ELSEWHERE_UNLIKE,
 )  # fmt: skip
 
 
