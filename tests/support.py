@@ -51,6 +51,7 @@ def _nginxes() -> tuple[nginx.Binary, ...]:
 NGINXES = _nginxes()
 """Every nginx that is there for the tests, the installed one first."""
 
+
 ROOT = Path(__file__).parents[1]
 
 BUILD_FAST = {
@@ -88,6 +89,11 @@ def tracked(*folders: str) -> set[str]:
     if listed.returncode:
         pytest.skip("not a git repository: its files cannot be listed")
     return {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()}
+
+
+def drawn(count: int, binary: nginx.Binary) -> range:
+    """Return the numbers of the random cases that are put to an nginx: others than to each other one."""
+    return range(NGINXES.index(binary), count, len(NGINXES))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from tests.fuzz.sites.stage import Stage
 from tests.fuzz.verify import by_hand as written
 from tests.fuzz.verify import by_nginx, captures, includes, maps, sites, unread
 from tests.fuzz.verify.case import Case, Edited, Figures
+from tests.support import drawn
 
 pytestmark = [pytest.mark.nginx, pytest.mark.extended, pytest.mark.no_cover]
 
@@ -38,14 +39,16 @@ def by_hand(*edited: str) -> Case:
 def test_nginx_agrees_about_sites(each_binary: nginx.Binary) -> None:
     """No pair of whole sites is called equivalent that nginx tells apart, and it confirms witnesses."""
     version = each_binary.version
-    figures, faults = played(each_binary, *(sites.case(SEED, number, version, 3, 40) for number in range(20)))
+    figures, faults = played(
+        each_binary, *(sites.case(SEED, number, version, 3, 40) for number in drawn(20, each_binary))
+    )
     assert faults == []
     assert all((figures.equivalent, figures.different, figures.unknown, figures.confirmed, figures.asked))
 
 
 def test_nginx_agrees_about_maps(each_binary: nginx.Binary) -> None:
     """No pair of sites around maps is called equivalent that nginx tells apart, and it confirms witnesses."""
-    figures, faults = played(each_binary, *(maps.case(SEED, number, 3) for number in range(10)))
+    figures, faults = played(each_binary, *(maps.case(SEED, number, 3) for number in drawn(10, each_binary)))
     assert faults == []
     assert all((figures.equivalent, figures.different, figures.unknown, figures.confirmed, figures.asked))
 
@@ -59,12 +62,12 @@ def test_nginx_agrees_about_captures(each_binary: nginx.Binary) -> None:
 
 def test_nginx_agrees_about_missing_includes(each_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is called equivalent while files are missing is answered alike whatever these files hold."""
-    cases = list(includes.cases(SEED, 40, 10))
+    cases = [case for number in drawn(40, each_binary) if (case := includes.case(SEED, number, 10)).edited]
     monkeypatch.setattr(by_nginx, "verify", lambda *_: EQUIVALENT)
     figures, faults = played(each_binary, *cases)
     assert faults == []
-    assert figures.equivalent > 20
-    assert figures.asked > 100
+    assert figures.equivalent > 10
+    assert figures.asked > 50
 
 
 def test_nginx_agrees_about_pairs_by_hand(each_binary: nginx.Binary) -> None:
@@ -121,9 +124,9 @@ def test_an_error_of_verify_is_seen(binary: nginx.Binary, monkeypatch: pytest.Mo
 
 def test_nginx_agrees_about_hostile_files(each_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is called equivalent beside unread files is answered alike though the files are meant to show the edit."""
-    drawn = [each for number in range(8) for each in unread.cases(SEED, number, 10)]
+    cases = [each for number in drawn(8, each_binary) for each in unread.cases(SEED, number, 10)]
     monkeypatch.setattr(by_nginx, "verify", lambda *_: EQUIVALENT)
     with Stage(each_binary) as stage:
-        figures, faults = by_nginx.play(stage, drawn, unread.AROUND)
+        figures, faults = by_nginx.play(stage, cases, unread.AROUND)
     assert faults == []
-    assert figures.equivalent > 10
+    assert figures.equivalent > 5
