@@ -31,7 +31,7 @@ def refuse(output: str | None, inputs: Iterable[str]) -> None:
         if Path(os.path.realpath(file)).is_relative_to(real):
             raise UsageError(f"--output {output} would replace {folder}, which has the input file {file}")
     try:
-        is_of_others = os.path.lexists(folder) and not (folder / _MARK).is_file() and any(folder.iterdir())
+        is_of_others = os.path.lexists(folder) and not os.path.isfile(folder / _MARK) and any(folder.iterdir())
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(folder)) from None
     if is_of_others:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -76,7 +76,7 @@ def command(
     Notes on standard error name what is left out.
     """
     settings = limited(lambda: settings_of(config_map), path=config_map)
-    text = source(manifests[0]) if len(manifests) == 1 and not Path(manifests[0]).is_dir() else None
+    text = source(manifests[0]) if len(manifests) == 1 and not os.path.isdir(manifests[0]) else None
     if text is not None and is_printed(text.data):
         if lists:
             raise UsageError("--annotations is for manifests: nginx -T prints no annotations")

@@ -55,7 +55,7 @@ def base(name: str, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str
 
 def _folder(path: str) -> Path:
     """Return the folder of a path, or the working directory if it does not exist."""
-    return next((folder for folder in (Path(path), Path(path).parent) if folder.is_dir()), Path.cwd())
+    return next((folder for folder in (Path(path), Path(path).parent) if os.path.isdir(folder)), Path.cwd())
 
 
 def _then(path: str, tree: Revision) -> Path:

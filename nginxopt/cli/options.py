@@ -287,7 +287,7 @@ def files_of(root: str | None, stated: Mapping[str, str]) -> Files:
     if root is None:
         return Disk(stated)
 
-    if not Path(root).is_dir():
+    if not os.path.isdir(root):
         raise InputError("is not a directory", path=root, hint="--root needs the folder that stands for /")
     return Rooted(RootFolder(root))
 
@@ -334,7 +334,7 @@ def refuse_filled(option: str, folder: str) -> None:
     Files of an earlier result are not replaced either: those that the new one does not have would remain among them.
     """
     try:
-        is_filled = Path(folder).is_dir() and any(Path(folder).iterdir())
+        is_filled = os.path.isdir(folder) and any(Path(folder).iterdir())
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=folder) from None
     if is_filled:

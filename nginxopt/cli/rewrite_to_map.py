@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -262,7 +262,7 @@ def _table(call: Call, reading: TableOptions) -> tuple[Source, TableKind] | None
 
     A file that can be read only once, such as standard input, is a table only if its kind is stated.
     """
-    if reading.kind is None and not Path(call.file).is_file():
+    if reading.kind is None and not os.path.isfile(call.file):
         return None
     text = source(call.file)
     kind = reading.kind or kind_of(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -114,7 +115,7 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     named = () if source is None else settings.rule_folders(source)
     target = Path(folder or next(iter(named), FOLDER))
     path = target / f"{id_.replace('-', '_')}.py"
-    if path.exists():
+    if os.path.exists(path):
         raise InputError("exists already; nothing was written", path=str(path))
     files.folder(str(target), [])
     files.write_all({str(path): _MODULE.encode()})

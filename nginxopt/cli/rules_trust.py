@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 import click
 
@@ -42,7 +42,7 @@ def command(folder: str | None, remove: bool, lists: bool) -> int:
         return 0
     if remove:
         return int(not trusted.remove(folder or "."))
-    if not Path(folder or ".").is_dir():
+    if not os.path.isdir(folder or "."):
         raise UsageError(f"{folder} is not a directory")
     click.echo(line(f"rules of {trusted.add(folder or '.')} run from now on"))
     return 0

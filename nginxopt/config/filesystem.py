@@ -224,7 +224,7 @@ def _inside(
     if not is_pattern(os.fsdecode(part)):
         visits.spend()
         path = os.path.join(folder, os.fsdecode(part))  # noqa: PTH118
-        if os.path.isdir(led(path) or "") if of_folders else os.path.lexists(path):  # noqa: PTH112
+        if os.path.isdir(led(path) or "") if of_folders else os.path.lexists(path):
             yield before + part
         return
     with suppress(OSError), os.scandir(os.fsencode(folder)) as entries:
@@ -236,7 +236,7 @@ def _inside(
 
 def _is_folder(entry: os.DirEntry[bytes], led: Led) -> bool:
     try:
-        return os.path.isdir(led(os.fsdecode(entry.path)) or "") if entry.is_symlink() else entry.is_dir()  # noqa: PTH112
+        return os.path.isdir(led(os.fsdecode(entry.path)) or "") if entry.is_symlink() else entry.is_dir()
     except OSError:
         return False
 
@@ -244,7 +244,7 @@ def _is_folder(entry: os.DirEntry[bytes], led: Led) -> bool:
 def has_folder(prefix: str, name: str) -> bool:
     """Return whether the folder before the first wildcard of a name exists."""
     fixed = _MAGIC.split(name, maxsplit=1)[0]
-    return os.path.isdir(_join(prefix, os.path.dirname(fixed)))  # noqa: PTH112, PTH120 - no folder for any error
+    return os.path.isdir(_join(prefix, os.path.dirname(fixed)))  # noqa: PTH120 - no folder for any error
 
 
 def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:

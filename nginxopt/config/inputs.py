@@ -29,9 +29,6 @@ from nginxopt.faults import FAULTS, internal, is_bug
 from nginxopt.records import record
 from nginxopt.text import Span
 
-# ruff: noqa: PTH110, PTH112, PTH113 - for a path that cannot be checked, os.path returns False and Path raises
-
-
 SUFFIXES = (".conf", ".nginx", ".ngx", ".vhost")
 """Suffixes of configurations in any folder."""
 

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from nginxopt.config.configuration import Config
     from nginxopt.config.tree import Directive
 
-# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH114, PTH115, PTH118, PTH120 - paths are text here, as nginx has them
+# ruff: noqa: PTH100, PTH115, PTH118, PTH120 - paths are text here, as nginx has them
 
 INSTALLED: tuple[str, ...] = (
     "/etc/nginx",

@@ -106,7 +106,7 @@ def _of_name(name: str) -> Roots:
         return Roots()
     if name == STDIN:
         return Roots(frozenset({os.path.realpath(".")}))
-    if os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises for some names
+    if os.path.isdir(name):
         return Roots(frozenset(_led_to(name, name)))
     folder = _without_wildcards(os.path.dirname(name)) or "."  # noqa: PTH120
     if os.path.realpath(folder) == "/":  # everything is below it
@@ -116,7 +116,7 @@ def _of_name(name: str) -> Roots:
 
 def _without_wildcards(folder: str) -> str:
     """Return the part of a path before its first wildcard, unless a directory has that very name."""
-    while any(char in folder for char in "*?[") and not os.path.isdir(folder):  # noqa: PTH112
+    while any(char in folder for char in "*?[") and not os.path.isdir(folder):
         folder = os.path.dirname(folder)  # noqa: PTH120
     return folder
 

@@ -82,7 +82,7 @@ def candidates(path: str, prefix: str | None) -> Iterator[str]:
     for folder in [*folders, *map(Path, INSTALLED)]:
         for name in _NAMES:
             candidate = folder / name
-            if candidate.is_file():
+            if os.path.isfile(candidate):
                 mains.setdefault(DISK.identity(str(candidate)), str(candidate))
     mains.pop(DISK.identity(path), None)
     yield from mains.values()

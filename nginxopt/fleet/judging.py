@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import budget
@@ -27,6 +27,7 @@ from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
+    from nginxopt.text import Source
 
 _SHORT = 100_000  # bytes
 _KEPT = 64  # files
@@ -170,7 +171,8 @@ class _Findings:
         self._hidden = result.hidden
         for error in result.errors:
             self._error(error)
-        findings = [_finding(number, diagnostic) for number, diagnostic in enumerate(result.diagnostics)]
+        digest = cache(lambda source: _digest_of(source.data))  # a text may have as many findings as lines
+        findings = [_finding(number, diagnostic, digest) for number, diagnostic in enumerate(result.diagnostics)]
         self.columns["findings"] = list(columns("findings", self._digest, findings))
         for note in result.notes:
             path = None if note.source is None else note.source.path
@@ -211,8 +213,8 @@ class _Findings:
         self.rows.setdefault(table, []).append(row(table, *values))
 
 
-def _finding(number: int, diagnostic: Diagnostic) -> tuple[Any, ...]:
-    """Return the row of a finding, without the digest of its configuration."""
+def _finding(number: int, diagnostic: Diagnostic, digest: Callable[[Source], str]) -> tuple[Any, ...]:
+    """Return the row of a finding, without the digest of its configuration; `digest` is that of a text."""
     finding = diagnostic.finding
     source = finding.source.original or finding.source
     fix, saves = finding.fix, finding.saves
@@ -223,7 +225,7 @@ def _finding(number: int, diagnostic: Diagnostic) -> tuple[Any, ...]:
         diagnostic.rule,
         str(diagnostic.severity),
         diagnostic.path,
-        _digest_of(source.data),
+        digest(source),
         finding.span.start,
         finding.span.end,
         diagnostic.start.line,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,12 +28,12 @@ def opened(path: str) -> Iterator[DuckDBPyConnection]:
     """
     if path.endswith(PART):
         raise InputError("this run did not end", path=path, hint="nginxopt fleet lint --resume goes on with it")
-    if not Path(path).exists():
+    if not os.path.exists(path):
         raise InputError("no such file", path=path, hint="nginxopt fleet lint writes one")
-    if not (Path(path).is_file() or Path(path).is_dir()):
+    if not (os.path.isfile(path) or os.path.isdir(path)):
         raise InputError("cannot be read: not a regular file", path=path)
     try:
-        database = _folder(Path(path)) if Path(path).is_dir() else connected_to_read(Path(path))
+        database = _folder(Path(path)) if os.path.isdir(path) else connected_to_read(Path(path))
     except duckdb.Error as error:
         raise InputError(f"cannot be read: {first_line(error)}", path=path) from None
     with database:
@@ -77,7 +78,7 @@ _OTHERS = f"""
 
 def _refuse_other_tables(database: DuckDBPyConnection, path: str) -> None:
     """Raise `InputError` for a crafted result: its tables or values are not those that a run writes."""
-    if Path(path).is_file() and (other := database.execute(_OTHERS).fetchone()):
+    if os.path.isfile(path) and (other := database.execute(_OTHERS).fetchone()):
         raise InputError(f"not the result of nginxopt fleet lint: it has {other[0]}", path=path)
     for table, columns in tables.TABLES.items():
         found = database.execute(f"DESCRIBE {table}").fetchall()

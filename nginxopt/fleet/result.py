@@ -102,7 +102,7 @@ class PartialResult:
 
     def done(self) -> list[tuple[str, str | None]]:
         """Return the hosts in the file with the digests of their configurations; None for those with an error."""
-        return self._database.execute("SELECT host, configuration FROM hosts").fetchall()
+        return self._ask("SELECT host, configuration FROM hosts")
 
     def add(
         self,
@@ -198,7 +198,7 @@ class PartialResult:
         (failed,) = self._one("SELECT count(*) FROM hosts JOIN tests USING (configuration) WHERE failed + unknown > 0")
         (patched,) = self._one("SELECT count(DISTINCT host) FROM hosts JOIN patches USING (configuration)")
         (hidden,) = self._one("SELECT coalesce(sum(hidden), 0) FROM hosts JOIN configurations USING (configuration)")
-        findings = self._database.execute("SELECT severity, count(*) FROM host_findings GROUP BY ALL").fetchall()
+        findings = self._ask("SELECT severity, count(*) FROM host_findings GROUP BY ALL")
         return FleetSummary(hosts, configurations, unread, bugs, failed, patched, int(hidden), dict(findings))
 
     def first_errors(self, most: int) -> list[UnreadHost]:
@@ -206,17 +206,24 @@ class PartialResult:
         query = """SELECT host, path, line, message FROM host_errors
             WHERE host IN (SELECT DISTINCT host FROM host_errors ORDER BY host LIMIT ?)
             QUALIFY row_number() OVER (PARTITION BY host ORDER BY path, line, message) = 1 ORDER BY host"""
-        return [UnreadHost(*row) for row in self._database.execute(query, [most]).fetchall()]
+        return [UnreadHost(*row) for row in self._ask(query, [most])]
 
     def entries(self) -> list[BaselineEntry]:
         """Return the entries of a new baseline, each once."""
         query = "SELECT file, rule, fingerprint, min(cause) FROM entries GROUP BY file, rule, fingerprint"
-        return [BaselineEntry(*row) for row in self._database.execute(query).fetchall()]
+        return [BaselineEntry(*row) for row in self._ask(query)]
 
     def _one(self, query: str) -> tuple[Any, ...]:
-        row = self._database.execute(query).fetchone()
-        assert row is not None
+        (row,) = self._ask(query)
         return row
+
+    def _ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query. Raises `InputError` where a file that is resumed is damaged."""
+        try:
+            with _private():  # what takes more memory than it may, DuckDB writes beside the file
+                return self._database.execute(query, values).fetchall()
+        except duckdb.Error as error:
+            raise _damaged(self.path, error) from None
 
     def close(self) -> None:
         """Close the file, so that everything is in it."""
@@ -246,29 +253,33 @@ def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], r
             hint="--resume goes on with it; remove it to begin again",
         )
     part = PartialResult(path, _connected(path, writes=parquet_files(path)))
-    with part._transaction():
-        for statement in tables.declarations():
-            part._database.execute(statement)
-        part._insert("options", [tables.row("options", *item) for item in options.items()])
-        part._insert("versions", [tables.row("versions", *item) for item in versions.items()])
-        rows = [(rule.id, rule.title, rule.category, str(rule.severity), rule.url) for rule in rules]
-        part._insert("rules", [tables.row("rules", *row) for row in rows])
+    rows = [(rule.id, rule.title, rule.category, str(rule.severity), rule.url) for rule in rules]
+    try:
+        with part._transaction():
+            for statement in tables.declarations():
+                part._database.execute(statement)
+            part._insert("options", [tables.row("options", *item) for item in options.items()])
+            part._insert("versions", [tables.row("versions", *item) for item in versions.items()])
+            part._insert("rules", [tables.row("rules", *row) for row in rows])
+    except duckdb.Error as error:
+        raise _unwritable(path, error) from None
     return part
 
 
 def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str]) -> PartialResult:
     """Return a file that is not complete. Raises `UsageError` for one of other options or versions."""
-    if not path.exists():
+    if not os.path.exists(path):
         raise UsageError(f"--resume: there is no {path}", hint="nothing was begun, or the result is complete")
     part = PartialResult(path, _connected(path, writes=parquet_files(path)))
     try:
         if part._schema() != _schema_of_results():
             raise InputError("not the result of nginxopt fleet lint: it has other tables", path=str(path))
-        refuse_other_values(part._database, str(path))
+        with _private():
+            refuse_other_values(part._database, str(path))
         before = dict(part._database.execute("SELECT name, value FROM options").fetchall())
         with_versions = dict(part._database.execute("SELECT name, version FROM versions").fetchall())
     except (duckdb.Error, ValueError) as error:
-        raise InputError(f"not the result of nginxopt fleet lint: {_first_line(error)}", path=str(path)) from None
+        raise _damaged(path, error) from None
     for kind, now, then in (("the options", options, before), ("the versions", versions, with_versions)):
         other = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
         if other:
@@ -278,7 +289,10 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
                 f"--resume: {kind} are others than those of {path}: {name} was {then.get(name)}, is {now.get(name)}",
                 hint="run it as before, or remove the file to begin again",
             )
-    part.forget_unfinished()
+    try:
+        part.forget_unfinished()
+    except duckdb.Error as error:
+        raise _damaged(path, error) from None
     return part
 
 
@@ -287,7 +301,7 @@ def refuse_other(output: Path) -> None:
 
     A device such as /dev/null is none. Where a folder is, no file can be put, which `finish` says.
     """
-    is_there = output.exists() and not output.is_dir()
+    is_there = os.path.exists(output) and not os.path.isdir(output)
     if is_there and (not _is_database(output) or _is_other_database(output)):
         raise InputError("is not the result of nginxopt fleet lint; nothing was written", path=str(output))
 
@@ -298,7 +312,7 @@ def is_result(path: Path) -> bool:
     No configuration is taken for one: a database has null bytes, and a folder of a result nothing but Parquet files.
     """
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             with os.scandir(path) as entries:
                 first = next(entries, None)
                 return first is not None and first.name in _PARQUET and all(entry.name in _PARQUET for entry in entries)
@@ -310,7 +324,7 @@ def is_result(path: Path) -> bool:
 
 def _is_database(path: Path) -> bool:
     """Return whether a regular file begins as DuckDB writes it (duckdb.org/docs/internals/storage)."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         return False
     with path.open("rb") as file:
         head = file.read(20)  # a checksum, the letters, and the version of the format in 64 bits
@@ -330,16 +344,19 @@ def finish(part: PartialResult, output: Path, *, parquet: bool) -> None:
     """Give a complete result its name: a file, or a folder with a Parquet file for each table."""
     if parquet:
         folder = _parquet_folder(part.path)
-        if folder.exists():  # of a run that was ended right here
+        if os.path.exists(folder):  # of a run that was ended right here
             _remove_result(folder)
         folder.mkdir(mode=_PRIVATE, parents=True)
-        with _private():
-            for table, file in zip(tables.TABLES, parquet_files(part.path), strict=True):
-                part._database.execute(f"COPY {table} TO '{_quoted(file)}' (FORMAT parquet)")
+        try:
+            with _private():
+                for table, file in zip(tables.TABLES, parquet_files(part.path), strict=True):
+                    part._database.execute(f"COPY {table} TO '{_quoted(file)}' (FORMAT parquet)")
+        except duckdb.Error as error:  # such as for a full disk
+            raise _unwritable(folder, error) from None
     part.close()
     try:
         if parquet:
-            if output.exists():
+            if os.path.exists(output):
                 _remove_result(output)
             folder.rename(output)
             part.path.unlink()
@@ -375,7 +392,7 @@ def connected_to_read(path: Path) -> DuckDBPyConnection:
 
     Raises `InputError` if there is such a file, `duckdb.Error` if DuckDB cannot read the result.
     """
-    _refuse_beside(path, lambda beside: beside.exists() or beside.is_symlink(), "no result has such a file")
+    _refuse_beside(path, lambda beside: os.path.exists(beside) or os.path.islink(beside), "no result has such a file")
     database = duckdb.connect(str(path), read_only=True, config={**CLOSED})
     if database.execute("SELECT current_setting('lock_configuration')").fetchone() == (True,):
         return database  # it is open already, with these settings
@@ -394,7 +411,7 @@ def _refuse_beside(path: Path, refused: Callable[[Path], bool], message: str) ->
 
 def _connected(path: Path, *, writes: Sequence[Path]) -> DuckDBPyConnection:
     """Open a file that is being written; its queries reach no other file but those in `writes`."""
-    _refuse_beside(path, Path.is_symlink, "a link, which DuckDB would write through")
+    _refuse_beside(path, os.path.islink, "a link, which DuckDB would write through")
     try:
         with _private():
             database = duckdb.connect(str(path), config={**CLOSED, **_SMALL})
@@ -445,6 +462,10 @@ def _schema(database: DuckDBPyConnection) -> Schema:
 
 def _unwritable(path: Path, error: Exception) -> RunError:
     return RunError(f"{path} cannot be written: {_first_line(error)}")
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    return InputError(f"not the result of nginxopt fleet lint: {_first_line(error)}", path=str(path))
 
 
 def _first_line(error: Exception) -> str:

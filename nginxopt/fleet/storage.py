@@ -78,7 +78,7 @@ class _Local:
     """The folders of this machine."""
 
     def is_folder(self, path: str) -> bool:
-        return os.path.isdir(path)  # noqa: PTH112 - no folder for any error
+        return os.path.isdir(path)
 
     def children(self, path: str) -> list[FolderEntry]:
         with os.scandir(path) as entries:
@@ -89,7 +89,7 @@ class _Local:
 
     def below(self, path: str) -> Iterator[str]:
         for folder, folders, files in os.walk(path, onerror=_raise):
-            links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114, PTH118
+            links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH118
             folders[:] = sorted(set(folders) - set(links))
             inside = os.path.relpath(folder, path)
             for name in sorted([*files, *links]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -99,9 +100,9 @@ def files_of(paths: Sequence[str]) -> list[str]:
 
 def _files(path: str) -> list[str]:
     folder = Path(path)
-    if path == "-" or not folder.is_dir():
+    if path == "-" or not os.path.isdir(folder):
         return [path]
-    return sorted(str(file) for file in folder.rglob("*") if file.suffix in _ENDS and file.is_file())
+    return sorted(str(file) for file in folder.rglob("*") if file.suffix in _ENDS and os.path.isfile(file))
 
 
 def _of_text(text: Source) -> Iterator[Ingress]:

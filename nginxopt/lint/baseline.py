@@ -189,7 +189,7 @@ def write(path: str, diagnostics: Sequence[Diagnostic], on_host: Container[str] 
 def refuse_other(path: str | None) -> None:
     """Raise `InputError` if there is a file that is not a baseline, be it a damaged one, where one is to be written."""
     try:
-        begin = Path(path).read_bytes().lstrip()[:1] if path is not None and Path(path).is_file() else b""
+        begin = Path(path).read_bytes().lstrip()[:1] if path is not None and os.path.isfile(path) else b""
     except OSError:  # whoever writes it says why that fails
         return
     if begin not in (b"", b"{"):

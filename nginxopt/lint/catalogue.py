@@ -154,7 +154,7 @@ def with_own(folders: Sequence[str], points: Sequence[EntryPoint] = ()) -> Catal
 
 def _refuse_others(folder: str) -> None:
     """Raise `InputError` if another user may have put anything into a folder of rules, which are programs."""
-    if not Path(folder).is_dir():  # loading it says so
+    if not os.path.isdir(folder):  # loading it says so
         return
     reason = trust.foreign_below(folder)
     if reason is not None:

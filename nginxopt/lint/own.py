@@ -92,7 +92,7 @@ def _in_folders(folders: Sequence[str]) -> Iterator[_Module]:
     """Yield the modules in folders, each of which becomes a package."""
     for folder in folders:
         path = Path(os.path.realpath(folder))
-        if not path.is_dir():
+        if not os.path.isdir(path):
             raise InputError("no such directory of rules", path=folder, hint='the setting "rules" names it')
         package = ModuleType(f"_nginxopt_rules_{next(_NUMBERS)}")  # one that is loaded again has its current text
         package.__path__ = [str(path)]

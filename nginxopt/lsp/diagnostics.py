@@ -5,9 +5,8 @@ While a text does not parse, findings of the last text that did are kept if the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from threading import Lock
 
 from lsprotocol.types import (
@@ -201,20 +200,19 @@ def _message(error: InputError) -> str:
 
 
 def _findings(workspace: Workspace, document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
-    beside: dict[tuple[str, str, str], list[lint_.Diagnostic]] = {}
-    for diagnostic in judgement.checked.diagnostics:
-        beside.setdefault(cause(diagnostic), []).append(diagnostic)
-    places_of = _Places(workspace)
+    places = _Places(workspace)
+    beside: dict[tuple[str, str, str], list[tuple[lint_.Diagnostic, DiagnosticRelatedInformation]]] = {}
+    for other in judgement.checked.diagnostics:
+        first = beside.setdefault(cause(other), [])
+        if len(first) <= _MOST_PLACES:
+            place = lint_.Related(other.finding.source, other.finding.span, other.message)
+            first.append((other, places.related(place)))
     for diagnostic in judgement.findings:
         span = document.span_of(diagnostic.finding.span, judgement.document)
         if span is not None:
-            others = islice(beside[cause(diagnostic)], _MOST_PLACES + 1)
-            places = [_beside(other) for other in others if other is not diagnostic][:_MOST_PLACES]
-            yield _diagnostic(places_of, document, diagnostic, span, places)
-
-
-def _beside(other: lint_.Diagnostic) -> lint_.Related:
-    return lint_.Related(other.finding.source, other.finding.span, other.message)
+            others = [place for other, place in beside[cause(diagnostic)] if other is not diagnostic]
+            related = [*map(places.related, diagnostic.finding.related), *others[:_MOST_PLACES]]
+            yield _diagnostic(document, diagnostic, span, related)
 
 
 class _Places:
@@ -224,22 +222,18 @@ class _Places:
         self._workspace = workspace
         self._files: dict[str, tuple[str, Lines]] = {}
 
-    def __call__(self, related: lint_.Related) -> Location:
-        """Return where a related finding is."""
+    def related(self, related: lint_.Related) -> DiagnosticRelatedInformation:
+        """Return where a related finding is, and what it says."""
         source = related.source.original or related.source
         if source.path not in self._files:
             lines = self._workspace.lines(source.path, source.data)
             self._files[source.path] = (self._workspace.uri(source.path), lines)
         uri, lines = self._files[source.path]
-        return Location(uri, lines.range(related.span))
+        return DiagnosticRelatedInformation(Location(uri, lines.range(related.span)), related.message)
 
 
 def _diagnostic(
-    place: _Places,
-    document: Document,
-    diagnostic: lint_.Diagnostic,
-    span: Span,
-    places: Iterable[lint_.Related],
+    document: Document, diagnostic: lint_.Diagnostic, span: Span, related: list[DiagnosticRelatedInformation]
 ) -> Diagnostic:
     finding = diagnostic.finding
     return Diagnostic(
@@ -250,5 +244,5 @@ def _diagnostic(
         CodeDescription(diagnostic.url) if diagnostic.url else None,
         SOURCE,
         [DiagnosticTag.Unnecessary] if diagnostic.rule in _WITHOUT_EFFECT else None,
-        [DiagnosticRelatedInformation(place(each), each.message) for each in (*finding.related, *places)] or None,
+        related or None,
     )

@@ -64,7 +64,7 @@ class Workspace:
     def open(self, uri: str, text: str, version: int | None) -> Document:
         """Add a file that the editor opened."""
         path = path_of(uri)
-        name = path or unquote(uri.partition(":")[2]) or uri
+        name = path or unquote(uri.partition(":")[2]).replace("\0", "") or uri
         document = opened(uri, name, text, version, self._parser, self._encoding, is_file=path is not None)
         self.documents[uri] = document
         self.forget()

@@ -53,7 +53,7 @@ class AllowedFolders:
     def of(cls, paths: Sequence[str]) -> AllowedFolders:
         """Return the roots of some directories. Raises `UsageError` for what is none."""
         for path in paths:
-            if not Path(path).is_dir():
+            if not os.path.isdir(path):
                 raise UsageError(f"{path} is not a directory")
         return cls(tuple(Path(path).resolve() for path in paths))
 
@@ -66,7 +66,7 @@ class AllowedFolders:
             raise InputError("not a path", path=text.replace("\0", ""))
         try:
             path = (self.folders[0] / text).resolve()
-            is_there = path.exists()
+            is_there = os.path.exists(path)
         except (OSError, UnicodeEncodeError, RuntimeError):  # too long, no text, or a link to itself
             raise InputError("not a path", path=text) from None
         if not any(path.is_relative_to(folder) for folder in self.folders):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import anyio
-from mcp.server import MCPServer
+from mcp.server import MCPServer, stdio
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.shared.message import SessionMessage
+from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, ToolAnnotations
+from pydantic import ValidationError
 
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError, UsageError
@@ -19,6 +23,7 @@ from nginxopt.lint.report import pages
 from nginxopt.mcp import commands
 from nginxopt.mcp.commands import AllowedFolders
 from nginxopt.settings.vocabulary import PREMISES
+from nginxopt.text.json import loads
 
 _INSTRUCTIONS = (
     "Judges nginx configurations, and writes nothing. Before you change one, ask `lint` and `trace`; after it, `check` "
@@ -28,9 +33,64 @@ _INSTRUCTIONS = (
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
+class _Server(MCPServer):
+    """A server that answers whatever a client sends."""
+
+    async def run_stdio_async(self) -> None:
+        """Serve standard input and output."""
+        async with stdio.stdio_server() as (incoming, outgoing):
+            served = self._lowlevel_server
+            await served.run(_Readable(incoming, outgoing), outgoing, served.create_initialization_options())
+
+
+class _Readable:
+    """The messages of a client; what is none is answered with an error, where the SDK drops it and the client waits."""
+
+    def __init__(self, incoming: Any, outgoing: Any) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._incoming, name)
+
+    def __aiter__(self) -> _Readable:
+        return self
+
+    async def __aenter__(self) -> _Readable:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._incoming.aclose()
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> SessionMessage:
+        """Return the next message that can be read."""
+        while isinstance(message := await self._incoming.receive(), Exception):
+            error = ErrorData(code=PARSE_ERROR, message="not a message of JSON-RPC in UTF-8")
+            await self._outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=_sender(message), error=error)))
+        return message  # type: ignore[no-any-return]
+
+
+def _sender(error: Exception) -> int | str | None:
+    """Return the `id` of a message that cannot be read; None if it has none that an answer can have."""
+    found = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
+    with suppress(ValueError):
+        found = loads(found) if isinstance(found, str) else found
+        number = found.get("id") if isinstance(found, dict) else None
+        if isinstance(number, str):
+            number.encode()
+        return number if type(number) in (int, str) else None
+    return None
+
+
 def server(roots: AllowedFolders) -> MCPServer:
     """Return the server of the tools, confined to some directories."""
-    made = MCPServer("nginxopt", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
+    made = _Server("nginxopt", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     tools = _Tools(roots)
     offered: list[Any] = [tools.lint, tools.check, tools.explain, tools.trace, tools.verify, tools.compile]
     for tool in offered:
@@ -136,7 +196,7 @@ class _Tools:
             result = await commands.run(
                 self._roots, "rewrite-to-map", "--report", str(report), *options, "--", named, text=text
             )
-            found = json.loads(report.read_bytes()) if report.is_file() else None
+            found = json.loads(report.read_bytes()) if os.path.isfile(report) else None
         return {"text": result.out, "report": found, "summary": result.messages}
 
     async def _on(self, command: str, path: str | None, text: str | None, *options: str) -> dict[str, Any]:

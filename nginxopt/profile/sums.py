@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -439,7 +440,7 @@ def save(profile: Profile) -> bytes:
 
 def is_saved(path: str) -> bool:
     """Return whether a file is a saved profile. A pipe is not: what is read from it is gone."""
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         return False
     try:
         with Path(path).open("rb") as file:

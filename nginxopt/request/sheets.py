@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import io
+import sys
 import zipfile
 import zlib
-from collections.abc import Iterable
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
 
 from nginxopt import budget, lazy
-from nginxopt.errors import InputError, MissingError
+from nginxopt.errors import InputError, MissingError, RunError
+from nginxopt.request.workbook import REFUSED
 from nginxopt.text import Source
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
@@ -30,6 +30,10 @@ _NUMBER = lazy.pattern(rb"""[^<>]*?\sr\s*=\s*["']\s*0*([0-9]{1,20})""")
 _CELL = lazy.pattern(
     rb"""<(?:[\w.-]+:)?c(?=[\s>])(?:[^<>]*?\sr\s*=\s*["']([A-Za-z]++)0*([0-9]{1,20}))?+[^<>]*+(?<!/)>(?!</)"""
 )
+
+
+_READER = ("-m", "nginxopt.request.workbook")
+_SECONDS = 120.0
 
 
 def is_spreadsheet(source: Source) -> bool:
@@ -74,21 +78,23 @@ def _encoding(data: bytes) -> str | None:
 
 
 def _first_sheet(source: Source) -> bytes:
-    """Return the first sheet with rows as CSV."""
+    """Return the first sheet with rows as CSV. A process of its own reads it: calamine aborts for some damaged ones."""
     if find_spec("python_calamine") is None:
         raise MissingError("python-calamine is not installed", hint="install it with pip install 'nginxopt[tables]'")
-    from python_calamine import CalamineError, CalamineWorkbook
+    from nginxopt.system import process
 
     _check_size(source)
     try:
-        workbook: Any = CalamineWorkbook.from_filelike(io.BytesIO(source.data))
-        for name in workbook.sheet_names:
-            rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
-            if any(cell not in ("", None) for row in rows for cell in row):
-                return _csv(rows)
-    except (CalamineError, zipfile.BadZipFile, OSError, ValueError) as error:
-        raise InputError(f"not a spreadsheet that can be read: {error}", path=source.path) from None
-    raise InputError("the table is empty", path=source.path)
+        done = process.run([sys.executable, "-P", *_READER], cwd=Path("/"), seconds=_SECONDS, source=source.data)
+    except (OSError, RunError) as error:
+        raise InputError(f"the spreadsheet cannot be read: {error}", path=source.path) from None
+    if done.status in (0, REFUSED):
+        if done.status:
+            raise InputError(done.last(), path=source.path)
+        budget.check("bytes", len(done.output), path=source.path)
+        return done.output
+    said = f"what reads it {process.how_it_ended(done.status)}"
+    raise InputError(f"not a spreadsheet that can be read: {said}", path=source.path)
 
 
 def _check_size(source: Source) -> None:
@@ -130,17 +136,3 @@ def _column(letters: bytes) -> int:
     for letter in letters.upper():
         number = 26 * number + letter - ord("A") + 1
     return number
-
-
-def _csv(rows: Iterable[Iterable[object]]) -> bytes:
-    """Return rows as CSV; a line end in a cell is a space, so that each row is a line."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow([" ".join(_cell(cell).split()) for cell in row])
-    return text.getvalue().encode("utf-8", "surrogateescape")
-
-
-def _cell(value: object) -> str:
-    """Return a cell as it is shown; spreadsheets keep 301 as 301.0."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else "" if value is None else str(value)

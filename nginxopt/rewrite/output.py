@@ -289,7 +289,7 @@ def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
 
 def _refuse_used(path: Path, emission: Emission, rest: Mapping[str, bytes]) -> None:
     """Raise `UsageError` if new maps would replace maps of an earlier run that the rest of the fragment still uses."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         return
     lost = mapfile.used(path.read_bytes(), rest.values()) - mapfile.used(emission.maps, rest.values())
     if lost:
@@ -353,7 +353,7 @@ def _shared_sizes(emission: Emission) -> Sizes:
 
 def raised(wanted: Sizes, path: Path) -> Sizes:
     """Return sizes, with those that a file of sizes sets already kept or raised; none if none are wanted."""
-    if not wanted or not os.path.exists(path):  # noqa: PTH110 - a path that cannot be asked for is not there
+    if not wanted or not os.path.exists(path):
         return wanted
     return merged_sizes(wanted, load(str(path), context="http").main)
 

@@ -43,7 +43,7 @@ http {
 
 def is_main(name: str) -> bool:
     """Return whether a name that is assumed is that of a main file rather than of a premise."""
-    return name == STOCK or os.sep in name or os.path.isfile(name)  # noqa: PTH113 - Path.is_file raises for some names
+    return name == STOCK or os.sep in name or os.path.isfile(name)
 
 
 def main(name: str, files: Files = DISK) -> Config:

@@ -176,10 +176,10 @@ def nearest(start: Path, top: Path | None = None) -> Source | None:
         for name in (FILE, PYPROJECT):
             path = folder / name
             # Path.is_file raises for a directory that the user may not enter.
-            source = _own(Path(os.path.relpath(path))) if os.path.isfile(path) else None  # noqa: PTH113
+            source = _own(Path(os.path.relpath(path))) if os.path.isfile(path) else None
             if source is not None:
                 return source
-        if folder == top or os.path.exists(folder / ".git"):  # noqa: PTH110
+        if folder == top or os.path.exists(folder / ".git"):
             return None
     return None
 

@@ -164,7 +164,7 @@ def _folders(configs: Iterable[Config]) -> list[Path]:
     here = Path.cwd()
     folders: dict[Path, None] = {}
     for config in configs:
-        if not Path(config.main.path).is_file():
+        if not os.path.isfile(config.main.path):
             continue
         own = Path(config.main.path).absolute().parent
         above = [own, *own.parents] if own.is_relative_to(here) else [own]

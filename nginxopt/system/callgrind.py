@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
 import shutil
 import time
@@ -146,7 +147,7 @@ def _valgrind(counts: Path) -> tuple[str, ...]:
 
 def _read(counts: Path) -> int:
     """Return the instructions in a file of callgrind."""
-    text = counts.read_bytes() if counts.exists() else b""
+    text = counts.read_bytes() if os.path.exists(counts) else b""
     summary = re.search(rb"^(?:summary|totals): (\d+)", text, re.MULTILINE)
     if summary is None:
         raise RunError("callgrind reported no count")

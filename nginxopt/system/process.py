@@ -68,23 +68,28 @@ def run(
     *,
     cwd: Path,
     seconds: float,
+    source: bytes | None = None,
     open_files: int | None = None,
     confinement: Confinement | None = None,
     network: Network = MACHINE,
 ) -> Completed:
-    """Run a command to its end, started as `start` does. Raises `RunError` if it does not end in time."""
+    """Run a command to its end, started as `start` does; `source` is its standard input.
+
+    Raises `RunError` if it does not end in time.
+    """
     running = start(
         command,
         cwd=cwd,
         output=subprocess.PIPE,
         errors=subprocess.PIPE,
+        source=subprocess.DEVNULL if source is None else subprocess.PIPE,
         open_files=open_files,
         confinement=confinement,
         network=network,
     )
     with running:
         try:
-            output, errors = running.communicate(timeout=seconds)
+            output, errors = running.communicate(source, timeout=seconds)
         except subprocess.TimeoutExpired:
             raise RunError(f"{Path(command[0]).name} did not end within {seconds:.0f} seconds") from None
         finally:

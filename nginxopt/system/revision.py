@@ -45,7 +45,7 @@ class Revision:
         """Return the folder of the revision for the working directory, or its top folder if the revision lacks that."""
         cwd = Path.cwd().resolve()
         there = self.folder / cwd.relative_to(self.root) if cwd.is_relative_to(self.root) else self.folder
-        return there if there.is_dir() else self.folder
+        return there if os.path.isdir(there) else self.folder
 
     def before(self, path: str | os.PathLike[str]) -> Path:
         """Return the path in the revision of what a path of the work tree names; another path stays as it is.

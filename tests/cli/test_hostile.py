@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.configs import run
+from tests.support import ROOT
 
 STATUSES = set(range(8))
 
@@ -143,3 +145,40 @@ def test_a_link_to_itself_is_an_error(command: str, tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         status, said, _ = run(*command.split())
     assert status in (2, 3), said
+
+
+LONG = "a" * 5_000
+NAMING = (
+    *("lint {}", "lint --root {} site.conf", "lint --config {} site.conf"),
+    *("lint --rules {} site.conf", "lint --baseline {} site.conf", "lint --output {} site.conf", "check {}"),
+    *("format {}", "trace {} http://a/", "trace --requests {} site.conf", "test site.conf {}", "verify {} site.conf"),
+    *("rewrite-to-map {}", "rewrite-to-map --output-dir {} site.conf", "profile site.conf {}", "ingress {}"),
+    *("rules test {}", "rules new a-b --folder {}", "rules trust {}", "mcp {}", "fleet lint {}", "fleet report {}"),
+    *("fleet diff --result {}", "fleet query SELECT --result {}", "fleet lint site.conf --output {}"),
+)
+
+
+@pytest.mark.parametrize("command", NAMING)
+def test_a_name_that_no_file_has_is_an_error(command: str, tmp_path: Path) -> None:
+    """A name that is too long is one of a file that is not there."""
+    (tmp_path / "site.conf").write_text(WHOLE)
+    with contextlib.chdir(tmp_path):
+        status, said, _ = run(*command.format(LONG).split())
+    assert status in STATUSES, said
+    assert "Traceback" not in said
+
+
+def test_no_path_is_asked_for_by_what_raises() -> None:
+    """`Path.is_file` and the like raise for names that are too long and folders that nobody may search: `os.path`
+    answers. What `scandir` found has its answer.
+    """
+    answered = ("os.path", "entry", "e", "info")
+    found = [
+        f"{path.relative_to(ROOT)}: {ast.unparse(node)}"
+        for path in (*(ROOT / "nginxopt").rglob("*.py"), *(ROOT / "rules").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
+        if node.func.attr in ("is_file", "is_dir", "exists", "is_symlink")
+        if ast.unparse(node.func.value).rpartition(".")[2] not in answered
+    ]
+    assert found == []

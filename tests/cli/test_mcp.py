@@ -199,8 +199,48 @@ def test_arguments_that_no_process_takes(folder: Path, argument: str) -> None:
     """They are refused with the reason, and so are paths that are none."""
     with pytest.raises(InputError, match="an argument has a null character, or is longer than 30,000 characters"):
         anyio.run(lambda: commands.run(AllowedFolders.of([str(folder)]), "explain", "--", argument))
-    with pytest.raises(InputError, match="not a path"):
+    with pytest.raises(InputError, match="not a path|there is no such file"):
         AllowedFolders.of([str(folder)]).path(argument)
+
+
+@pytest.mark.parametrize(
+    ("message", "number"),
+    [
+        (
+            rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"explain","arguments":{"rule":"\ud800"}}}',
+            7,
+        ),
+        (rb'{"jsonrpc":"2.0","id":"a","method":"\udcff"}', "a"),
+        (rb'{"jsonrpc":"2.0","id":"\ud800","method":"tools/list"}', None),
+        (b'{"jsonrpc":"2.0","id":' + b"9" * 6_000 + b',"method":"tools/list"}', None),
+        (b'{"id":8}', 8),
+        (b"\xff", None),
+        (b"{", None),
+        (b"[" * 100_000, None),
+    ],
+)
+def test_what_is_no_message_is_answered(folder: Path, message: bytes, number: int | str | None) -> None:
+    """A lone surrogate, or no JSON at all: the client gets an error with the number of its call, and waits for none."""
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}).encode(),
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        message,
+        b'{"jsonrpc":"2.0","id":9,"method":"ping"}',
+    ]
+    command = [sys.executable, "-m", "nginxopt", "mcp", str(folder)]
+    answers: dict[Any, Any] = {}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(b"\n".join(lines) + b"\n")
+        running.stdin.flush()
+        while 9 not in answers:
+            answer = json.loads(running.stdout.readline())
+            answers[answer["id"]] = answer
+        running.stdin.close()
+    assert answers[number]["error"]["code"] == -32700
+    assert "result" in answers[1]
 
 
 def test_no_root() -> None:

@@ -10,10 +10,12 @@ import gzip
 import io
 import json
 import os
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from random import Random
 
 import duckdb
 import pytest
@@ -21,7 +23,7 @@ from click.testing import CliRunner, Result
 
 from nginxopt import budget
 from nginxopt.cli import nginxopt
-from nginxopt.errors import InputError, UsageError
+from nginxopt.errors import InputError, NginxoptError, UsageError
 from nginxopt.fleet import archives, result
 from nginxopt.fleet.content import HostContent, Link
 from nginxopt.fleet.judging import judge
@@ -320,3 +322,51 @@ def test_a_part_with_other_values_is_not_resumed(crafted: Path, statement: str) 
         database.execute(statement)
     with pytest.raises(InputError, match="has other values"):
         result.resumed(crafted, {"diff": "true"}, versions())
+
+
+def _sealed(data: bytearray) -> bytes:
+    """Return a database with the checksums of its blocks made right, so that damage reaches what reads them."""
+    for start, size in [(4096 * n, 4096) for n in range(3)] + [
+        (at, 1 << 18) for at in range(12_288, len(data), 1 << 18)
+    ]:
+        total = 5381
+        for (word,) in struct.iter_unpack("<Q", data[start + 8 : start + size]):
+            total ^= word * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
+        data[start : start + 8] = total.to_bytes(8, "little")
+    return bytes(data)
+
+
+def test_the_checksums_are_those_of_duckdb(crafted: Path) -> None:
+    """What the tests below rely on."""
+    assert _sealed(bytearray(crafted.read_bytes())) == crafted.read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_result_is_an_error(crafted: Path, seed: int) -> None:
+    """Whatever bytes of it were changed, a report, a query and a run that goes on end with a message."""
+    random, data = Random(seed), bytearray(crafted.read_bytes())
+    used = [at for at in range(4096, len(data) - 8) if data[at]]
+    for _ in range(random.choice((1, 3, 20))):
+        at = random.choice(used)
+        data[at : at + 4] = random.choice((b"\xff\xff\xff\xff", b"\0\0\0\1", random.randbytes(4)))
+    damaged = _sealed(data)
+    for command in _REPORTS:
+        crafted.write_bytes(damaged)
+        assert isinstance(_reported(command, crafted.parent).exception, InputError | UsageError | None)
+    part = crafted.rename(crafted.with_name("fleet.duckdb.part"))
+    with contextlib.suppress(NginxoptError):
+        resumed = result.resumed(part, {"diff": "true"}, versions())
+        resumed.done()
+        resumed.summary()
+        resumed.close()
+
+
+def test_what_duckdb_keeps_beside_a_result_is_private(tmp_path: Path) -> None:
+    """What does not fit into its memory is in files of their owner alone, as the result is."""
+    part = result.begin(tmp_path / "fleet.duckdb.part", {}, {}, [])
+    part._ask("CREATE TEMP TABLE large AS SELECT range, repeat(hash(range)::VARCHAR, 9) FROM range(1_000_000)")
+    beside = list((tmp_path / "fleet.duckdb.part.tmp").iterdir())
+    assert beside
+    masks = [path.stat().st_mode & 0o77 for path in (*beside, tmp_path / "fleet.duckdb.part.tmp")]
+    part.close()
+    assert not any(masks)

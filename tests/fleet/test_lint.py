@@ -18,6 +18,7 @@ from nginxopt.fleet import judging, linting
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged
 from nginxopt.fleet.plan import FleetOptions
+from nginxopt.fleet.storage import Stored
 from nginxopt.lint.catalogue import catalogue
 from tests.fleet.fleets import BROKEN, FOUND, GOOD, SITE, dump, lint, rows, tree
 
@@ -106,6 +107,25 @@ def test_the_same_bytes_are_judged_once(tmp_path: Path, monkeypatch: pytest.Monk
     counts = rows("SELECT host, count(*) FROM host_findings GROUP BY ALL")
     assert len(counts) == 40
     assert len({count for _, count in counts}) == 1
+
+
+def test_a_text_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not for each of its findings, as a text of a megabyte may have thousands."""
+    hashed: list[bytes] = []
+    original = judging._digest_of
+
+    def digest_of(data: bytes) -> str:
+        hashed.append(data)
+        return original(data)
+
+    monkeypatch.setattr(judging, "_digest_of", digest_of)
+    servers = b"server { listen 80; server_name a; }\n" * 50
+    host = tmp_path / "host"
+    host.mkdir()
+    (host / "nginx.conf").write_bytes(b"events {}\nhttp {\n" + servers + b"}\n")
+    judged = judging.judge(Stored(str(host), is_tree=True), FleetOptions())
+    assert sum(map(len, judged.columns["findings"])) > 50
+    assert len(hashed) <= 2
 
 
 def test_a_host_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:

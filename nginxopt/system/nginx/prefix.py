@@ -86,7 +86,7 @@ def lay(disk: Path, files: Mapping[str, bytes], *, modified: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith("/"):
             path.mkdir(exist_ok=True)
-        elif not path.is_dir():
+        elif not os.path.isdir(path):
             path.write_bytes(data)
             os.utime(path, (modified, modified))
 

@@ -106,7 +106,7 @@ def _names(file: Path) -> Iterator[Path]:
 def _same(file: Path, other: Path) -> bool:
     """Return whether a file is regular and has the same content as another one."""
     with contextlib.suppress(OSError):
-        return not file.is_symlink() and file.is_file() and file.read_bytes() == other.read_bytes()
+        return not os.path.islink(file) and os.path.isfile(file) and file.read_bytes() == other.read_bytes()
     return False
 
 

@@ -45,7 +45,7 @@ class Written:
     @property
     def undo(self) -> str:
         """The command that restores the old text."""
-        path = str(self.file) if os.path.islink(self.path) else self.path  # noqa: PTH114 - of the path as given
+        path = str(self.file) if os.path.islink(self.path) else self.path
         return shlex.join(["cp" if self.in_place else "mv", str(self.copy), path])
 
 

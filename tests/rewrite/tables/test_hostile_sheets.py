@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +112,37 @@ def test_addresses_without_an_end_take_no_longer_than_their_bytes() -> None:
     for rows in ("<c " * 1_000_000, "<row " * 1_000_000, "<row r='2'><c " + ' r="A1"' * 1_000_000):
         with pytest.raises(InputError, match="a spreadsheet that can be read"):
             as_text(Source("table", _xlsx(rows)))
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("os.abort()", "was ended by SIGABRT"),
+        ("bytes(8 * 1024**3)", "too large"),
+        ("raise BaseException('panicked')", "ended with status 1"),
+        ("raise ValueError('\\x1b[2J a\\nb')", "can be read: \x1b[2J a b"),
+    ],
+)
+def test_what_reads_a_spreadsheet_may_end_as_it_likes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, said: str
+) -> None:
+    """Whatever calamine does with a damaged file, this process goes on with an error of that file."""
+    (tmp_path / "python_calamine.py").write_text(f"""
+import os
+class CalamineError(Exception): pass
+class CalamineWorkbook:
+    def from_filelike(file):
+        {does}
+""")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(InputError) as caught:
+        as_text(Source("table.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("sector", [b"\xff", b"\0", b"\1", b"\x7f"])
+def test_a_damaged_xls_is_an_error(sector: bytes) -> None:
+    """The format of Excel before 2007 is a file system of sectors, whose table a stranger writes."""
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + b"\x3e\0\3\0\xfe\xff\x09\0\6\0"
+    with pytest.raises(InputError, match=r"spreadsheet that can be read|too large"):
+        as_text(Source("table.xls", (head + sector * 8_192)[:8_192]))
