@@ -51,7 +51,6 @@ def _nginxes() -> tuple[nginx.Binary, ...]:
 NGINXES = _nginxes()
 """Every nginx that is there for the tests, the installed one first."""
 
-
 ROOT = Path(__file__).parents[1]
 
 BUILD_FAST = {

@@ -126,7 +126,7 @@ def test_fixes_of_random_configurations_change_nothing(each_binary: nginx.Binary
             fault = await trial.check(generate.case(7, number, each_binary, PROMPT))
             if fault:
                 return _shown(trial, fault)
-        assert trial.figures.cases["changed"] > len(numbers) / 5  # others may read more elsewhere
+        assert trial.figures.cases["changed"] >= len(numbers) / 5  # others may read more elsewhere
         return ""
 
     assert on_stage(each_binary, act) == ""
