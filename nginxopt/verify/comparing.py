@@ -74,7 +74,7 @@ from nginxopt.verify.witnesses import Asking, of_locations, probes, request_of
 
 @record(eq=True)
 class Given:
-    """What is taken as given: a phrase, and the name of the premise; None for what is not compared anyway."""
+    """An assumption as a phrase, and the name of its premise; None if it is about what is never compared."""
 
     text: str
     premise: str | None = None

@@ -190,8 +190,9 @@ class SideDefinitions:
         return self._entangled[name]
 
     def _reads_captured(self, name: str) -> bool:
-        """Return whether a text of a map reads captures or groups beside a map that matches, or behind one in what is
-        looked up, but for those of the row itself.
+        """Return whether a text of a map reads captures that another lookup may overwrite first.
+
+        That lookup is one beside it in the same text, or one in what the map looks up. A row may read its own captures.
         """
         source = self.sources(name)
         if self._disturbs_itself(source):
@@ -204,11 +205,11 @@ class SideDefinitions:
         return False
 
     def _disturbs_itself(self, read: set[str]) -> bool:
-        """Return whether a text of several variables reads what one of them may capture."""
+        """Return whether one of these variables may overwrite captures that the text with all of them reads."""
         return len(read) > 1 and any(self._disturbs(each, read, set()) for each in read)
 
     def _disturbs(self, name: str, read: set[str], own: set[str]) -> bool:
-        """Return whether a lookup may set what some variables depend on, but for what a row has `own`."""
+        """Return whether a lookup may overwrite what some variables depend on. A row sets its `own` captures later."""
         if not self.defines(name) or not self.matches(name):
             return False
         depends = set().union(*(self.bases(each) if self.defines(each) else {each} for each in read)) - own

@@ -1,4 +1,4 @@
-"""Sites with texts in place of files that were not read: what is certainly different, if these are the texts."""
+"""Puts texts in place of unread files: what differs then, differs for certain if the files hold these texts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SAID = {_EMPTY: "is empty", _ALLOWING: "says only allow all"}
 
 @record(eq=True)
 class Supposed:
-    """Both sites with texts in place of files; the numbers of their directives are those of the sites themselves.
+    """Both sites with texts in place of unread files. Directives keep their numbers.
 
     Attributes:
-        premises: What is supposed of each file, a clause.
+        premises: What is assumed of each file, as a clause.
     """
 
     old: SiteModel
@@ -28,8 +28,9 @@ class Supposed:
 
 
 def supposed(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
-    """Yield both sites with empty files in place of those of which nothing is known; then with files that allow all
-    clients, where they stand beside a `deny`. Nothing if all files were read, or if nginx refuses a site then.
+    """Yield both sites as if unread files were empty, then as if those beside a `deny` allowed all clients.
+
+    Yields nothing if all files were read, and no pair of which nginx refuses a site.
     """
     unread = {path: include for model in (old, new) for path, include in _unread(model).items()}
     texts = dict.fromkeys(unread, _EMPTY)
@@ -43,12 +44,12 @@ def supposed(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
 
 
 def _unread(model: SiteModel) -> dict[str, str]:
-    """Return the files of which nothing is known, by their paths, with the includes as they are written."""
+    """Return the files of which nothing is known, by their paths, with the path in each include as written."""
     return {item.path: str(item.include.args[0]) for item in model.config.unread if origin(item.include) is None}
 
 
 def _beside_deny(model: SiteModel) -> Iterator[str]:
-    """Yield those of these files that are included in a block with a `deny`."""
+    """Yield the unread files that are included in a block with a `deny`."""
     includes = {include.origin for level in model.site.levels if level.own("deny") for include in level.own("include")}
     known = _unread(model)
     yield from (item.path for item in model.config.unread if item.include.origin in includes and item.path in known)

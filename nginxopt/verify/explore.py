@@ -522,9 +522,9 @@ def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:
 
 
 def _answered(question: Question, answer: bool, region: PathCondition) -> tuple[ProgramPoint, PathCondition]:
-    """Return where an answer leads that all requests of a region have.
+    """Return where a question leads if all requests of a region have the same answer.
 
-    The region states the answer, as parts of requests that meet again have no more in common than what was asked.
+    The answer is recorded in the region: when divided requests meet again, only recorded answers are kept.
     """
     return question.true() if answer else question.false(), with_answer(region, question.atom, answer)
 

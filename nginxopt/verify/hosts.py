@@ -143,11 +143,11 @@ def alone(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Ite
 
 
 _SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}
-"""How an address is spoken to, and by whom: each with the parameter of `listen` that says so."""
+"""What decides who can connect to an address and how, with the parameter of `listen` that sets it."""
 
 
 def unlike(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[tuple[ListenAddress, str]]:
-    """Yield each address that only one side has, or whose protocols differ, with how; with `part`, only its address."""
+    """Yield each address where the sides listen differently, and how they differ. With `part`, only its address."""
     mine, theirs = addresses(old), addresses(new)
     for address in {**mine, **theirs}:
         if part is not None and not part.is_at(address):
@@ -169,7 +169,7 @@ def unlike(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> It
 
 
 _HTTP3 = {"http3": "on", "http3_hq": "off"}
-"""Which protocols are spoken over QUIC, with the defaults."""
+"""The directives that enable protocols over QUIC, with their defaults."""
 
 
 def _protocols(side: VerifiedSide, socket: SocketForm) -> dict[str, str]:

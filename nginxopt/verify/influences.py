@@ -85,7 +85,7 @@ _VISIBLE = {"brotli_static", "early_hints", "max_ranges", "zstd_static"}
 itself is missing."""
 
 INVISIBLE = having("model", "log", "size", "connection", "encoding") - _VISIBLE
-"""The directives that do not count as an answer, but where something shows them: `counting`."""
+"""The directives that change no answer, unless something makes them visible (`counting`)."""
 
 _ROOT = group("root")
 _BROWSER = group("browser")

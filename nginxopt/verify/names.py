@@ -156,7 +156,7 @@ _PASSES = group("pass")
 
 @record(eq=True)
 class Names:
-    """The names of the new side, with those of the old side that they stand for, by what they are names of."""
+    """For each kind of name, those of the new side and the names of the old side that they stand for."""
 
     upstreams: Mapping[str, str] = field(default_factory=dict)
     locations: Mapping[str, str] = field(default_factory=dict)
@@ -248,7 +248,7 @@ def _directives(site: LoweredSite) -> Iterator[tuple[Level, Directive]]:
 
 
 def _of_zones(site: LoweredSite, defining: tuple[str, ...]) -> dict[str, object]:
-    """Return the names of zones, with their definitions but for the name."""
+    """Return the names of zones, each with its definition without the name."""
     found: dict[str, object] = {}
     for level, directive in _directives(site):
         if directive.name in defining:

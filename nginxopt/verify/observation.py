@@ -188,7 +188,7 @@ _SENT = {
     "uwsgi": ("uwsgi_param", "parameter"),
     "scgi": ("scgi_param", "parameter"),
 }
-"""The directives that say what an upstream gets, with what it gets of each, by kinds of outcomes."""
+"""The directives that set what an upstream receives, and the word for what each sets, by kind of outcome."""
 
 _OF_NGINX = {"content-length", "expect", "keep-alive", "te", "transfer-encoding", "upgrade"}
 """Headers that nginx passes on in its own way, or not at all (`ngx_http_proxy_headers`)."""
@@ -197,10 +197,10 @@ _CLOSES = Version(1, 29, 7)
 """The release from which on nginx does not send `Connection: close` to upstreams."""
 
 _SINGLE = ("etag", "last-modified", "location")
-"""Headers of which a response has one, which `add_header` replaces."""
+"""Headers that a response has once: `add_header` replaces them."""
 
 _LATER = lazy.pattern(r"\$\{?(?:sent_|upstream_|status\b|bytes_sent|body_bytes|request_time|request_completion)")
-"""Variables with another value after the response of the upstream than before."""
+"""Variables that change their value once the upstream has responded."""
 
 _OF_CONNECTIONS = {
     "connection": "7",
@@ -210,7 +210,7 @@ _OF_CONNECTIONS = {
     "request_id": "0123456789abcdef0123456789abcdef",
     "time_iso8601": "2023-11-14T22:13:20+00:00",
 }
-"""Values that variables may have that no request decides."""
+"""Possible values of variables that no request decides."""
 
 _REAL_ROOT = lazy.pattern(r"\$(?:realpath_root(?!\w)|\{realpath_root\})", re.ASCII)
 """The folder of files without symbolic links; the same as `$document_root` if there are none."""

@@ -44,7 +44,7 @@ _DEFINING = ("map", "geo", "split_clients", "upstream")
 """The blocks of http that define variables, and upstreams."""
 
 _LONG = 10_000
-"""How many bytes a block has that is compared by its text, comments and all."""
+"""A block of more bytes than this is compared by its text, including comments."""
 
 _WORD = lazy.pattern(r"\w+", re.ASCII)
 
@@ -60,12 +60,12 @@ class LocationName:
 
     @property
     def replaced(self) -> tuple[str, str]:
-        """What handlers put something else in place of: plain text, whatever it needs to be chosen, or a pattern."""
+        """The part of a URI that a handler such as `alias` replaces: the same for `/a`, `= /a` and `^~ /a`."""
         return ("~" if self.modifier == "~" else "", self.text.decode("latin-1"))
 
 
 class SideReading:
-    """A site as it is written, in canonical form.
+    """What a site says, in canonical form.
 
     Attributes:
         site: The site.
@@ -114,7 +114,7 @@ class SideReading:
         return (text, *self._included(level, opener.source)) if "include" in text else (text,)
 
     def _included(self, level: Level, source: Source) -> Iterator[str]:
-        """Yield what the blocks of a level say in other files, and which of these were read."""
+        """Yield the text that a level has from other files, with the borders of blocks, and whether each was read."""
         for each in level.walk():
             yield "{"
             for directive in each.directives:
@@ -216,7 +216,7 @@ class SideReading:
 
     @property
     def is_renamed(self) -> bool:
-        """Whether its variables have other names than those that are written, which code knows."""
+        """Whether its variables have been given other names; code still uses those that are written."""
         return self.form is not self.site.site
 
     @cached_property

@@ -118,8 +118,8 @@ class VerifiedSide(SideReading):
         self._code: dict[int, dict[str, Reads]] = {}
 
     def handler(self, number: int) -> str | None:
-        """Return the directive that makes a block handle requests, the last of its own; where one may be in a file that
-        was not read, what stands in its place.
+        """Return the directive by which a block handles requests, the last that it states. If an unread file may state
+        one, return a phrase that is equal only for the same files between the same directives.
 
         A `limit_except` has one that passes requests on from the location around it (`ngx_http_proxy_merge_loc_conf`).
         """
@@ -140,8 +140,8 @@ class VerifiedSide(SideReading):
         return nodes[max(nodes)] if nodes else None
 
     def passing(self, number: int) -> bool | Value:
-        """Return whether a block itself passes requests on; where a file that was not read may say so, what stands in
-        its place.
+        """Return whether a block itself passes requests on. If only an unread file may say so, return that file with
+        what is in force without it.
         """
         names = [name for name in self.level(number)["settings"] if name.endswith("_pass")]
         stated = [self._stated_in(number, name) for name in names]
@@ -153,7 +153,7 @@ class VerifiedSide(SideReading):
         return unread[0] if unread else False
 
     def settings(self, number: int) -> Mapping[str, Value]:
-        """Return all settings of a block that the model reads and something sets, or may set, by name."""
+        """Return by name each setting of a block that the model reads and that something states, or may state."""
         known = self._known.get(number)
         if known is None:
             in_force = self._in_force(number)

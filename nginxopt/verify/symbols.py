@@ -198,13 +198,13 @@ def variables(value: bytes) -> set[str]:
 
 
 class Interner:
-    """The numbers of things, in the order in which these were first seen."""
+    """Gives equal values the same number, counted from 0 in the order in which they are first seen."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, thing: Hashable) -> int:
-        """Return the number of a thing; equal things have equal numbers."""
+        """Return the number of a value, a new one if no equal value has been seen."""
         return self._numbers.setdefault(thing, len(self._numbers))
 
 

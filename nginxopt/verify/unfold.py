@@ -50,7 +50,7 @@ class Pair:
 
 @record(eq=True)
 class Division:
-    """A pair by the rows of a map, or by what a group holds.
+    """A pair divided by the rows of a map, or by the text of a group.
 
     Attributes:
         symbol: The value that is known in the parts.
@@ -231,7 +231,7 @@ def _in(region: PathCondition, pair: Pair, symbol: Symbol, put: Substitution) ->
 
 
 def _values_of(pair: Pair) -> int:
-    """Return how many values each part of a pair is made of anew."""
+    """Return how many values are rewritten for each part of a pair."""
     states = pair.old.state, pair.new.state
     return len(pair.region.found) + sum(len(state.values or {}) + len(state.cached or {}) for state in states)
 
@@ -278,7 +278,7 @@ def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
 
 
 def _keys(table: MapTable, source: Symbol, region: PathCondition) -> Iterator[bytes]:
-    """Return the keys that may be equal to a value, as far as that is obvious."""
+    """Return the keys that may equal a value. Only what is obvious excludes one."""
     known = region.known(source)
     only = known.only
     if only is not None:

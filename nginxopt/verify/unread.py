@@ -84,7 +84,7 @@ def is_stated_once(name: str, version: Version) -> bool:
 
 
 Place = tuple[str, ...]
-"""What leads to an include, and its path."""
+"""The blocks around an include, by their names and arguments, and the path of the include."""
 
 
 def places(http: Level, unread: Callable[[Level], tuple[Directive, ...]], names: Collection[str]) -> Places:

@@ -199,7 +199,7 @@ class Asking:
 
     @cached_property
     def _without_upstreams(self) -> Asking | None:
-        """The same if no upstream answers; None if that is so already."""
+        """The same models as if no upstream answered; None if these are."""
         if self._is_down:
             return None
         old, new = self._models
