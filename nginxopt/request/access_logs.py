@@ -1,8 +1,8 @@
-"""Reads access logs: which requests nginx got, as far as their format tells.
+"""Reads access logs: which requests nginx got, as far as the log format records them.
 
-What a format does not tell is not invented but taken from the site: the host of a site with a single one, and https if
-the host is served over TLS. Headers and the address of the client are read only if the configuration depends on them,
-so that more requests are equal.
+What a format does not record is never invented. It is taken from the site: the host of a site with a single one, and
+https if the host is served over TLS. Headers and the address of the client are read only if the configuration depends
+on them, so that more requests are equal.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from nginxopt.request.log_formats import LogFormat
 from nginxopt.request.traffic import TargetGroup, Traffic, chunks
 
 HOSTS = ("http_host", "host", "server_name")
-"""The variables that tell the host, the most exact first."""
+"""The variables that contain the host, the most exact first."""
 _OF_SITE = (*HOSTS, "scheme", "https", "server_port")
 _OF_CLIENT = (b"remote_addr", b"allow", b"deny", b"geo", b"real_ip")
-"""What a configuration has that depends on the address of the client."""
+"""The words in a configuration whose effect depends on the address of the client."""
 _OF_HEADERS = {
     "http_user_agent": (b"browser", b"user-agent"),
     "http_referer": (b"referer",),
@@ -35,7 +35,7 @@ _OF_HEADERS = {
     "http_x_forwarded_for": (b"real_ip", b"geo", b"x-forwarded-for"),
     "http_authorization": (b"auth_basic", b"remote_user"),
 }
-"""What a configuration has, besides the variable itself, that depends on a header."""
+"""The words in a configuration, besides the variable itself, whose effect depends on a header."""
 
 _HEADER, _STATUS = "http_", "status"
 _NOT_KNOWN = b"-"
@@ -149,7 +149,7 @@ class AccessLog:
 
     @property
     def _has_decoded(self) -> bool:
-        """Whether the lines tell `$uri` instead of what the client sent."""
+        """Whether the lines have the decoded `$uri` instead of what the client sent."""
         return "request" not in self.captured and "request_uri" not in self.captured
 
     def request(self, fields: Mapping[str, bytes]) -> Request:
@@ -217,7 +217,7 @@ def _encoded(uri: bytes, args: bytes = _NOT_KNOWN) -> bytes:
 
 
 def _status(text: bytes) -> int | None:
-    """Return the status of a line; None for what is none, such as `000` of a client that went away."""
+    """Return the status of a line; None for anything else, such as the `000` of a client that disconnected."""
     return int(text) if re.fullmatch(rb"[1-9]\d\d", text) else None
 
 
@@ -234,7 +234,7 @@ def _scheme(known: Mapping[str, bytes]) -> str | None:
 
 
 def _version(known: Mapping[str, bytes]) -> tuple[int, int] | None:
-    """Return the version of a request; None if the line does not tell it."""
+    """Return the protocol version of a request; None if the line does not have it."""
     stated = known.get("version") or known.get("server_protocol", b"").removeprefix(b"HTTP/")
     if not stated:
         return (0, 9) if "method" in known else None

@@ -28,14 +28,14 @@ _Request = TypeVar("_Request")
 _OF_FILE = lazy.pattern(r"whether .* (exists|is executable)\Z", re.DOTALL)
 _BUG = "nginxopt has a bug that this request shows"
 _MOST = 50_000
-"""Requests that the model is asked about at once."""
+"""The maximum number of requests in one call of the model."""
 
 
 class End(NamedTuple):
     """How a request ends.
 
     Attributes:
-        kind: As that of an outcome, `refused` where nginx does not listen.
+        kind: The kind of the outcome, or `refused` where nginx does not listen.
         node: The directive that decides.
         reason: Why it is not known.
     """
@@ -56,7 +56,7 @@ class Ends:
 
 @dataclass(slots=True)
 class DirectiveTally:
-    """What became of requests: how they end, and by directive the number of those in which it took part."""
+    """How requests end, and for each directive the number of requests in which it took part."""
 
     ends: dict[End, Ends] = field(default_factory=dict)
     uses: Counter[Node] = field(default_factory=Counter)
@@ -78,7 +78,7 @@ class Batch:
     world: World
 
     def answers(self, requests: Sequence[Request]) -> list[Answer]:
-        """Return the answer to each request; those to where nginx does not listen are `refused`."""
+        """Return the answer to each request, `refused` where nginx does not listen."""
         forms: list[str] = []
         answers: list[Answer | None] = []
         for request in requests:
@@ -104,11 +104,11 @@ class Batch:
         return self._limited(lambda: self.model.native.answers(forms, self._world))
 
     def _limited(self, ask: Callable[[], _Result]) -> _Result:
-        """Return what the model says. Raises `budget.ExceededError` after the time that a configuration has."""
+        """Return what the model says. Raises `budget.ExceededError` after the time that a configuration may take."""
         return limited(ask, path=self.model.config.main.path)
 
     def tally(self, groups: Iterable[TargetGroup], progress: Callable[[int], None] = lambda _: None) -> DirectiveTally:
-        """Count what becomes of requests. `progress` is told the number of different ones that are done."""
+        """Count how requests end. `progress` is called with the number of distinct requests that are done."""
         tally = DirectiveTally()
         for group in groups:
             try:
@@ -123,7 +123,7 @@ class Batch:
         return tally
 
     def _tally(self, tally: DirectiveTally, group: TargetGroup, targets: _Targets, form: str) -> None:
-        """Count what becomes of the requests to some targets of a group; what becomes of one is unknown after a bug."""
+        """Count how the requests of a group to some targets end. If one reveals a bug, its end is unknown."""
 
         def ask(part: _Targets) -> RequestTally:
             return self._limited(lambda: self.model.native.tally(form, part, self._world, group.status))
@@ -136,7 +136,7 @@ class Batch:
                 self._add(tally, group, part, counted)
 
     def _add(self, tally: DirectiveTally, group: TargetGroup, targets: _Targets, counted: RequestTally) -> None:
-        """Add what became of the requests to some targets of a group."""
+        """Add the ends of the requests of a group to some targets."""
         for used, requests in counted.nodes:
             tally.uses[used] += requests
         for kind, status, _, level, node, reason, requests, at in counted.ends:
@@ -153,7 +153,7 @@ class Batch:
         return json.dumps(self.world.form())
 
     def _answer(self, request: str, outcome: OutcomeForm) -> Answer:
-        """Return the answer to a request, and if that depends on files or events, what it is by them."""
+        """Return the answer to a request. If it depends on files or events, return the answer in each case, too."""
         answer = self._decided(outcome)
         if not depends(outcome):
             return answer

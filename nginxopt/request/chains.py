@@ -1,4 +1,4 @@
-"""Chains of redirects: what becomes of clients that go where a site sends them.
+"""Chains of redirects: where clients end that follow the redirects of a site.
 
 In: a configuration. Out: the chains that begin at the statements that redirect, each at a URL that the model says it
 answers. The model is asked about every URL on the way; what it does not know ends a chain.
@@ -25,13 +25,13 @@ from nginxopt.semantics.site.form import Node
 from nginxopt.text import decode, shorten
 
 MOST_REDIRECTS = 20
-"""After this many, a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
+"""The number of redirects after which a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
 
 LONGEST = 8_000
 """The longest target that is followed, in bytes: nginx reads no much longer ones (`large_client_header_buffers`)."""
 
 _CHANGES = 11
-"""The changes of a URI within nginx of which the last is a 500 (`NGX_HTTP_MAX_URI_CHANGES`)."""
+"""The number of URI changes within nginx of which the last ends with 500 (`NGX_HTTP_MAX_URI_CHANGES`)."""
 
 CYCLE = 500
 """The status of a request whose URI changes too often."""

@@ -3,8 +3,8 @@
 Only the scheme of a URL may be left out. The path stays as it is written (as with `curl --path-as-is`): nginx resolves
 `..` by itself, and answers a path that leads above the root with 400.
 
-What a name resolves to is not in the configuration. So of the addresses with the port of the URL, that is taken where
-a server has the name; else one that listens everywhere.
+What a name resolves to is not in the configuration. Of the addresses with the port of the URL, the client connects to
+one where a server has the name, and otherwise to one that listens everywhere.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ def _header(text: str) -> tuple[bytes, bytes | None]:
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""An address to connect to for each that listens everywhere."""
+"""For each address that listens everywhere, one that a client can connect to."""
 _NAMELESS = frozenset(["", "_", "localhost", "$hostname"])
 """Names of servers that no site has."""
 
@@ -341,7 +341,7 @@ class ClientGate:
 
     @cached_property
     def _texts(self) -> dict[object, tuple[str, str, str]]:
-        """The forms so far, without their targets."""
+        """The forms made so far, without their targets."""
         return {}
 
     def connection(self, url: Url, client: bytes | None = None) -> ConnectionForm:

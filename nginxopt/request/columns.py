@@ -70,7 +70,7 @@ _FIRST_ROW = "from,to or from,to,status, separated by a comma, semicolon, tab or
 _TITLES = 10
 """The lines before the names of the columns that may be a title, and that are searched."""
 _SAMPLE = 200
-"""The rows that show which column has the status, if no name does."""
+"""The number of rows that are searched for the column of the status if no name shows it."""
 
 
 @record(eq=True)
@@ -82,7 +82,7 @@ class Columns:
         start: The offset of the first row, behind the names of the columns.
         of: The number of each column that the table has: `from`, `to`, `status`, `pattern`, `off`.
         width: The number of fields of a row at most.
-        notes: What was taken as given, sentences without a full stop.
+        notes: What was assumed about the table, as sentences without a full stop.
     """
 
     delimiter: bytes
@@ -158,7 +158,7 @@ def is_row(line: bytes, delimiter: bytes) -> bool:
 
 
 def columns_of(source: Source) -> Columns:
-    """Return how a table is written. Raises `InputError` if it is none."""
+    """Return how a table is written. Raises `InputError` if the text is not a table."""
     data = source.data
     start = len(BOM) if data.startswith(BOM) else 0
     stated = _SEPARATOR.match(data, start)
@@ -270,7 +270,7 @@ def _by_content(source: Source, delimiter: bytes, start: int, header: str | None
 
 
 def _ignore(_error: InputError, _line: Span) -> None:
-    """Leave a broken row to who reads the rows."""
+    """Ignore a broken row: it is reported when the rows are read."""
 
 
 def _normal(cell: bytes) -> str:

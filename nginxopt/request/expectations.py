@@ -17,7 +17,7 @@ from nginxopt.request.usage import Usage, usage
 
 @record(eq=True)
 class RowResult:
-    """What became of a row.
+    """The result of a row.
 
     Attributes:
         answer: The answer that was compared: the first one, or the last of a chain that was followed.
@@ -62,7 +62,7 @@ def run(
     serves: Callable[[Url], bool] | None = None,
     judge: Judge = judge,
 ) -> Results:
-    """Return the results of the rows; `ask` is who answers.
+    """Return the results of the rows; `ask` returns the answers, of the model or of a server.
 
     `batch` has the configuration, which may be None; then `serves` says which URLs are of the site.
     """

@@ -1,4 +1,4 @@
-"""Follows redirects as clients do, from answer to answer, as long as the site answers them itself."""
+"""Follows redirects as clients do, until an answer is no redirect or leads away from the site."""
 
 from __future__ import annotations
 

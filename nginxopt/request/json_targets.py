@@ -31,7 +31,7 @@ def is_target(line: bytes) -> bool:
 
 
 def read(source: Source, base: Url | None) -> Traffic:
-    """Return the requests of targets. Raises `InputError` with the place of a line that is none."""
+    """Return the requests of targets. Raises `InputError` with the place of a line that is not a target."""
     traffic = Traffic("vegeta targets in JSON", grouped(requests(source, base)))
     traffic.lines = traffic.requests
     return traffic

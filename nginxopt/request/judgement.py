@@ -85,7 +85,7 @@ def expected(row: ExpectedRow) -> str:
 
 
 def differing(row: ExpectedRow, answer: Answer) -> list[str]:
-    """Return the expected headers that a response has otherwise, as it has them."""
+    """Return the expected headers whose values differ in a response, with the values of the response."""
     found = []
     for name, value in row.sends:
         values = [sent for of, sent in answer.headers if of == name.lower()]
@@ -97,7 +97,7 @@ def differing(row: ExpectedRow, answer: Answer) -> list[str]:
 def judge(row: ExpectedRow, answer: Answer) -> Verdict:
     """Return whether an answer is what a row expects; `unknown` if what decides is not known.
 
-    An answer that depends on files is, if it is in each branch; it is not, if it is in none.
+    An answer that depends on files passes if each branch does, and fails if none does; otherwise it is unknown.
     """
     if answer.branches:
         of_branches = {judge(row, branch) for _, branch in answer.branches}

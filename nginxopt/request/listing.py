@@ -15,7 +15,7 @@ class Listing:
 
     Attributes:
         existing: The paths of files, and of folders with a slash at their end.
-        folders: The folders that were searched, without a slash at their end: what they have is listed.
+        folders: The folders that were searched, without a slash at their end; their content is complete.
         marks_folders: Whether folders have a slash in the list. If not, an empty one looks like a file.
     """
 

@@ -1,4 +1,4 @@
-"""Asks a running server, of whatever make, what a table expects."""
+"""Asks a running server, not necessarily nginx, for what a table expects."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import httpcore
 
 _AT_ONCE = 8
-"""The requests that are under way at once."""
+"""The maximum number of requests at the same time."""
 _MOST_OF_BODY = 1 << 20
-"""The bytes of a body that are read, so that the connection can be used again."""
+"""The bytes of a body that are read in order to use the connection again; it is closed after longer ones."""
 _KEPT = 5.0
 """Seconds that a connection without a request is kept."""
 _WITH_BODY = (b"POST", b"PUT", b"PATCH")
@@ -82,7 +82,7 @@ def _is_port(text: str) -> bool:
 def judge_live(row: ExpectedRow, answer: Answer) -> Verdict:
     """Return whether the answer of a server is what a row expects.
 
-    A kind says which part of the old server answers, and no code: any answer of what is behind the new one will do.
+    A kind in place of a code names the part of the old server that answers. Any answer from behind the new one will do.
     """
     if not isinstance(row.status, str) or answer.kind in ("unknown", "refused"):
         return judge(row, answer)

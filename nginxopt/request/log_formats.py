@@ -50,7 +50,7 @@ _TYPED: dict[str, bytes] = {
     "pipe": rb"[.p]",
     "is_args": rb"\??",
 }
-"""What a variable looks like in a line, escaped or not."""
+"""The pattern of a variable in a line, escaped or not."""
 _DIVIDED = {
     ("request_method", "request_uri"),
     *((name, "request_uri") for name in ("host", "http_host", "server_name")),
@@ -90,7 +90,7 @@ class LogFormat:
         return b"".join(pieces)
 
     def undivided(self, captured: Iterable[str]) -> tuple[str, str] | None:
-        """Return two variables, one of which is captured, with nothing between them that tells where one ends."""
+        """Return two adjacent variables, one of them captured, if nothing shows where the first one ends."""
         wanted, names = set(captured), self.variables
         literals = _VARIABLE.split(self.text)[::3]
         for pair, between in zip(pairwise(names), literals[1:], strict=False):
@@ -100,12 +100,12 @@ class LogFormat:
 
     @property
     def reads_requests(self) -> bool:
-        """Whether its lines tell what was requested."""
+        """Whether its lines have the target of the request."""
         return "request" in self.variables or bool(self.of_target)
 
     @cached_property
     def of_target(self) -> tuple[str, ...]:
-        """The variables that tell the target without `$request`: `$request_uri`, else `$uri` and `$args`."""
+        """The variables that have the target without `$request`: `$request_uri`, else `$uri` and `$args`."""
         names = [name for name in _TARGETS if name in self.variables]
         args = [name for name in _ARGUMENTS if name in self.variables]
         return () if not names else (names[0],) if names[0] == "request_uri" else (names[0], *args[:1])

@@ -1,4 +1,4 @@
-"""The model of a site: what is known of the world around nginx, and what becomes of a request in it.
+"""The model of a site: what is known of the world around nginx, and how nginx answers a request in it.
 
 The model itself is native. What it reads and says has the fields of `rust/src/request/world.rs` and `outcome.rs`. Text
 is bytes as Latin-1: each byte is the character of its number; `text_of` decodes it, `shown` is for people.
@@ -30,7 +30,7 @@ from nginxopt.text import decode, encode
 from nginxopt.text.display import unicode
 
 _REQUESTS = 10
-"""How many requests take as long as one comparison."""
+"""The number of requests that take as long as one comparison."""
 
 _VARIABLE = lazy.pattern(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
 
@@ -157,7 +157,7 @@ OutcomeKind = Literal[
     "return", "redirect", "static", "error", "closed", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached",
     "handler", "unknown", "refused",
 ]  # fmt: skip
-"""Those of the model, and `refused` of `verify`: nothing listens where the request goes."""
+"""The kinds of the model, and `refused` of `verify`, where nothing listens."""
 
 StepKind = Literal[
     "socket", "server", "set", "if", "rewrite", "return", "break", "location", "internal", "access", "try_files",
@@ -271,7 +271,7 @@ def _question(outcome: OutcomeForm) -> str | None:
 
 
 def told(branches: Sequence[BranchForm]) -> tuple[BranchForm, ...]:
-    """Return the branches for people, without those at the end that say the same as the last one."""
+    """Return the branches for people, without the last ones that repeat the one before them."""
     kept = [*branches]
     while len(kept) > 1 and kept[-2]["outcome"] == kept[-1]["outcome"]:
         del kept[-2]
@@ -279,9 +279,9 @@ def told(branches: Sequence[BranchForm]) -> tuple[BranchForm, ...]:
 
 
 def conditions(branches: Sequence[BranchForm]) -> list[str]:
-    """Return for each branch when it is taken unless one before it is, a clause; the last is `otherwise`.
+    """Return for each branch a clause that says when it is taken, unless an earlier one is. The last is `otherwise`.
 
-    What is missing follows: it exists in a branch before.
+    A clause names no missing files, as an earlier branch is taken if they exist.
     """
     clauses = [f"if {_condition(branch)}" for branch in branches[:-1]]
     return [*clauses[:1], *(f"else {clause}" for clause in clauses[1:]), *(["otherwise"] if branches else [])]
@@ -348,7 +348,7 @@ class SiteModel:
             raise _refused(self.site, *error.args) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process makes it: the native core cannot be sent."""
+        """Return what another process makes the model from, as the native core cannot be sent."""
         config, *others = self._stated
         return _again, (RecordedConfig.of(config), *others)
 

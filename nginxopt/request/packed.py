@@ -1,4 +1,4 @@
-"""Bounds for logs that are more than the bytes which a disk has of them: compressed or sparse ones.
+"""Bounds for logs that are larger than the space that they take on a disk: compressed and sparse ones.
 
 The work on a log is in proportion to what is read of it. So it is bounded by what a stranger had to send for it: the
 budget `log-growth`. Logs shrink to a fiftieth; the same request over and over again, in the same second, to a 380th.
@@ -36,7 +36,7 @@ class Unpacked(io.RawIOBase):
         self._size = 0
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -54,7 +54,7 @@ class Expected:
         passes: A header that the upstream gets, name and value.
         logs: A regular expression for a line of the error log; the time is then measured.
         is_alone: Whether no file is there that another request assumes.
-        is_told: Whether nginx has to answer as the trace says, and not only as the model says of the private nginx.
+        is_told: Whether nginx must answer as the trace says, not only as the model of the private nginx does.
     """
 
     trace: Trace

@@ -32,7 +32,7 @@ class RedirectChain:
 
     Attributes:
         redirects: Of a loop, those that repeat; all of them if the URI differs each time.
-        is_loop: Whether the last leads to an earlier one, or no end is in sight.
+        is_loop: Whether the last leads to an earlier one, or the URI grows without an end.
         is_constant: Whether it is the same for every URI that its first statement answers.
     """
 

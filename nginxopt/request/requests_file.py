@@ -1,6 +1,6 @@
-"""Reads a file of requests, whatever it is: a list of URLs, targets of vegeta, or an access log.
+"""Reads a file of requests: a list of URLs, targets of vegeta, or an access log.
 
-What a file is shows in its first lines, unless it is stated. A file compressed with gzip is read as what is in it.
+The first lines show which of these it is, unless that is stated. A file compressed with gzip is read as what is in it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nginxopt.request.traffic import Traffic
 from nginxopt.text import Source, Span, suggestion
 
 Progress = Callable[[int, int], None]
-"""Is told the bytes that have been read, and the size of the file, 0 if it has none."""
+"""Called with the number of bytes read so far, and the size of the file, 0 for a stream."""
 
 LISTS = ("urls", "vegeta")
 """The stated formats of lists of requests."""
@@ -90,7 +90,7 @@ class RequestsFile:
         return traffic
 
     def _targets(self, source: Source) -> Traffic:
-        """Return the requests of a list, whichever of its two forms it has."""
+        """Return the requests of a list of URLs or of targets of vegeta."""
         first = next((line for line in source.data.split(b"\n") if line.strip()), b"")
         base = self.base or self.gate.base
         if self.stated != "urls" and json_targets.is_target(first):

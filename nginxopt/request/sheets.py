@@ -112,9 +112,9 @@ def _check_size(source: Source) -> None:
 
 
 def _is_huge(xml: bytes) -> bool:
-    """Return whether a part of a spreadsheet asks for memory for too many cells, without which calamine aborts.
+    """Return whether a part of a spreadsheet makes calamine allocate too many cells; it aborts if it lacks the memory.
 
-    It takes memory for the rectangle around all values, and for as many strings and spaces as a number says.
+    It allocates the rectangle around all values, and as many strings and spaces as the file claims to have.
     """
     if any(int(count) > max(len(xml), _MOST_SPACES) for count in _COUNT.findall(xml)):
         return True
