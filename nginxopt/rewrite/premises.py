@@ -19,6 +19,7 @@ from nginxopt.rewrite.kinds.maps.readers import is_program
 from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
 from nginxopt.rewrite.surroundings import captures_may_be_read, is_known, is_main_known, rewrites
 from nginxopt.semantics.values import flag, number, size
+from nginxopt.text import decode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
@@ -82,8 +83,8 @@ LOCATION_INCLUDES = RewritePremise(
 )
 FAILED_CAPTURES = RewritePremise(
     "failed-captures",
-    "nginx is built with PCRE2, or nothing reads $1 to $9 of a server_name with a pattern: with PCRE 8, later patterns "
-    "that fail overwrite them, and fewer fail now",
+    "nginx is built with PCRE2, or nothing reads $1 to $9 of a server_name, an if or a rewrite after other patterns "
+    "have failed: with PCRE 8, these overwrite them, and fewer fail now",
 )
 PCRE_INTERPRETER = RewritePremise(
     "pcre-interpreter",
@@ -157,13 +158,23 @@ def _is_on_top(file: File, run: PlannedRun) -> bool:
 
 
 def _may_lose_captures(plan: Plan) -> bool:
-    """Whether a name of a server may have groups that something may read, behind patterns that are not tried now."""
-    if not captures_may_be_read(plan.config):
+    """Whether something may read groups that patterns which fail overwrite, and fewer of these are tried now.
+
+    They are patterns of locations and maps that have groups: an `if` or a `rewrite` that fails clears all groups
+    (`ngx_http_script_regex_start_code`).
+    """
+    locations = (location for each in plan.locations.compiled for location in each.run.locations)
+    is_nested = any(_GROUP.search(decode(location.pattern)) for location in locations)
+    if not (is_nested or plan.maps.compiled) or not captures_may_be_read(plan.config):
         return False
-    names = (each for each, _ in plan.config.walk() if each.name == "server_name")
-    if any(name.startswith("~") and _GROUP.search(name) for directive in names for name in directive.args):
-        return True
-    return bool(plan.locations.compiled) and not is_known(plan.config)
+    return (is_nested and not is_known(plan.config)) or any(_sets_groups(each) for each, _ in plan.config.walk())
+
+
+def _sets_groups(directive: Directive) -> bool:
+    """Whether a pattern of a server's name, of a condition or of a rewrite has groups."""
+    is_name = directive.name == "server_name"
+    args = [arg for arg in directive.args if arg.startswith("~") or not is_name]
+    return directive.name in ("server_name", "if", "rewrite") and any(map(_GROUP.search, args))
 
 
 _GROUP = lazy.pattern(r"\((?!\?)|\(\?(?:P?<(?![=!])|')")

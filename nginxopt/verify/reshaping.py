@@ -1,15 +1,16 @@
 """Writes sites in another way that answers alike, so that two ways to write the same meet.
 
 A group of a pattern with a name becomes one with a number, an `alias` that ends with the path of its location becomes a
-`root`, and an upstream with one server becomes its address. Each form has conditions under which nobody can see which
-of both was written. What does not meet them stays as it is.
+`root`, an upstream with one server becomes its address, and a map whose first value is right for a whole request
+becomes `volatile`. Each form has conditions under which nobody can see which of both was written. What does not meet
+them stays as it is.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 from nginxopt import lazy
@@ -17,9 +18,13 @@ from nginxopt.config import Directive, reread
 from nginxopt.config.tree import Token
 from nginxopt.errors import NginxoptError
 from nginxopt.facts import group
+from nginxopt.facts.lexicon import ROWS
+from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import origin
+from nginxopt.semantics.values import is_url
+from nginxopt.verify.influences import reads
 from nginxopt.verify.names import host_of_pass, is_own
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.side import SHOWN_NAME, VerifiedSide
@@ -43,11 +48,38 @@ _UNLIKE = group("named_file")
 _REDIRECTS = lazy.pattern(r"^https?://|^\$|\?")
 """A target that may be a redirect, or has arguments."""
 
+_ANY_SPELLING, _NO_CAPITALS = "^", r"^[^A-Z]*\z"
+"""The patterns of a redirect whose target is found in a map, which ignores letter case."""
+
+_REST = lazy.pattern(r"\(\?s\)\^\(\?<(\w+)>\.\+\)")
+"""The pattern of a condition that reads a target once."""
+
+_FAILURE = lazy.pattern(r"[45]\d\d|=\d*")
+_CAPTURES = frozenset("123456789")
+
 _ADDRESS = lazy.pattern(r"[\w.-]+:\d+|unix:/[^\s:]+")
 _IN_URLS = ("proxy_pass", "grpc_pass")
 """The directives that pass requests on to a URL, in which a socket is written otherwise."""
 
 _Edit = tuple[int, int, bytes]
+
+
+@record(eq=True)
+class _Runs:
+    """What runs the script of a server again in a request: whole URIs, and ends of URIs, in lower case. `changes`:
+    whether an end may stand behind another URI than that of the client."""
+
+    uris: frozenset[bytes]
+    ends: frozenset[bytes]
+    changes: bool
+
+    def reach(self, keys: Collection[bytes]) -> bool:
+        """Return whether the script may run again with one of these URIs, in any spelling."""
+        return any(key in self.uris or any(key[at:] in self.ends for at in _slashes(key)) for key in keys)
+
+
+def _slashes(uri: bytes) -> Iterator[int]:
+    return (at for at in range(len(uri)) if uri[at] == b"/"[0])
 
 
 def reshaped(model: SiteModel) -> SiteModel:
@@ -72,6 +104,12 @@ def _around(level: Level | None) -> Iterator[Level]:
     while level is not None:
         yield level
         level = level.parent
+
+
+def _matches(level: Level) -> bool:
+    """Return whether a location or an `if` has a pattern, which sets or clears the captures."""
+    words = level.args[:1] if level.kind == "location" else level.args[1:2]
+    return level.kind in ("location", "if") and "".join(words).lstrip("!").startswith("~")
 
 
 def _may_break(level: Level) -> bool:
@@ -114,6 +152,7 @@ class _Shaping:
                 self._number_in_script(level)
         if is_read:
             self._as_addresses()
+            self._as_volatile()
         return {path: found for path, found in self._edits.items() if found[1]}
 
     def _edit(self, directive: Directive, start: int, end: int, text: bytes) -> None:
@@ -191,7 +230,7 @@ class _Shaping:
         for name, number in _numbers(_raw(pattern, opener)).items():
             readers = self._reading.get(name, [])
             is_mine = all(each is opener or id(each) in readers_allowed for each in readers)
-            is_free = self._groups[name] == 1 and not is_own(name)
+            is_free = self._groups[name] == 1 and not is_own(name) and not self._is_folded(name)
             if is_free and is_mine and not any(map(self._is_repeated, readers)):
                 self._rename(opener, pattern, name)
                 for reader in readers:
@@ -219,6 +258,17 @@ class _Shaping:
             for name in set().union(*(variables(word.encode("utf-8", "surrogateescape")) for word in words)):
                 found[name].append(directive)
         return found
+
+    def _is_folded(self, name: str) -> bool:
+        """Return whether a folded rewrite may name a variable."""
+        return name.encode() in self._folded
+
+    @cached_property
+    def _folded(self) -> bytes:
+        bulks = {
+            (bulk.source.path, bulk.span): bulk for level in self._levels[0].walk() for bulk in level.bulks
+        }.values()
+        return b"\n".join(bulk.source.data[bulk.span.start : bulk.span.end] for bulk in bulks).lower()
 
     @cached_property
     def _groups(self) -> Counter[str]:
@@ -277,6 +327,139 @@ class _Shaping:
             assert found is not None
             start = word.span.start + found.start()
             self._edit(directive, start, start + len(found[0]), address.encode())
+
+    # maps that keep their values
+
+    def _as_volatile(self) -> None:
+        """Write maps of `$uri` as `volatile` that only redirects and internal redirects of a server read.
+
+        nginx keeps the value that it has looked up first, also where an internal redirect runs the script again. Nobody
+        sees that if no URI of these runs is a key. Then a target behind `if ($key = $uri)` is read in one run only. A
+        target that is its own condition is read in each. It is empty then, unless the first URI is a key, or another
+        spelling of one: a key has ended the request, and the other spellings have a capital letter. So has the URI of
+        an index then, which the pattern of the redirect excludes.
+        """
+        if (runs := self._runs_again) is None:
+            return
+        for level in self._levels[0].walk():
+            opener = level.opener
+            if level.kind != "map" or opener is None or opener.block is None or self._is_repeated(opener):
+                continue
+            name = str(level.args[-1]).removeprefix("$").lower()
+            keys = self._keys(name)
+            if keys is None or self._is_volatile(name) or self._groups[name] or self._is_folded(name):
+                continue
+            readers = [reader for reader in self._reading[name] if reader is not opener]
+            if all(self._is_read_safely(reader, name, keys, runs) for reader in readers):
+                start = opener.block.span.start + 1
+                self._edit(opener, start, start, b" volatile;")
+
+    def _is_read_safely(self, reader: Directive, name: str, keys: Collection[bytes], runs: _Runs) -> bool:
+        level = self._level_of[id(reader)]
+        if level is None:
+            return False
+        if level.kind == "if" and reader.name == "rewrite" and level.parent and level.parent.kind == "server":
+            condition = level.args
+            if len(condition) == 3 and condition[1] == "=" and condition[2] == "$uri":
+                name = condition[0].removeprefix("$").lower()
+                guard = self._keys(name)
+                return guard is not None and self._is_volatile(name) and not runs.reach(guard)
+            return level.opener is not None and self._is_read_safely(level.opener, name, keys, runs)
+        return reader.name == "if" and level.kind == "server" and self._is_own_condition(reader, name, keys, runs)
+
+    def _is_own_condition(self, opener: Directive, name: str, keys: Collection[bytes], runs: _Runs) -> bool:
+        """Return whether an `if` does nothing but redirect to the value that it tests."""
+        inside = [] if opener.block is None else list(opener.block.directives())
+        if len(inside) != 1 or inside[0].name != "rewrite" or runs.reach(keys):
+            return False
+        [redirect] = inside
+        words = [str(word) for word in redirect.args]
+        if words[2:] not in (["redirect"], ["permanent"]) or words[0] not in (_ANY_SPELLING, _NO_CAPITALS):
+            return False
+        if words[0] == _NO_CAPITALS and (runs.uris or runs.changes):
+            return False
+        condition = [str(word) for word in opener.args]
+        if condition == [f"${name}"]:
+            return not self._reads_captures
+        rest = _REST.fullmatch(condition[2]) if condition[:2] == [f"${name}", "~"] and len(condition) == 3 else None
+        return rest is not None and all(each is redirect for each in self._reading.get(rest[1].lower(), ()))
+
+    def _keys(self, name: str) -> frozenset[bytes] | None:
+        """Return the keys of a map of `$uri`, in lower case; None if a row has a pattern, or a value is no text."""
+        form = self.side.definitions.get(name)
+        if form is None or form["kind"] != "map" or form["source"] != "$uri":
+            return None
+        keys = set()
+        for key, *values in (row["args"] for row in form["rows"]):
+            if key == "volatile" and not values:
+                continue
+            if len(values) != 1 or "$" in values[0] or key[:1] in ("~", "\\") or (key == "default" and values[0]):
+                return None
+            keys.add(key.encode("latin-1").lower())
+        return frozenset(keys - {b"default"})
+
+    def _is_volatile(self, name: str) -> bool:
+        form = self.side.definitions[name]
+        return form["kind"] != "opaque" and any(row["args"] == ["volatile"] for row in form["rows"])
+
+    @cached_property
+    def _level_of(self) -> dict[int, Level | None]:
+        """The block in which each directive stands; None if it stands in several."""
+        found: dict[int, Level | None] = {}
+        for level, directive in self._all:
+            found[id(directive)] = None if id(directive) in found else level
+        return found
+
+    @cached_property
+    def _reads_captures(self) -> bool:
+        """Whether anything reads `$1` to `$9` that no pattern of its own has set before, as that of a rewrite does."""
+        readers = (reader for name in _CAPTURES for reader in self._reading.get(name, ()))
+        others = (each for each in readers if each.name != "rewrite" and not each.name.startswith("~"))
+        return any(not any(map(_matches, _around(self._level_of[id(reader)]))) for reader in others)
+
+    @cached_property
+    def _runs_again(self) -> _Runs | None:
+        """What runs the scripts of servers again; None if that may be any URI, or if one may go on with another URI."""
+        if self.side.has_open or self.side.has_opaque:
+            return None
+        changes = False
+        for number in range(len(self._levels)):
+            for rule in (each for each in self.side.script(number) if each["kind"] == "rewrite"):
+                is_redirect = rule["flag"] in ("redirect", "permanent") or is_url(rule["replacement"])
+                if not is_redirect and rule["flag"] not in ("last", "break"):
+                    return None
+                changes |= not is_redirect
+        uris, ends = set[bytes](), {b"/index.html"}
+        for level, directive in self._all:
+            if level.kind in ROWS or directive.name == "include":
+                continue
+            leads = _leads(directive)
+            if leads is None or reads(directive.name, directive.args) or any("$" in each for each in leads):
+                return None
+            for uri in (each.partition("?")[0].encode("latin-1", "replace").lower() for each in leads):
+                (uris if uri.startswith(b"/") else ends).add(uri if uri.startswith(b"/") else b"/" + uri)
+            changes |= directive.name == "try_files" and not {"$uri", "$uri/"}.issuperset(directive.args[:-1])
+        return _Runs(frozenset(uris), frozenset(ends), changes)
+
+
+_NEVER = group("pass") | group("again") | group("leads") - {"try_files"} | group("untried") - {"include"}
+"""Directives that may run the script of a server again with any URI."""
+
+
+def _leads(directive: Directive) -> list[str] | None:
+    """Return the URIs and names of indexes to which a directive leads; None if they may be any."""
+    args = [str(word) for word in directive.args]
+    match directive.name:
+        case "index":
+            return args
+        case "try_files":
+            return [] if args[-1][:1] in ("=", "@") else args[-1:] if args[-1].startswith("/") else None
+        case "error_page":
+            is_known = all(map(_FAILURE.fullmatch, args[:-1]))
+            return (
+                None if not is_known or args[-1].startswith("$") else [uri for uri in args[-1:] if uri.startswith("/")]
+            )
+    return None if directive.name in _NEVER else []
 
 
 def _raw(word: Token, directive: Directive) -> bytes:

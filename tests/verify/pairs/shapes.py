@@ -19,7 +19,27 @@ def _servers(nobody: str, *named: tuple[str, str]) -> str:
     return _NOBODY.format(nobody) + "".join(_NAMED.format(*each) for each in named)
 
 
+_LOOKED_UP = 'if ($k = $uri) {{ rewrite ^ "$t?$v" redirect; }} if ({}) {{ rewrite "^[^A-Z]*\\z" "{}" permanent; }} '
+_MAPS = (
+    "map $uri $k {{ volatile; /B /B; }} map $uri $t {{ VOLATILE default ''; /B /y; }} map $uri $v {{ VOLATILE /B z; }}"
+    " map $uri $to {{ VOLATILE default ''; /a /x; \"/a\\n\" /x; }}"
+    " {} server {{ listen 127.0.0.1:{{P}}; server_name h; {} {} }}"
+)
+_OWN = ("$to", "$to")
+
+
+def _kept(name: str, around: str, http: str = "", form: tuple[str, str] = _OWN, maps: str = _MAPS) -> Pair:
+    """Maps of targets that are volatile on one side only."""
+    text = maps.format(http, _LOOKED_UP.format(*form), around)
+    return Pair(name, text.replace("VOLATILE", "volatile;"), text.replace("VOLATILE ", ""))
+
+
 LIKE = (
+    _kept("targets that nginx keeps", "root {T}/none;"),
+    _kept("targets beside an index", "root {T}/r; index f.txt index.html;"),
+    _kept("targets beside the fall-back of files", "root {T}/r; location / { try_files $uri $uri/ =404; }"),
+    _kept("captures of others", "location ~ ^/(c) { return 200 $1; } if ($arg_x ~ (.)) { return 200 $1; }"),
+    _kept("a target that is read once", "add_header X [$1];", form=("$to ~ (?s)^(?<rest>.+)", "$rest")),
     Pair(
         "redirects beside a server of other hosts",
         _servers("_", ("a.test", _TO_A), ("b.test", "return 301 https://b.test$request_uri;")),
@@ -82,6 +102,31 @@ LIKE = (
 )
 
 UNLIKE = (
+    *(
+        _kept(f"targets and {name}", around)
+        for name, around in (
+            ("an error page that is a key", "error_page 404 /a; location / { return 404; }"),
+            ("an error page that is a key of a guard", "error_page 404 /b; location / { return 404; }"),
+            ("an error page behind another spelling", "error_page 404 /e; location / { return 404; }"),
+            ("an error page of a redirect", "error_page 301 /e; location / { return 404; }"),
+            ("an error page that may be any", "error_page 404 /$arg_x; location / { return 404; }"),
+            ("a fall-back that is a key", "location / { try_files $uri /a; }"),
+            ("an index that is a key", "index B; location / { root {T}/r; }"),
+            ("a response that leads on", "location / { proxy_pass http://127.0.0.1:{U}; }"),
+            ("a subrequest", "auth_request /c; location = /c { return 204; }"),
+            ("a header with a target", "add_header X $to;"),
+            ("a variable with a target", "set $s $to;"),
+            ("another condition", "if ($to = x) { return 404; }"),
+            ("a rewrite without a flag", "rewrite ^/c(.*)$ $1;"),
+            ("a URI that changes before an index", "location /c/ { rewrite ^ /d/ last; }"),
+            ("captures that stay", "add_header X [$1];"),
+        )
+    ),
+    _kept("a log with a target", "", http="log_format l $to; access_log {T}/none/l l;"),
+    _kept("a guard that is kept", "error_page 404 /B;", maps=_MAPS.replace("{{ volatile;", "{{")),
+    _kept("a default that is a target", "", maps=_MAPS.replace("default ''; /a", "default /d; /a")),
+    _kept("a target with a variable", "", maps=_MAPS.replace("/a /x", "/a $arg_x")),
+    _kept("a pattern", "", maps=_MAPS.replace("/a /x", "~/a /x")),
     Pair(
         "a server that a strange host reaches",
         _servers('""', ("_", "return 200 a;")),
