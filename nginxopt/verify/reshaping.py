@@ -39,6 +39,7 @@ _TOKEN = lazy.pattern(rb"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?(?:P?<(
 """An escape, a class, the start of a group that captures, or any other byte."""
 
 _MOST_GROUPS = 9
+_MOST_INNER = 9
 _SCRIPTS = ("set", "if", "rewrite", "break")
 _LOGS = ("access_log", "log_format")
 _READS_ROOT = lazy.pattern(r"\$\{?(?:document_root|realpath_root)\b")
@@ -54,6 +55,11 @@ _ANY_SPELLING, _NO_CAPITALS = "^", r"^[^A-Z]*\z"
 _REST = lazy.pattern(r"\(\?s\)\^\(\?<(\w+)>\.\+\)")
 """The pattern of a condition that reads a target once."""
 
+_NEVER_MATCHES = lazy.pattern(r"[^|]*\(\?!\)")
+_ENDS_LINE = "\n\\z"
+"""The pattern of a condition that is true where a newline ends the URI."""
+
+_ODD = lazy.pattern(r"[$\n]")
 _FAILURE = lazy.pattern(r"[45]\d\d|=\d*")
 _CAPTURES = frozenset("123456789")
 
@@ -65,21 +71,25 @@ _Edit = tuple[int, int, bytes]
 
 
 @record(eq=True)
+class _Table:
+    """A map of texts: what it looks up, and its keys in lower case."""
+
+    source: str
+    keys: frozenset[bytes]
+
+
+@record(eq=True)
 class _Runs:
     """What runs the script of a server again in a request: whole URIs, and ends of URIs, in lower case. `changes`:
     whether an end may stand behind another URI than that of the client."""
 
     uris: frozenset[bytes]
-    ends: frozenset[bytes]
+    ends: tuple[bytes, ...]
     changes: bool
 
     def reach(self, keys: Collection[bytes]) -> bool:
         """Return whether the script may run again with one of these URIs, in any spelling."""
-        return any(key in self.uris or any(key[at:] in self.ends for at in _slashes(key)) for key in keys)
-
-
-def _slashes(uri: bytes) -> Iterator[int]:
-    return (at for at in range(len(uri)) if uri[at] == b"/"[0])
+        return not self.uris.isdisjoint(keys) or any(key.endswith(self.ends) for key in keys)
 
 
 def reshaped(model: SiteModel) -> SiteModel:
@@ -134,6 +144,8 @@ class _Shaping:
         self._places = Counter(directive.origin for _, directive in self._all)
         self._elsewhere = {include.origin for include in model.config.elsewhere}
         self._edits: dict[str, tuple[bytes, list[_Edit]]] = {}
+        self._tables: dict[str, _Table | None] = {}
+        self._order: dict[int, dict[int, int]] = {}
 
     def _directives(self) -> Iterator[tuple[Level, Directive]]:
         for top in self._levels[:1]:
@@ -346,26 +358,78 @@ class _Shaping:
             if level.kind != "map" or opener is None or opener.block is None or self._is_repeated(opener):
                 continue
             name = str(level.args[-1]).removeprefix("$").lower()
-            keys = self._keys(name)
-            if keys is None or self._is_volatile(name) or self._groups[name] or self._is_folded(name):
+            table = self._table(name)
+            if table is None or self._is_volatile(name) or self._groups[name] or self._is_folded(name):
                 continue
             readers = [reader for reader in self._reading[name] if reader is not opener]
-            if all(self._is_read_safely(reader, name, keys, runs) for reader in readers):
+            if all(self._is_read_safely(reader, name, table, runs) for reader in readers):
                 start = opener.block.span.start + 1
                 self._edit(opener, start, start, b" volatile;")
 
-    def _is_read_safely(self, reader: Directive, name: str, keys: Collection[bytes], runs: _Runs) -> bool:
+    def _is_read_safely(self, reader: Directive, name: str, table: _Table, runs: _Runs) -> bool:
         level = self._level_of[id(reader)]
         if level is None:
             return False
-        if level.kind == "if" and reader.name == "rewrite" and level.parent and level.parent.kind == "server":
-            condition = level.args
-            if len(condition) == 3 and condition[1] == "=" and condition[2] == "$uri":
-                name = condition[0].removeprefix("$").lower()
-                guard = self._keys(name)
-                return guard is not None and self._is_volatile(name) and not runs.reach(guard)
-            return level.opener is not None and self._is_read_safely(level.opener, name, keys, runs)
-        return reader.name == "if" and level.kind == "server" and self._is_own_condition(reader, name, keys, runs)
+        if level.kind == "if" and reader.name in ("rewrite", "set") and level.opener is not None:
+            if self._is_guarded(level, table.source, runs):
+                return True
+            return reader.name == "rewrite" and self._is_read_safely(level.opener, name, table, runs)
+        is_condition = reader.name == "if" and level.kind == "server" and table.source == "$uri"
+        return is_condition and self._is_own_condition(reader, name, table.keys, runs)
+
+    def _is_guarded(self, level: Level, source: str, runs: _Runs, around: tuple[Level, ...] = ()) -> bool:
+        """Return whether a script of a server enters an `if` only with a URI that is a key: it compares the key, or
+        what was set behind such a comparison in the same run."""
+        server, opener, condition = level.parent, level.opener, [str(word) for word in level.args]
+        if server is None or server.kind != "server" or opener is None or condition[1:2] != ["="]:
+            return False
+        tested, text = condition[0].removeprefix("$").lower(), condition[2]
+        guard = self._table(tested)
+        if guard is not None:
+            is_same = guard.source == source == text and (source == "$uri" or self._is_line(source, server, opener))
+            return is_same and self._is_volatile(tested) and not runs.reach(guard.keys)
+        setters = self._setters(tested)
+        if not text or "$" in text or setters is None:
+            return False
+        cleared = [each for each, at in setters if at is server and str(each.args[1]) == ""]
+        inner = [at for each, at in setters if not (at.kind == "server" and str(each.args[1]) == "")]
+        is_cleared = any(self._is_before(each, opener, server) for each in cleared)
+        seen = (*around, level)
+        return is_cleared and all(
+            at.kind == "if" and at not in seen and self._is_guarded(at, source, runs, seen) for at in inner
+        )
+
+    def _is_line(self, source: str, server: Level, opener: Directive) -> bool:
+        """Return whether a variable is `$uri` in front of a statement, but for a newline at its end, and stays so."""
+        setters = self._setters(source.removeprefix("$").lower())
+        if setters is None:
+            return False
+        own = [(each, at) for each, at in setters if server in (at, at.parent)]
+        behind = [at.opener if at.kind == "if" else each for each, at in own]
+        is_set = any(at is server for _, at in own)
+        return (
+            is_set
+            and all(each is not None and self._is_before(each, opener, server) for each in behind)
+            and all(
+                str(each.args[1]) == "$uri"
+                if at.kind == "server"
+                else [*map(str, at.args)] == [source, "~", _ENDS_LINE]
+                for each, at in own
+            )
+        )
+
+    def _setters(self, name: str) -> list[tuple[Directive, Level]] | None:
+        """Return the statements that set a variable, with their blocks; None if something else may set it."""
+        readers = [(each, self._level_of[id(each)]) for each in self._reading.get(name, ())]
+        found = [(each, at) for each, at in readers if each.name == "set" and str(each.args[0]).lower() == f"${name}"]
+        is_known = name not in self.side.definitions and not self._groups[name] and not self._is_folded(name)
+        known = [(each, at) for each, at in found if at is not None and at.kind in ("server", "if")]
+        return known if is_known and len(known) == len(found) and not is_own(name) else None
+
+    def _is_before(self, one: Directive, other: Directive, level: Level) -> bool:
+        """Return whether a statement of a block stands before another one of it."""
+        places = self._order.setdefault(id(level), {id(each): at for at, each in enumerate(level.directives)})
+        return places.get(id(one), len(places)) < places.get(id(other), -1)
 
     def _is_own_condition(self, opener: Directive, name: str, keys: Collection[bytes], runs: _Runs) -> bool:
         """Return whether an `if` does nothing but redirect to the value that it tests."""
@@ -376,6 +440,8 @@ class _Shaping:
         words = [str(word) for word in redirect.args]
         if words[2:] not in (["redirect"], ["permanent"]) or words[0] not in (_ANY_SPELLING, _NO_CAPITALS):
             return False
+        if not self._are_texts(name):
+            return False
         if words[0] == _NO_CAPITALS and (runs.uris or runs.changes):
             return False
         condition = [str(word) for word in opener.args]
@@ -384,19 +450,43 @@ class _Shaping:
         rest = _REST.fullmatch(condition[2]) if condition[:2] == [f"${name}", "~"] and len(condition) == 3 else None
         return rest is not None and all(each is redirect for each in self._reading.get(rest[1].lower(), ()))
 
-    def _keys(self, name: str) -> frozenset[bytes] | None:
-        """Return the keys of a map of `$uri`, in lower case; None if a row has a pattern, or a value is no text."""
+    def _table(self, name: str) -> _Table | None:
+        """Return what a map looks up, and its keys; None if a row has a pattern, or if the value of a key may change as
+        it is looked up again."""
         form = self.side.definitions.get(name)
-        if form is None or form["kind"] != "map" or form["source"] != "$uri":
-            return None
+        if form is None or form["kind"] != "map" or form["source"] is None or name in self._tables:
+            return self._tables.get(name)
         keys = set()
         for key, *values in (row["args"] for row in form["rows"]):
             if key == "volatile" and not values:
                 continue
-            if len(values) != 1 or "$" in values[0] or key[:1] in ("~", "\\") or (key == "default" and values[0]):
+            is_text = len(values) == 1 and key[:1] not in ("~", "\\") and (key != "default" or not values[0])
+            if not is_text or not self._is_same_again(values[0]):
+                self._tables[name] = None
                 return None
             keys.add(key.encode("latin-1").lower())
-        return frozenset(keys - {b"default"})
+        self._tables[name] = _Table(form["source"].lower(), frozenset(keys - {b"default"}))
+        return self._tables[name]
+
+    def _are_texts(self, name: str) -> bool:
+        """Return whether the values of a map have no variables."""
+        form = self.side.definitions[name]
+        return form["kind"] != "opaque" and not any("$" in row["args"][-1] for row in form["rows"])
+
+    def _is_same_again(self, value: str, around: tuple[str, ...] = ()) -> bool:
+        """Return whether a text has the same value if it is evaluated again at once: no map in it sets captures."""
+        return all(self._sets_nothing(name, around) for name in variables(value.encode("latin-1")))
+
+    def _sets_nothing(self, name: str, around: tuple[str, ...]) -> bool:
+        form = self.side.definitions.get(name)
+        if name.isdigit() or name in around or len(around) > _MOST_INNER:
+            return False
+        if form is None:
+            return True
+        if form["kind"] != "map" or any(row["args"][0].startswith("~") for row in form["rows"]):
+            return False
+        texts = [form["source"] or "", *(row["args"][-1] for row in form["rows"])]
+        return all(self._is_same_again(text, (*around, name)) for text in texts if "$" in text)
 
     def _is_volatile(self, name: str) -> bool:
         form = self.side.definitions[name]
@@ -426,20 +516,22 @@ class _Shaping:
         for number in range(len(self._levels)):
             for rule in (each for each in self.side.script(number) if each["kind"] == "rewrite"):
                 is_redirect = rule["flag"] in ("redirect", "permanent") or is_url(rule["replacement"])
-                if not is_redirect and rule["flag"] not in ("last", "break"):
+                if is_redirect or _NEVER_MATCHES.fullmatch(rule["pattern"]):
+                    continue
+                if rule["flag"] not in ("last", "break"):
                     return None
-                changes |= not is_redirect
+                changes = True
         uris, ends = set[bytes](), {b"/index.html"}
         for level, directive in self._all:
             if level.kind in ROWS or directive.name == "include":
                 continue
             leads = _leads(directive)
-            if leads is None or reads(directive.name, directive.args) or any("$" in each for each in leads):
+            if leads is None or reads(directive.name, directive.args) or any(_ODD.search(each) for each in leads):
                 return None
             for uri in (each.partition("?")[0].encode("latin-1", "replace").lower() for each in leads):
                 (uris if uri.startswith(b"/") else ends).add(uri if uri.startswith(b"/") else b"/" + uri)
             changes |= directive.name == "try_files" and not {"$uri", "$uri/"}.issuperset(directive.args[:-1])
-        return _Runs(frozenset(uris), frozenset(ends), changes)
+        return _Runs(frozenset(uris), tuple(sorted(ends)), changes)
 
 
 _NEVER = group("pass") | group("again") | group("leads") - {"try_files"} | group("untried") - {"include"}

@@ -34,7 +34,23 @@ def _kept(name: str, around: str, http: str = "", form: tuple[str, str] = _OWN, 
     return Pair(name, text.replace("VOLATILE", "volatile;"), text.replace("VOLATILE ", ""))
 
 
+_LINE = 'set $l $uri; if ($l ~ "\\n\\z") {{ set $l $cut; }} '
+_CLASSES = (
+    'map $uri $cut {{ volatile; "~(?s)^(?<r>.*)\\n\\z" $r; }} map $l $k {{ volatile; /a /a; /b /b; }}'
+    " map $l $c {{ volatile; default 1; /b 2; }} map $l $t {{ VOLATILE default ''; /a /x; /b y; }}"
+    " {} server {{ listen 127.0.0.1:{{P}}; server_name h; " + 'set $h ""; ' + _LINE + "if ($k = $l) {{ set $h $c; }} "
+    'if ($h = 1) {{ rewrite ^ "$t" permanent; }} if ($h = 2) {{ rewrite ^ "https://$host/$t" redirect; }} {} }}'
+)
+
+
+def _classes(name: str, around: str, change: tuple[str, str] = ("", "")) -> Pair:
+    """The same for targets behind numbers, which are looked up without the newline at the end of a URI."""
+    text = _CLASSES.replace(*change).format("", around)
+    return Pair(name, text.replace("VOLATILE", "volatile;"), text.replace("VOLATILE ", ""))
+
+
 LIKE = (
+    _classes("targets behind numbers", "root {T}/r; error_page 404 /e;"),
     _kept("targets that nginx keeps", "root {T}/none;"),
     _kept("targets beside an index", "root {T}/r; index f.txt index.html;"),
     _kept("targets beside the fall-back of files", "root {T}/r; location / { try_files $uri $uri/ =404; }"),
@@ -120,6 +136,20 @@ UNLIKE = (
             ("a rewrite without a flag", "rewrite ^/c(.*)$ $1;"),
             ("a URI that changes before an index", "location /c/ { rewrite ^ /d/ last; }"),
             ("captures that stay", "add_header X [$1];"),
+        )
+    ),
+    *(
+        _classes(f"numbers {name}", "error_page 404 /e; location / { return 404; }", change)
+        for name, change in (
+            ("that a key has", ("map $l $k {{", "map $l $k {{ /e /e;")),
+            ("that stay", ('set $h ""; ', "")),
+            ("that others set", ("if ($k = $l)", "if ($arg_x) {{ set $h 1; }} if ($k = $l)")),
+            ("of any request", ("if ($h = 1)", 'if ($h = "")')),
+            ("of another line", ("set $l $uri;", "set $l $uri$arg_x;")),
+            (
+                "of a line that is set later",
+                (_LINE + "if ($k = $l) {{ set $h $c; }}", "if ($k = $l) {{ set $h $c; }}" + _LINE),
+            ),
         )
     ),
     _kept("a log with a target", "", http="log_format l $to; access_log {T}/none/l l;"),
