@@ -258,7 +258,7 @@ _MAY_CAPTURE = lazy.pattern(rb"\((?!\?(?:[:!=>]|<[!=]|[a-z-]+[:)]))")
 def captured(capture: Capture) -> Symbol:
     """Return what was captured, if that is known now."""
     subject, pattern = capture.match.subject, capture.match.pattern
-    if pattern is not None and capture.group.isdigit() and not _MAY_CAPTURE.search(pattern):
+    if pattern and capture.group.isdigit() and not _MAY_CAPTURE.search(pattern):
         return EMPTY
     if not isinstance(subject, KnownBytes) or pattern is None:
         return capture

@@ -57,6 +57,9 @@ LIKE = (
     _kept("captures of others", "location ~ ^/(c) { return 200 $1; } if ($arg_x ~ (.)) { return 200 $1; }"),
     _kept("a target that is read once", "add_header X [$1];", form=("$to ~ (?s)^(?<rest>.+)", "$rest")),
     Pair(
+        "a group that the pattern does not have", r"rewrite ^/a\.b$ /x$1 permanent;", r"rewrite ^/a\.b$ /x permanent;"
+    ),
+    Pair(
         "redirects beside a server of other hosts",
         _servers("_", ("a.test", _TO_A), ("b.test", "return 301 https://b.test$request_uri;")),
         _servers("_", ("a.test b.test", "return 301 https://$host$request_uri;")),
@@ -118,6 +121,9 @@ LIKE = (
 )
 
 UNLIKE = (
+    Pair(
+        "a group that the pattern has", "rewrite ^/a(?:b|(c))$ /x$1 permanent;", "rewrite ^/a(?:b|(c))$ /x permanent;"
+    ),
     *(
         _kept(f"targets and {name}", around)
         for name, around in (
