@@ -166,11 +166,6 @@ def _address(text: str | None) -> tuple[str, int] | None:
     return host.strip("[]"), int(port)
 
 
-def read_config(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
-    """Return the configuration that a file is part of, and what was taken as given for it."""
-    return _read_config(path, context, prefix, main, _disk())
-
-
 def read_with_standins(
     path: str,
     context: str | None,
@@ -180,7 +175,10 @@ def read_with_standins(
     *,
     is_one_of_two: bool = False,
 ) -> tuple[StandIns, tuple[str, ...]]:
-    """Return the same with texts in place of missing files; `is_one_of_two` as in `standins.read`."""
+    """Return the configuration that a file is part of, with texts in place of missing files, and the assumptions made.
+
+    `is_one_of_two` is that of `standins.read`.
+    """
     notes: tuple[str, ...] = ()
 
     def load(files: Files) -> Config:

@@ -27,7 +27,6 @@ HTTP2 = Version(1, 25, 1)
 _CERTIFICATES = "/etc/ingress-controller/ssl"
 _FALLBACK_PORT = 8181
 _VARIABLE = re.compile(r"\$\{?([a-z_]+)")
-_ACCESS_LOG = "/var/log/nginx/access.log upstreaminfo"
 _LOG = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
     '"$http_user_agent" $request_length $request_time [$proxy_upstream_name] $upstream_addr '

@@ -26,9 +26,6 @@ COMBINED = (
 
 _TARGETS, _ARGUMENTS = ("request_uri", "uri", "document_uri"), ("args", "query_string")
 
-REQUEST = ("method", "target", "version")
-"""The fields of a line that its `$request` gives."""
-
 _ESCAPES: dict[str, Escape] = {"default": "default", "json": "json", "none": "none"}
 _VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 _REQUEST_LINE = rb"(?P<method>[A-Z_-]+) (?P<target>%s)(?: HTTP/(?P<version>\d\.\d))?"
@@ -80,7 +77,7 @@ class LogFormat:
     def pattern(self, captured: Iterable[str]) -> bytes:
         """Return a pattern of a line, with a group of its name for each of some variables.
 
-        `request` has the groups of `REQUEST` instead; a request line that is none has empty ones.
+        `request` has the groups `method`, `target` and `version` instead; a request line that is none has empty ones.
         """
         wanted = set(captured)
         pieces = [re.escape(self.texts[0])]

@@ -46,7 +46,6 @@ class Certificate:
         not_after: When it expires.
         bits: The size of an RSA key in bits; 0 for other keys.
         is_self_issued: Whether issuer and subject are the same.
-        is_authority: Whether it may issue others.
         names_issuer: Whether it says where the certificate of its issuer is: then that is no root that clients have.
         issuer: Who issued it, as text.
     """
@@ -57,7 +56,6 @@ class Certificate:
     not_after: datetime.datetime
     bits: int
     is_self_issued: bool
-    is_authority: bool
     names_issuer: bool
     issuer: str
 
@@ -214,7 +212,6 @@ def _read(data: bytes) -> Iterator[Certificate]:
 
 
 def _certificate(read: x509.Certificate) -> Certificate:
-    from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -225,10 +222,6 @@ def _certificate(read: x509.Certificate) -> Certificate:
         pass
     else:
         bits = key.key_size if isinstance(key, rsa.RSAPublicKey) else 0
-    try:
-        authority = read.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    except (x509.ExtensionNotFound, ValueError):
-        authority = False
     return Certificate(
         read.subject.rfc4514_string(),
         tuple(_names(read)),
@@ -236,7 +229,6 @@ def _certificate(read: x509.Certificate) -> Certificate:
         read.not_valid_after_utc,
         bits,
         read.issuer == read.subject,
-        authority,
         _names_issuer(read),
         read.issuer.rfc4514_string(),
     )

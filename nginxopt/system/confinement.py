@@ -128,11 +128,6 @@ def trial_user() -> tuple[int, int] | None:
     return entry.pw_uid, entry.pw_gid
 
 
-def user_name() -> str | None:
-    """Return the name of `trial_user`."""
-    return None if trial_user() is None else _NOBODY
-
-
 @cache
 def _writes() -> int:
     """Return the rights of Landlock that are writes, as far as the kernel knows them; 0 without Landlock."""

@@ -91,7 +91,6 @@ _ROOT = group("root")
 _BROWSER = group("browser")
 _REFERER = frozenset(["valid_referers"])
 _SECURE_LINK = group("secure_link")
-_REAL_IP = group("real_ip")
 _USERID = group("userid")
 
 SETTINGS = {

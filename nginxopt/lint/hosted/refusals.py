@@ -43,13 +43,11 @@ class HostRefusal:
         directive: The directive.
         word: The word that names what is missing or wrong.
         message: What nginx says, without the place.
-        is_located: Whether nginx adds the place of the directive.
     """
 
     directive: Directive
     word: Token
     message: str
-    is_located: bool = False
 
 
 @record(eq=True)
@@ -146,7 +144,7 @@ def _opened(where: Places, directive: Directive, path: str | None) -> _Found:
     if reached.is_hidden:
         yield _hidden(directive, word, path)
     elif reached.error:
-        yield HostRefusal(directive, word, f'open() "{path}" failed {_reason(reached.error)}', is_located=True)
+        yield HostRefusal(directive, word, f'open() "{path}" failed {_reason(reached.error)}')
 
 
 def _closed(where: Places, directive: Directive, path: str | None) -> _Found:
@@ -189,9 +187,9 @@ def _users(model: Model, where: Places) -> _Found:
             continue
         user, group = directive.args[0], directive.args[-1]
         if accounts.user(user) is None:
-            yield HostRefusal(directive, user, f'getpwnam("{user}") failed', is_located=True)
+            yield HostRefusal(directive, user, f'getpwnam("{user}") failed')
         elif accounts.group(group) is None:
-            yield HostRefusal(directive, group, f'getgrnam("{group}") failed', is_located=True)
+            yield HostRefusal(directive, group, f'getgrnam("{group}") failed')
 
 
 def _servers(model: Model, where: Places) -> _Found:
@@ -337,7 +335,7 @@ def _parameters(where: Places, directive: Directive | None) -> _Found:
 def _ticket_key(where: Places, directive: Directive) -> _Found:
     read = yield from _bytes(where, directive, lambda path: f'open() "{path}" failed {_reason(errno.ENOENT)}')
     if read is not None and len(read[1]) not in _TICKET_KEYS:
-        yield HostRefusal(directive, directive.args[0], f'"{read[0]}" must be 48 or 80 bytes', is_located=True)
+        yield HostRefusal(directive, directive.args[0], f'"{read[0]}" must be 48 or 80 bytes')
 
 
 def _passes(model: Model, where: Places) -> _Found:
@@ -375,4 +373,4 @@ def _names(model: Model, where: Places) -> _Found:
             what = f'"{each.host}" could not be looked up: no answer in time, or no name server'
             yield Unread(each.directive, each.word, what)
         elif not answers[each.host]:
-            yield HostRefusal(each.directive, each.word, each.message, is_located=True)
+            yield HostRefusal(each.directive, each.word, each.message)

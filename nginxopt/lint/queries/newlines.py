@@ -26,7 +26,6 @@ VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 """A variable in a word."""
 
 _DECODED = {"uri", "document_uri"}
-_INJECTED = b"\r\nX-Injected:1"
 _ESCAPED = b"%0d%0aX-Injected:1"
 _GROUP = lazy.pattern(r"\(\?P?[<'](\w+)[>']")
 _LINE_END = (rb"^/[!-~\r\n]*\r\nX-Injected:1", rb"^/[!-~\r\n]*\r\n[A-Za-z]", rb"^/[!-~\r\n]*\n[!-~]")

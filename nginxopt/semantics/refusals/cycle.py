@@ -19,7 +19,6 @@ _FACILITIES = frozenset({
 _MOST_TAG = 32
 _TAG = lazy.pattern(r"[0-9A-Za-z_]*")
 _MOST_PROCESSORS = 1024  # CPU_SETSIZE
-_MASK = lazy.pattern(r"[01 ]*")
 _MAIL_PROTOCOLS = ("imap", "pop3", "smtp")
 _MOST_ALPN = 255
 _EVENTS = ("select", "poll", "epoll", "kqueue", "eventport", "/dev/poll", "rtsig")

@@ -22,7 +22,6 @@ _BROWSERS = ("opera", "msie", "gecko", "safari", "konqueror")
 _BROWSER_VERSION = lazy.pattern(r"[0-9.]*")
 _MARK = lazy.pattern(r"[0-9A-Za-z=]")
 _HEX = lazy.pattern(r"[0-9A-Fa-f]+")
-_MOST_UTF = 3
 _MOST_SUBSTITUTIONS = 255
 _NO_ROOTS = ("document_root", "realpath_root")
 _NAMED = "@"

@@ -312,9 +312,6 @@ _MODULE_VALUES = {
 _GEOIP = "geoip2"
 """A block whose rows define such variables."""
 
-DEFINING = frozenset([*TABLES, *_MODULE_VALUES, _GEOIP])
-"""The directives that define variables."""
-
 
 def defined(http: Level, nodes: Nodes, config: Config, target: Version) -> Iterator[DefinedForm]:
     """Yield the variables of maps and modules. Raises `InputError` for a table with a block or without a variable."""
