@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import struct
 import threading
 from dataclasses import field
 from http import HTTPStatus
 from types import TracebackType
 
 from nginxopt.records import record
-from nginxopt.system.echo import Echo, EchoedRequest, received
+from nginxopt.system.echo import Echo, EchoedRequest, fastcgi, received
 from nginxopt.system.network import MACHINE, Network
 
 _SECONDS = 300.0
-_RECORD = 65_528
-"""The most bytes of a record of FastCGI that need no padding."""
-_STDOUT, _END, _KEEP = 6, 3, 1
+_KEEP = 1
+"""The flag of a request of FastCGI that keeps its connection open."""
 
 
 @record(eq=True)
@@ -57,11 +55,7 @@ class Backend(Echo):
                 connection.shutdown(socket.SHUT_RDWR)  # its thread closes it
 
     def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listening.accept()
-            except OSError:
-                return
+        for connection in self._accepted():
             self._open.add(connection)
             threading.Thread(target=self._converse, args=(connection,), daemon=True).start()
 
@@ -91,7 +85,7 @@ class Backend(Echo):
                     answer.status, _phrase(answer.status), answer.fields, length, end, body,
                 )  # fmt: skip
             case "fastcgi":
-                return _fastcgi(int.from_bytes(asked.data[2:4], "big"), self._script(body))
+                return fastcgi(int.from_bytes(asked.data[2:4], "big"), self._script(body))
             case "uwsgi" | "scgi":
                 return self._script(body)
             case "memcached":
@@ -112,12 +106,6 @@ def _stays(asked: EchoedRequest) -> bool:
     if asked.protocol == "fastcgi":
         return bool(asked.data[10] & _KEEP)
     return asked.protocol == "memcached"
-
-
-def _fastcgi(number: int, output: bytes) -> bytes:
-    pieces = [output[at : at + _RECORD] for at in range(0, len(output), _RECORD)]
-    records = [struct.pack(">BBHHBx", 1, _STDOUT, number, len(piece), 0) + piece for piece in pieces]
-    return b"".join(records) + struct.pack(">BBHHBx", 1, _END, number, 8, 0) + bytes(8)
 
 
 def _phrase(status: int) -> bytes:

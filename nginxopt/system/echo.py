@@ -11,6 +11,7 @@ import re
 import socket
 import struct
 import threading
+from collections.abc import Iterator
 from dataclasses import field, replace
 from types import TracebackType
 from typing import Self
@@ -22,6 +23,9 @@ from nginxopt.system.network import MACHINE, Network
 _SECONDS = 5.0
 _MOST = 128 << 20
 _CONTENT_LENGTH = lazy.pattern(rb"\r\nContent-Length: *([0-9]{1,9})\r\n", re.IGNORECASE)
+_RECORD = 65_528
+"""The most bytes of a record of FastCGI that need no padding."""
+_STDOUT, _END = 6, 3
 _PREFACE = b"PRI * HTTP/2.0"
 _STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
@@ -75,12 +79,16 @@ class Echo:
         self._thread.join()
         self._listening.close()
 
-    def _serve(self) -> None:
+    def _accepted(self) -> Iterator[socket.socket]:
+        """Yield the connections of clients until the end of the block."""
         while True:
             try:
-                connection, _ = self._listening.accept()
+                yield self._listening.accept()[0]
             except OSError:
                 return
+
+    def _serve(self) -> None:
+        for connection in self._accepted():
             with connection, contextlib.suppress(OSError):
                 connection.settimeout(_SECONDS)
                 if self._answers:
@@ -140,9 +148,7 @@ def _asked(data: bytes) -> EchoedRequest | None:
 def _response(asked: EchoedRequest, data: bytes, *, mirrors: bool) -> bytes:
     match asked.protocol:
         case "fastcgi":
-            number = int.from_bytes(data[2:4], "big")
-            output = struct.pack(">BBHHBx", 1, 6, number, len(_STATUS), 0) + _STATUS
-            return output + struct.pack(">BBHHBx", 1, 3, number, 8, 0) + bytes(8)
+            return fastcgi(int.from_bytes(data[2:4], "big"), _STATUS)
         case "uwsgi" | "scgi":
             return _STATUS
         case "memcached":
@@ -151,3 +157,10 @@ def _response(asked: EchoedRequest, data: bytes, *, mirrors: bool) -> bytes:
             return _OK % (len(body := data if mirrors else b"echo"), body)
         case _:
             return b""
+
+
+def fastcgi(number: int, output: bytes) -> bytes:
+    """Return the records of FastCGI that answer the request with a number by the output of a script."""
+    pieces = [output[at : at + _RECORD] for at in range(0, len(output), _RECORD)]
+    records = [struct.pack(">BBHHBx", 1, _STDOUT, number, len(piece), 0) + piece for piece in pieces]
+    return b"".join(records) + struct.pack(">BBHHBx", 1, _END, number, 8, 0) + bytes(8)
