@@ -62,6 +62,8 @@ LIMITS: Mapping[str, Budget] = {
     "archive-members": Budget(1_000_000, "files and links in one archive"),
     "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to"),
     "archive-waiting": Budget(128 * _MIB, "bytes of hosts whose files are apart in an archive"),
+    "revision-files": Budget(1_000_000, "files and folders in one git revision"),
+    "revision-bytes": Budget(16 * 1024 * _MIB, "bytes in the files of one git revision"),
     "steps": Budget(10_000_000, "steps in judging one comparison or request"),
     "backtracking": Budget(300_000_000, "steps of PCRE2 in trying the patterns of one configuration"),
     "value-bytes": Budget(4 * _MIB, "bytes of the values of one request"),

@@ -281,7 +281,7 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
     except (duckdb.Error, ValueError) as error:
         raise _damaged(path, error) from None
     for kind, now, then in (("the options", options, before), ("the versions", versions, with_versions)):
-        other = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
+        other = sorted((name for name in {*now, *then} if now.get(name) != then.get(name)), key=str)
         if other:
             part.close()
             name = other[0]

@@ -184,4 +184,16 @@ def _zstd_file(path: str) -> Callable[[Any], Callable[[int], bytes]]:
     except ImportError:
         hint = f"run zstd -dc {shlex.quote(path)} | nginxopt profile CONFIG -"
         raise InputError("this Python cannot read zstd (3.14 can)", path=path, hint=hint) from None
-    return lambda below: cast(Callable[[int], bytes], module.ZstdFile(below).read1)
+
+    def unpack(below: Any) -> Callable[[int], bytes]:
+        file = module.ZstdFile(below)
+
+        def read1(size: int) -> bytes:
+            try:
+                return cast(bytes, file.read1(size))
+            except module.ZstdError as error:  # which is no `OSError`, as that of gzip is
+                raise gzip.BadGzipFile(str(error)) from None
+
+        return read1
+
+    return unpack

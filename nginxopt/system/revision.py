@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from nginxopt import lazy
+from nginxopt.budget import Meter
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.records import record
 from nginxopt.system import process
@@ -23,6 +28,10 @@ _NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _NO_NETWORK = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_LFS_SKIP_SMUDGE": "1", "LC_ALL": "C"}
 _LACKING = ("promisor", "unable to read", "bad object", "missing")
 """Words of git where a partial clone lacks an object, and may not fetch it."""
+_LONGEST = 1 << 20
+"""The most bytes of an entry of a listing, and of errors."""
+_SIZE = lazy.pattern(rb"(?:^|(?<=\0))\d+ blob [0-9a-f]+ +(\d{1,18})\t")
+"""The size of a file in a listing, whose entries end in null bytes."""
 
 
 @record(eq=True)
@@ -68,13 +77,15 @@ def revision(name: str, inside: Path, option: str) -> Iterator[Revision]:
     """Write the files of a revision to a temporary folder; `inside` is a folder in the repository.
 
     `option` is the one that names the revision. Changes neither the repository nor its index. Raises `UsageError` if
-    there is no such revision or no repository, and `MissingError` without git.
+    there is no such revision or no repository, `ExceededError` for one that is too large, and `MissingError` without
+    git.
     """
     git = shutil.which("git")
     if git is None:
         raise MissingError("git is not installed", hint=f"{option} reads a git revision")
     root = Path(_ask(git, inside, "rev-parse", "--show-toplevel").removesuffix("\n"))
     commit = _commit(git, root, name, option)
+    _check_size(git, root, commit)
     with temporary_folder() as temporary:
         folder, repository = Path(temporary, "tree"), Path(temporary, "repository")
         folder.mkdir()
@@ -100,6 +111,35 @@ def _commit(git: str, root: Path, name: str, option: str) -> str:
         raise UsageError(f"{option} {name}: no such revision in {root}") from None
 
 
+def _check_size(git: str, root: Path, commit: str) -> None:
+    """Raise `ExceededError` if a revision has more files or bytes than the budgets allow.
+
+    A few kilobytes of a repository can be a folder with ten names of one folder, at each of a hundred levels. So git
+    lists it, and is ended once it has listed too much, before it keeps or writes anything.
+    """
+    files, size = Meter("revision-files"), Meter("revision-bytes")
+    ends, left = time.monotonic() + _SECONDS, b""
+    with tempfile.TemporaryFile() as errors:
+        listing = process.start(
+            _words(git, "ls-tree", "-r", "-t", "-l", "-z", commit), cwd=root, output=subprocess.PIPE, errors=errors
+        )
+        with listing:
+            try:
+                assert listing.stdout is not None
+                while data := os.read(listing.stdout.fileno(), _LONGEST):
+                    *entries, left = (left + data).split(b"\0")
+                    files.spend(len(entries))
+                    size.spend(len(data) + sum(int(each) for each in _SIZE.findall(b"\0".join(entries))))
+                    if time.monotonic() > ends or len(left) > _LONGEST:
+                        raise UsageError(f"git ls-tree did not end within {_SECONDS:.0f} seconds")
+            finally:
+                if listing.poll() is None:
+                    process.end(listing)
+        if listing.returncode:
+            errors.seek(0)
+            raise _failed("ls-tree", process.Completed(listing.returncode, b"", errors.read(_LONGEST)))
+
+
 def _renamed(git: str, commit: str, root: Path) -> Iterator[tuple[str, str]]:
     """Yield the old and the new path of each file that was renamed since a commit, as git detects it.
 
@@ -114,11 +154,20 @@ def _renamed(git: str, commit: str, root: Path) -> Iterator[tuple[str, str]]:
 
 def _ask(git: str, cwd: Path, *words: str, environment: Mapping[str, object] | None = None) -> str:
     """Return what git prints. Raises `UsageError` with its message if it fails."""
-    settings = [f"{name}={value}" for name, value in {**_NO_NETWORK, **(environment or {})}.items()]
-    done = process.run(["env", *settings, git, *_NO_PROGRAMS, *words], cwd=cwd, seconds=_SECONDS)
+    done = process.run(_words(git, *words, environment=environment), cwd=cwd, seconds=_SECONDS)
     if done.status:
-        said = done.last()
-        is_partial = any(word in said for word in _LACKING)
-        hint = "nothing is fetched; a partial clone lacks objects that `git fetch --refetch --no-filter` brings"
-        raise UsageError(f"git {words[0]}: {said}", hint=hint if is_partial else None)
+        raise _failed(words[0], done)
     return os.fsdecode(done.output)
+
+
+def _words(git: str, *words: str, environment: Mapping[str, object] | None = None) -> list[str]:
+    """Return the words of a call of git that runs no program, and asks no server."""
+    settings = [f"{name}={value}" for name, value in {**_NO_NETWORK, **(environment or {})}.items()]
+    return ["env", *settings, git, *_NO_PROGRAMS, *words]
+
+
+def _failed(command: str, done: process.Completed) -> UsageError:
+    said = done.last() or process.how_it_ended(done.status)
+    is_partial = any(word in said for word in _LACKING)
+    hint = "nothing is fetched; a partial clone lacks objects that `git fetch --refetch --no-filter` brings"
+    return UsageError(f"git {command}: {said}", hint=hint if is_partial else None)

@@ -254,3 +254,25 @@ def test_without_git(repository: Path, tmp_path: Path, lint: Lint) -> None:
     assert shutil.which("git", path=str(tools)) is None
     ran = lint(repository, "nginx.conf", environment={"PATH": str(tools)})
     assert (ran.status, "git is not installed" in ran.errors) == (4, True)
+
+
+@pytest.mark.parametrize("option", ["--diff-base", "--settings-from"])
+@pytest.mark.parametrize(("leaf", "budget"), [("040000 tree", "revision-files"), ("100644 blob", "revision-bytes")])
+def test_a_repository_of_kilobytes_is_no_revision_of_terabytes(
+    repository: Path, run: Run, option: str, leaf: str, budget: str
+) -> None:
+    """Folders with ten names of one folder, at each of twenty levels, are counted, and not written."""
+
+    def made(*words: str, text: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(repository), *words], input=text, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    inner = made("mktree", text="") if "tree" in leaf else made("hash-object", "-w", "--stdin", text="#" * 100_000_000)
+    for level in range(20):
+        kind = leaf if level == 0 else "040000 tree"
+        inner = made("mktree", text="".join(f"{kind} {inner}\t{name}\n" for name in range(10)))
+    _git(repository, "update-ref", "refs/heads/bomb", made("commit-tree", inner, text="a state"))
+    ran = run(repository, "nginx.conf", option, "bomb", environment={"NGINXOPT_BUDGET": "revision-files=20000"})
+    assert (ran.status, budget in ran.errors) == (3, True), ran.errors

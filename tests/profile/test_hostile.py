@@ -6,8 +6,10 @@ import contextlib
 import copy
 import gzip
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -91,3 +93,28 @@ def test_lines_that_wrap_nothing(line: str, tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         status, said, _ = run("profile", "nginx.conf", "access.log")
     assert status == 3, said
+
+
+@pytest.mark.parametrize("before", [b"", LINE.encode() * 3])
+def test_zstd_that_is_damaged(before: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be unpacked ends a log, as with gzip: a frame may ask for more memory than zstd gives, or be cut."""
+
+    class ZstdError(Exception):
+        pass
+
+    class ZstdFile:
+        def __init__(self, below: Any) -> None:
+            self.parts = [below.read(4) and before]
+
+        def read1(self, size: int) -> bytes:
+            if self.parts and before:
+                return self.parts.pop()[:size]
+            raise ZstdError("Frame requires too much memory for decoding")
+
+    monkeypatch.setitem(sys.modules, "compression.zstd", SimpleNamespace(ZstdFile=ZstdFile, ZstdError=ZstdError))
+    monkeypatch.setitem(sys.modules, "compression", SimpleNamespace())
+    (tmp_path / "nginx.conf").write_text(CONFIG)
+    (tmp_path / "access.log").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(9))
+    with contextlib.chdir(tmp_path):
+        status, said, _ = run("profile", "nginx.conf", "access.log")
+    assert (status, "Frame requires too much memory" in said) == ((0, True) if before else (3, False)), said
