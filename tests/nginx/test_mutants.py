@@ -15,7 +15,7 @@ from tests.support import NGINXES, PATIENCE
 
 pytestmark = [pytest.mark.nginx, pytest.mark.extended]
 
-_MUTANTS = 600
+_MUTANTS = 300
 
 
 def _confined(binary: nginx.Binary, folder: Path) -> Judge:
