@@ -346,7 +346,7 @@ class Listeners:
         return (socket["default"], False) if rank == _NO_RANK else (server, True)
 
     def _outcome(self, socket: SocketForm, host: str | None, sni: str | None, target: Target) -> OutcomeForm | None:
-        """Return what becomes of a request; None without a model."""
+        """Return how nginx answers a request; None without a model."""
         name = None if sni is None or _ip(sni) is not None else sni
         return None if self._model is None else self._model.trace(_form(socket, host, name, target), _WORLD)["outcome"]
 

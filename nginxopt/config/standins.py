@@ -17,7 +17,7 @@ from nginxopt.records import record
 EMPTY, NEUTRAL = "empty", "neutral"
 """What may be assumed of a file: that nothing is in it, or nothing by which requests get other answers.
 
-A neutral file changes headers and bodies, logs, buffers, timeouts and TLS at most. So what becomes of a request is as
+A neutral file changes headers and bodies, logs, buffers, timeouts and TLS at most. So how nginx answers a request is as
 if it were empty: the server, the location, the kind and the status of the outcome, the file that is sent, the
 `Location`, and where the request is passed on to. It has none of `listen`, `server_name`, `server`, `location`, `if`,
 `set`, `rewrite`, `return`, `break`, `try_files`, `internal`, `*_pass`, `root`, `alias`, `index`, `error_page`, `allow`,

@@ -313,7 +313,7 @@ def shown(latin: str) -> str:
 _PASSES = tuple(f"{protocol}_pass" for protocol in PROTOCOLS)
 
 Answering = Callable[[str, World], OutcomeForm]
-"""A function that says what becomes of a request, as JSON, in a world."""
+"""A function that says how nginx answers a request, as JSON, in a world."""
 
 
 class SiteModel:
@@ -357,12 +357,12 @@ class SiteModel:
         return ClientGate(self.site.site, to)
 
     def branches(self, request: RequestForm, world: World) -> list[BranchForm]:
-        """Return what becomes of a request that depends on files, by what exists; empty if it depends on too many."""
+        """Return the answers to a request by which files exist; empty if it depends on none, or on too many."""
         branches: list[BranchForm] = json.loads(self.native.branches(json.dumps(request), json.dumps(world.form())))
         return branches
 
     def trace(self, request: RequestForm, world: World) -> TraceForm:
-        """Return what becomes of a request, and the way there."""
+        """Return how nginx answers a request, and the steps that lead there."""
         trace: TraceForm = json.loads(self.native.trace(json.dumps(request), json.dumps(world.form())))
         return trace
 
@@ -406,7 +406,7 @@ class SiteModel:
         return other
 
     def with_headers(self, level: int, headers: Sequence[tuple[str, str]]) -> Answering | None:
-        """Return a function that says what becomes of a request, as JSON, if every response from a level has these
+        """Return a function that says how nginx answers a request, as JSON, if every response from a level has these
         headers instead of its own, whatever its status; None if nginx refuses them.
         """
         site = self.site.site

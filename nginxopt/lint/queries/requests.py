@@ -145,7 +145,7 @@ class Requests:
         self.refusal: InputError | None = None
 
     def ask(self, level: Level, asked: AskedRequest) -> Iterator[ModelAnswer]:
-        """Yield what becomes of a request at the server of a level: over TLS first, then without.
+        """Yield how nginx answers a request at the server of a level: over TLS first, then without.
 
         Nothing if the server cannot be reached, or if the model does not take the configuration.
         """
@@ -255,7 +255,7 @@ class Requests:
 
 
 def _is_left_open(outcome: OutcomeForm) -> bool:
-    """Return whether it is not known what becomes of a request, whichever files exist."""
+    """Return whether it is not known how nginx answers a request, whichever files exist."""
     unknown = outcome["unknown"]
     question = unknown["question"] if unknown else None
     return outcome["kind"] == "unknown" and (question is None or question["kind"] != "file")

@@ -46,7 +46,7 @@ PREFIX = "/etc/nginx/"
 _OF_PARTS = (RefusalStage.EVENTS, RefusalStage.UNKNOWN)
 """What nginx refuses and is no reason not to follow requests: a part of a configuration, the name of a module."""
 _LENIENT = (*_OF_PARTS, RefusalStage.MERGE)
-"""With `ignores_missing`, also what does not change what becomes of a request, such as a missing certificate."""
+"""With `ignores_missing`, also what does not change how nginx answers a request, such as a missing certificate."""
 
 
 @record(eq=True)
