@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -69,7 +69,7 @@ from nginxopt.verify.side import VerifiedSide, both_values, unlike_settings, unl
 from nginxopt.verify.symbols import CUT
 from nginxopt.verify.unread import Silent
 from nginxopt.verify.verdict import ComparedPlace, Doubt, RequestWitness, Verification, places
-from nginxopt.verify.witnesses import Asking, of_locations, probes, request_of
+from nginxopt.verify.witnesses import HEAD_LIMITS, Asking, guarded, guards, of_locations, probes, request_of, showing
 
 
 @record(eq=True)
@@ -179,6 +179,7 @@ _ACCESS = ("allow", "deny")
 _OTHER_CLIENT = "127.0.0.2"
 _MOST_CLIENTS = 20
 
+_MOST_GUARDED = 5  # requests of a difference, and differences of two servers, that are tried with guards
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
@@ -439,8 +440,10 @@ class _Verifier:
     def _compare(self, hosts: Hosts) -> RequestWitness | None:
         """Return a request that two servers answer differently; add what is in doubt."""
         result = self._comparison.servers(hosts.old, hosts.new)
-        for difference in islice(result.differences, _MOST_TRIED):
+        for number, difference in enumerate(islice(result.differences, _MOST_TRIED)):
             witness = self._ask(self._requests(difference, hosts), hosts)
+            if witness is None and number < _MOST_GUARDED:
+                witness = self._ask(self._guarded(candidates(difference.region, hosts.example)), hosts)
             if witness is not None:
                 return witness
             self._doubt(self._reason(difference), difference.old.node, difference.new.node)
@@ -462,12 +465,23 @@ class _Verifier:
                 more = tuple(each for each in headers if each[0].lower() not in known)
                 yield replace(request, headers=(*request.headers, *more))
         unlike = unlike_settings(self._old, levels[0], self._new, levels[1])
+        for request in islice(candidates(difference.region, hosts.example), 1):
+            yield from showing(request, unlike, self._limits(unlike))
         if any(name in _ACCESS for name in unlike):
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, client=client) for client in self._clients)
         if self._sizes and "client_max_body_size" in unlike:
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, size=size) for size in self._sizes)
+
+    def _guarded(self, requests: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Yield some requests with what scripts that both sides have may ask for."""
+        for request in islice(requests, _MOST_GUARDED):
+            yield from guarded(request, self._guards)
+
+    @cached_property
+    def _guards(self) -> tuple[Candidate, ...]:
+        return guards(self._old, self._new)
 
     def _headers(self, levels: tuple[int, int]) -> tuple[tuple[bytes, bytes], ...]:
         """Return a header for each that the settings read which two blocks do not have in common."""
@@ -517,8 +531,30 @@ class _Verifier:
     def _probe(self, hosts: Hosts) -> RequestWitness | None:
         """Return a request that two servers answer differently, out of those that are likely to show a difference."""
         asked = filter(self._is_asked, self._probes)
-        probes = (probe if probe.host is not None else replace(probe, host=hosts.example) for probe in asked)
-        return self._ask(probes, hosts)
+        probes = [probe if probe.host is not None else replace(probe, host=hosts.example) for probe in asked]
+        return self._ask(probes, hosts) or self._ask(self._guarded(probes), hosts) or self._probe_early(hosts)
+
+    def _probe_early(self, hosts: Hosts) -> RequestWitness | None:
+        """Return a request that shows how two servers differ before they choose a location."""
+        levels = self._old.server(hosts.old)["level"], self._new.server(hosts.new)["level"]
+        unlike = unlike_settings(self._old, levels[0], self._new, levels[1])
+        if not unlike:
+            return None
+        limits = self._limits(unlike)
+        probes = (replace(each, host=hosts.example) for each in self._early)
+        return self._ask((shown for each in probes for shown in showing(each, unlike, limits)), hosts)
+
+    @cached_property
+    def _early(self) -> tuple[Candidate, ...]:
+        """Requests for some locations."""
+        return tuple(islice(filter(self._is_asked, of_locations(self._old, self._new)), _MOST_GUARDED))
+
+    def _limits(self, names: Collection[str]) -> list[int]:
+        """Return the limits of the heads of requests that settings with some names state, the smallest first."""
+        limiting = HEAD_LIMITS.intersection(names)
+        levels = (level for side in self._sides for level in side.site.levels) if limiting else ()
+        stated = (each for level in levels for name in limiting & level.names for each in level.own(name))
+        return sorted({limit for each in stated for word in each.args if (limit := size(word))})[:_MOST_GUARDED]
 
     def _probe_chains(self, hosts: Hosts) -> RequestWitness | None:
         """Return what `_probe` does, without a comparison, if long chains of maps differ: each of their maps divides

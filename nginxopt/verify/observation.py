@@ -51,7 +51,7 @@ class ObservedOutcome:
     def of(cls, outcome: OutcomeForm, site: LoweredSite) -> ObservedOutcome:
         """Return what is seen of an outcome of a site."""
         headers = sorted((header["name"].lower(), header["value"]) for header in outcome["headers"])
-        file = _file(outcome["file"] or "") if outcome["kind"] == "static" else None
+        file = resolved(outcome["file"] or "") if outcome["kind"] == "static" else None
         kind = "response" if outcome["kind"] in _RESPONSES else outcome["kind"]
         passed = outcome["upstream"]
         response = (kind, outcome["status"], outcome["location"], outcome["body"] or None, file, headers)
@@ -89,7 +89,7 @@ class ObservedOutcome:
         return self.server != other.server and self.servers.isdisjoint(other.servers)
 
 
-def _file(path: str) -> str:
+def resolved(path: str) -> str:
     """Return a path as the operating system resolves it, without `//` and `..`; links are left as they are."""
     slash = "/" if path.endswith("/") else ""
     return normpath(path).replace("//", "/") + slash
@@ -192,6 +192,9 @@ _SENT = {
 
 _OF_NGINX = {"content-length", "expect", "keep-alive", "te", "transfer-encoding", "upgrade"}
 """Headers that nginx passes on in its own way, or not at all (`ngx_http_proxy_headers`)."""
+
+_DROPPED = {"expect", "keep-alive", "te", "upgrade"}
+"""Those that `proxy_pass` does not pass on where nobody says so."""
 
 _CLOSES = Version(1, 29, 7)
 """The release from which on nginx does not send `Connection: close` to upstreams."""
@@ -331,6 +334,9 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
         yield _setting(level, "auth_basic", "response header WWW-Authenticate", "realm of")
     elif outcome["kind"] in ("static", "return") and outcome["status"] == 200:
         yield _typed(level, outcome)
+        yield _tagged(level) if outcome["kind"] == "static" else None
+    if outcome["kind"] in (*_RESPONSES, "static"):
+        yield _signed(level)
 
 
 def _sent(model: SiteModel, level: Level, outcome: OutcomeForm, request: RequestForm) -> _Shown | None:
@@ -374,9 +380,9 @@ class _Unstated:
             return None if kind == "grpc" or passed is None else (name_of(passed),)
         if name == "connection":
             return ("close",) if kind == "proxy" and self.level.target < _CLOSES else None
-        if name in self.headers:
-            return None
-        return () if kind == "proxy" or name not in _OF_NGINX else None
+        if kind == "proxy" and name in _DROPPED:
+            return ()
+        return None if name in self.headers or (kind != "proxy" and name in _OF_NGINX) else ()
 
 
 def _added(model: SiteModel, level: Level, number: int) -> _Shown | None:
@@ -401,7 +407,52 @@ def _setting(level: Level, name: str, told: str, key: str) -> _Shown | None:
 
 
 def _typed(level: Level, outcome: OutcomeForm) -> _Shown | None:
-    """Return the type of a response to a URI without an extension."""
+    """Return the type of a response to a URI without an extension, with its charset."""
     if "." in outcome["uri"].rpartition("/")[2] or (outcome["kind"] == "return" and not outcome["body"]):
         return None
-    return _setting(level, "default_type", "response header Content-Type", "type")
+    stated, charset = level.setting("default_type"), _flag(level, "charset", "off")
+    if not stated.known or charset is None or "$" in charset:
+        return None
+    text = latin(stated.value or "text/plain")
+    if charset != "off":
+        types = level.setting("charset_types")
+        words = [str(word).lower() for each in types.directives for word in each.args] or _CHARSET_TYPES
+        if not types.known:
+            return None
+        text += f"; charset={charset}" if text in (*words, "text/html") or "*" in words else ""
+    return _Shown("response header Content-Type", {"type": [(text, False)]}, names={"type": ""})
+
+
+def _flag(level: Level, name: str, default: str) -> str | None:
+    """Return the word of a setting, or its default; None if it is not known."""
+    stated = level.setting(name)
+    value = None if stated.value is None else str(stated.value)
+    return (value if stated.directives else default) if stated.known else None
+
+
+def _tagged(level: Level) -> _Shown | None:
+    """Return whether a file has an ETag."""
+    flag = _flag(level, "etag", "on")
+    if flag is None:
+        return None
+    return _Shown("response header", {"etag": [("of the file", False)]} if flag.lower() == "on" else {}, names=_TAG)
+
+
+def _signed(level: Level) -> _Shown | None:
+    """Return what nginx says of its version."""
+    match _flag(level, "server_tokens", "on"):
+        case "on":
+            text = f"nginx/{level.target}"
+        case "off":
+            text = "nginx"
+        case _:
+            return None
+    return _Shown("response header", {"server": [(text, False)]}, names={"server": "Server"})
+
+
+_TAG = {"etag": "ETag"}
+
+_CHARSET_TYPES = [
+    "text/html", "text/xml", "text/plain", "text/vnd.wap.wml", "application/javascript", "application/rss+xml",
+]  # fmt: skip
+"""The types that have a charset by default (`ngx_http_charset_default_types`)."""

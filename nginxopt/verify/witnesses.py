@@ -8,16 +8,18 @@ which files exist. A witness is what these models answer differently, so it neve
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import islice
 
+from nginxopt import lazy
 from nginxopt.request.client import RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, TraceForm, World, shown
 from nginxopt.verify.canonical import clients
 from nginxopt.verify.hosts import ListenAddress
-from nginxopt.verify.observation import Effect, Effects, ObservedOutcome
+from nginxopt.verify.observation import Effect, Effects, ObservedOutcome, resolved
 from nginxopt.verify.path_condition import Candidate, example, with_value
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import URI, Variable, pieces
@@ -25,6 +27,12 @@ from nginxopt.verify.verdict import RequestWitness
 
 MOST = 500
 """The maximum number of requests."""
+
+_MOST_GUARDS = 16
+"""The maximum number of guards, and of variables that get a value."""
+
+_OF_REQUEST = lazy.pattern(r"\$\{?((?:arg|cookie|http)_(?!host\b)[A-Za-z0-9_]+)", re.ASCII)
+"""An argument, a cookie or a header of a request."""
 
 _Thing = tuple[str, ...]
 
@@ -34,6 +42,85 @@ def probes(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
     mine, theirs = set(_things(old)), set(_things(new))
     only = [thing for thing in (*_things(old), *_things(new)) if (thing in mine) != (thing in theirs)]
     return islice((probe for thing in dict.fromkeys(only) for probe in _of(thing)), MOST)
+
+
+def guards(old: VerifiedSide, new: VerifiedSide) -> tuple[Candidate, ...]:
+    """Return what a request may need besides its path, as requests for `/`: what conditions and maps ask for, and a
+    value of each argument, cookie and header that is read.
+
+    A script that both sides have may answer all others, such as one for a maintenance or for requests without TLS.
+    """
+    things = [thing for side in (old, new) for thing in _things(side) if thing[0] in ("condition", "row")]
+    found = [replace(probe, path=b"/", host=None) for thing in dict.fromkeys(things) for probe in _of(thing)]
+    plain = Candidate()
+    asked = [each for each in dict.fromkeys(found) if each != plain][:_MOST_GUARDS]
+    words = {word for side in (old, new) for text in _texts(side) for word in _OF_REQUEST.findall(text)}
+    named = plain
+    for word in sorted(words)[:_MOST_GUARDS]:
+        named = with_value(named, word.lower(), f"v-{word[-8:]}".encode())
+    return tuple(asked if named == plain else [*asked, named])
+
+
+def _texts(side: VerifiedSide) -> Iterator[str]:
+    """Yield the words of settings, scripts and rows."""
+    for level in side.site.levels:
+        yield from (word for directive in level.directives for word in directive.args)
+    for form in side.definitions.values():
+        if form["kind"] != "opaque":
+            yield form["source"] or ""
+            yield from (word for row in form["rows"] for word in row["args"])
+
+
+def joined(request: Candidate, guard: Candidate) -> Candidate:
+    """Return a request with what another one has besides its path, where it has nothing of its own."""
+    known = {name.lower() for name, _ in request.headers}
+    more = tuple(each for each in guard.headers if each[0].lower() not in known)
+    args = [each for each in (request.args, guard.args) if each is not None]
+    plain = Candidate()
+    return replace(
+        request,
+        args=b"&".join(args) if args else None,
+        headers=(*request.headers, *more),
+        method=guard.method if request.method == plain.method else request.method,
+        client=guard.client if request.client == plain.client else request.client,
+        is_tls=guard.is_tls if request.is_tls is None else request.is_tls,
+    )
+
+
+def guarded(request: Candidate, guards: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield a request with each guard, and with all of them."""
+    every = reduce(joined, guards, request)
+    requests = (*(joined(request, guard) for guard in guards), every)
+    yield from (each for each in dict.fromkeys(requests) if each != request)
+
+
+def showing(request: Candidate, names: Collection[str], sizes: Sequence[int]) -> Iterator[Candidate]:
+    """Yield a request as it shows settings with these names; `sizes` are those of buffers, or other limits."""
+    if "merge_slashes" in names:
+        yield replace(request, path=b"/" + request.path)
+    for name, header in (("underscores_in_headers", b"a_b"), ("ignore_invalid_headers", b"a.b")):
+        if name in names:
+            yield replace(request, headers=(*request.headers, (header, b"x")))
+    if not _BUFFERS.isdisjoint(names):
+        yield from (replace(request, path=request.path + b"a" * size) for size in sizes if size <= _LONGEST_URI)
+    if "max_headers" in names:
+        more = ((b"x-%d" % number, b"x") for number in range(_LONGEST_URI))
+        yield from (replace(request, headers=(*request.headers, *islice(more, size))) for size in sizes[:1])
+    if not _WRITING.isdisjoint(names):
+        yield from (replace(request, method=method) for method in (b"PUT", b"DELETE", b"MKCOL"))
+    if not _AT_ERRORS.isdisjoint(names):
+        yield replace(request, headers=(*request.headers, (b"Content-Length", b"x")))
+
+
+_BUFFERS = frozenset(["client_header_buffer_size", "large_client_header_buffers"])
+HEAD_LIMITS = _BUFFERS | {"max_headers"}
+"""The directives that limit the head of a request."""
+
+_WRITING = frozenset(["dav_methods", "create_full_put_path", "min_delete_depth"])
+_AT_ERRORS = frozenset(["add_header", "charset", "error_page", "server_tokens"])
+"""What a request shows that nginx refuses as it reads its headers."""
+
+_LONGEST_URI = 1 << 16
 
 
 def of_locations(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
@@ -137,8 +224,8 @@ class Asking:
     def witness(self, request: RequestForm) -> RequestWitness | None:
         """Return a request with both outcomes if they differ; None if they are alike or not known.
 
-        If they depend on files, the request is tried without these files, with all of them, and with those that
-        settings name; if it is passed on alike, also as if no upstream answered.
+        If they depend on files, the request is tried without these files, with all of them, with those that settings
+        name, and with folders alone; if it is passed on alike, also as if no upstream answered.
         """
         text = json.dumps(request)
         if text in self._alike:
@@ -186,7 +273,7 @@ class Asking:
         return pages[0] != pages[1]
 
     def _found(self, request: RequestForm, text: str) -> RequestWitness | None:
-        for exists in (lambda _: False, lambda _: True, self._is_named):
+        for exists in (lambda _: False, lambda _: True, self._is_named, lambda path: path.endswith("/")):
             paths: set[str] = set()
             found = self._telling(request, text, exists, paths)
             if found is not None:
@@ -285,10 +372,11 @@ class Asking:
 
 
 def _file(outcome: OutcomeForm) -> str | None:
-    """Return the file whose existence an outcome depends on."""
+    """Return the file whose existence an outcome depends on, as worlds name it."""
     unknown = outcome["unknown"]
     question = None if unknown is None else unknown["question"]
-    return None if question is None else question.get("path")
+    path = None if question is None else question.get("path")
+    return None if path is None else resolved(path)
 
 
 _MOST_FILES = 16

@@ -85,15 +85,42 @@ SHOWN = (
     ),
     _proxied("a header with a value of its own", "add_header X-A $request_id;", "add_header X-A a;"),
     _fastcgi("the port of the client", "fastcgi_param A $remote_port; fastcgi_param B b;", "fastcgi_param B b;"),
+    _proxied("arguments", "proxy_set_header X-A $arg_a$arg_b;", "proxy_set_header X-A $arg_b$arg_a;"),
+    _proxied("a header that nginx does not pass on", "proxy_set_header Upgrade $http_upgrade;", ""),
+    Pair("the version of nginx", "server_tokens off; root {T}/r;", "root {T}/r;"),
+    Pair("the version of nginx in an early error", "server_tokens off; location / { server_tokens on; root {T}/r; }",
+         "root {T}/r;"),
+    Pair("the tag of a file", "etag off; root {T}/r;", "root {T}/r;"),
+    Pair("a charset", "charset utf-8; return 200 a;", "return 200 a;"),
+    Pair("several slashes", "merge_slashes off; return 200 $uri;", "return 200 $uri;"),
+    Pair("a header with an underscore", "underscores_in_headers on; return 200 [$http_a_b];",
+         "return 200 [$http_a_b];"),
+    Pair("the largest line of a request", "large_client_header_buffers 4 2k; return 200;", "return 200;"),
+    Pair("an error page for a request that is none", "error_page 400 =200 /a; location /a { return 200 a; }",
+         "location /a { return 200 a; }"),
+    Pair("a listing", "location / { root {T}/r; autoindex on; }", "location / { root {T}/r; }"),
+    Pair("a file with two slashes in its path", "location / { root {T}/r; try_files /a/$uri =404; expires max; }",
+         "location / { root {T}/r; try_files /a/$uri =404; }"),
+    Pair(
+        "behind a maintenance",
+        "map $remote_addr $off { default 1; 127.0.0.9 0; } server { listen {P}; if ($off) { return 503; }"
+        " location / { return 200 a; } }",
+        "map $remote_addr $off { default 1; 127.0.0.9 0; } server { listen {P}; if ($off) { return 503; }"
+        " location / { return 200 b; } }",
+    ),
+    Pair(
+        "behind conditions on headers",
+        'if ($http_x_a != b) { return 403; } if ($cookie_c = "") { return 401; } location /a { return 200 a; }',
+        'if ($http_x_a != b) { return 403; } if ($cookie_c = "") { return 401; } location /a { return 200 b; }',
+    ),
     _fastcgi("a folder without links", "fastcgi_param A $realpath_root/a;", "fastcgi_param A /nowhere/a;"),
-)
+)  # fmt: skip
 """What nginx shows."""
 
 HIDDEN = (
     _proxied("a header without a value", "proxy_set_header X-A '';", ""),
     _proxied("the header Connection", "proxy_set_header Connection close;", ""),
     _proxied("the header Host", "proxy_set_header Host $proxy_host;", ""),
-    _proxied("a header that may be empty", "proxy_set_header X-A $arg_a$arg_b;", "proxy_set_header X-A $arg_b$arg_a;"),
     _proxied(
         "a header of the response of the upstream", "add_header X-A $upstream_addr;", "add_header X-A $proxy_host;"
     ),
