@@ -30,7 +30,7 @@ from nginxopt.profile.work import Work
 from nginxopt.request.build import probe
 from nginxopt.request.model import SiteModel, World
 from nginxopt.system import callgrind, nginx
-from nginxopt.system.backend import Answer, Backend
+from nginxopt.system.backend import Backend, BackendAnswer
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.exchange import certificate
 from nginxopt.system.http import Client, RequestBytes
@@ -220,7 +220,7 @@ class _App(Backend):
     def _response(self, asked: EchoedRequest) -> bytes:
         size = self.draw.randint(*self.sizes)
         kind = "application/json" if b" /api/" in asked.line or b" /v" in asked.line else "text/html"
-        self.answer = Answer(200, (("Content-Type", kind),), _TEXT[:size])
+        self.answer = BackendAnswer(200, (("Content-Type", kind),), _TEXT[:size])
         return super()._response(asked)
 
 

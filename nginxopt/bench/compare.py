@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, count
 
 from nginxopt import lazy
-from nginxopt.bench.isolation import ROLE, Certificate, Isolated, addresses, isolate, place
+from nginxopt.bench.isolation import ROLE, Isolated, ServerCertificate, addresses, isolate, place
 from nginxopt.bench.listeners import Listener, Listeners, RequestTarget, sent_host, site
 from nginxopt.bench.report.sentences import told
 from nginxopt.bench.run_folder import slug
@@ -35,7 +35,7 @@ def build(
     targets: tuple[Target, ...],
     *,
     version: Version = ASSUMED,
-    certificate: Certificate | None = None,
+    certificate: ServerCertificate | None = None,
 ) -> Experiment:
     """Return the experiment. Both configurations must answer each target with the same status and Location.
 

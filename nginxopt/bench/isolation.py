@@ -75,7 +75,7 @@ class Isolated:
 
 
 @record(eq=True)
-class Certificate:
+class ServerCertificate:
     """A certificate and its key, in PEM."""
 
     pem: bytes
@@ -83,7 +83,7 @@ class Certificate:
 
 
 def isolate(
-    config: Config, ports: Mapping[Address, str] | None = None, certificate: Certificate | None = None
+    config: Config, ports: Mapping[Address, str] | None = None, certificate: ServerCertificate | None = None
 ) -> Isolated:
     """Isolate a whole configuration.
 
@@ -135,7 +135,7 @@ def has_certificate(config: Config) -> bool:
 class _Isolation:
     """The edits that isolate a configuration."""
 
-    def __init__(self, config: Config, ports: Mapping[Address, str], certificate: Certificate | None) -> None:
+    def __init__(self, config: Config, ports: Mapping[Address, str], certificate: ServerCertificate | None) -> None:
         self.config = config
         self.ports = ports
         self.certificate = certificate

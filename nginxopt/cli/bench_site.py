@@ -21,7 +21,7 @@ from nginxopt.system.interrupts import temporary_folder
 
 if TYPE_CHECKING:
     from nginxopt.bench.containers import Images
-    from nginxopt.bench.isolation import Certificate
+    from nginxopt.bench.isolation import ServerCertificate
     from nginxopt.bench.scenario import Experiment
     from nginxopt.bench.site import Generator, SiteExperiment
     from nginxopt.config import Config
@@ -129,19 +129,19 @@ def version(site: SiteOptions) -> Version:
     return target(None, None, site.nginx).version
 
 
-def certificate(configs: Iterable[Config]) -> Certificate | None:
+def certificate(configs: Iterable[Config]) -> ServerCertificate | None:
     """Return a new certificate for configurations with TLS; None if none of them names one.
 
     Raises `MissingError` without openssl.
     """
-    from nginxopt.bench.isolation import Certificate, has_certificate
+    from nginxopt.bench.isolation import ServerCertificate, has_certificate
     from nginxopt.system import exchange
 
     if not any(map(has_certificate, configs)):
         return None
     with temporary_folder() as folder:
         pem, key = (Path(path).read_bytes() for path in exchange.certificate(Path(folder)))
-    return Certificate(pem, key)
+    return ServerCertificate(pem, key)
 
 
 def images(site: SiteOptions) -> Images:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
-    from nginxopt.lint.hosted import HostRefusal, Unread
+    from nginxopt.lint.hosted import HostRefusal, OutOfReach
     from nginxopt.semantics.refusals import Refusal
     from nginxopt.system.host import Host
     from nginxopt.text import Source
@@ -127,7 +127,7 @@ def _refusals(config: Config, target: Version) -> list[Refusal]:
     return first(refusals(levels(config, target), target))
 
 
-def _on_host(config: Config, target: Version, host: Host) -> tuple[Iterable[HostRefusal], Iterable[Unread]]:
+def _on_host(config: Config, target: Version, host: Host) -> tuple[Iterable[HostRefusal], Iterable[OutOfReach]]:
     """Return what nginx refuses on a machine, and what could not be looked at there."""
     from nginxopt.lint import Model
     from nginxopt.lint.hosted import refusals, unread
@@ -154,7 +154,7 @@ def _skipped(read: Inputs) -> Iterator[str]:
         yield line(f"note: {error.render().splitlines()[0]}")
 
 
-def _note(unread: Unread) -> str:
+def _note(unread: OutOfReach) -> str:
     message = f"note: {unread.what}, so it is not checked" + (f" ({unread.help})" if unread.help else "")
     return _line(unread.directive.source, unread.word.span, message)
 

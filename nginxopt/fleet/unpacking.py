@@ -14,7 +14,7 @@ from nginxopt import budget
 _PACKED: tuple[tuple[bytes, Callable[[IO[bytes]], IO[bytes]]], ...] = (
     (b"\x1f\x8b", lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file))),
     (b"BZh", lambda file: cast("IO[bytes]", bz2.BZ2File(file))),
-    (b"\xfd7zXZ\0", lambda file: cast("IO[bytes]", lzma.LZMAFile(file))),  # noqa: SIM115 - closed by `Unpacked`
+    (b"\xfd7zXZ\0", lambda file: cast("IO[bytes]", lzma.LZMAFile(file))),  # noqa: SIM115 - closed by `UnpackedTar`
 )
 """How compressed files begin, and what unpacks them."""
 
@@ -23,15 +23,15 @@ _ENTRY = 46  # bytes of the smallest entry of a zip's directory
 _TAIL = 22 + 65_535 + 20 + 56  # bytes of the records at the end of a zip, with the longest comment
 
 
-def unpacked(file: IO[bytes], url: str) -> Unpacked:
+def unpacked(file: IO[bytes], url: str) -> UnpackedTar:
     """Return what a compressed file unpacks to, or the file itself if it is not compressed."""
     start = file.read(6)
     file.seek(0)
     unpack = next((unpack for magic, unpack in _PACKED if start.startswith(magic)), None)
-    return Unpacked(file if unpack is None else unpack(file), url, file)
+    return UnpackedTar(file if unpack is None else unpack(file), url, file)
 
 
-class Unpacked(io.RawIOBase):
+class UnpackedTar(io.RawIOBase):
     """A file for `tarfile` that is read onwards only, and no more than the budgets `archive-bytes` and `host-bytes`.
 
     `tarfile` reads headers of any size at once, such as a name of a gigabyte.

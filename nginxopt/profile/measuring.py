@@ -22,7 +22,7 @@ from nginxopt.request.client import RequestForm
 from nginxopt.request.model import World
 from nginxopt.request.private import Measuring, PrivateNginx, request_bytes
 from nginxopt.system import callgrind
-from nginxopt.system.backend import Answer
+from nginxopt.system.backend import BackendAnswer
 from nginxopt.system.http import Client, RequestBytes
 from nginxopt.system.nginx import Binary
 
@@ -329,9 +329,9 @@ class _Asking:
             if sample.expected in (301, 302, 303, 307, 308):
                 headers.append(("Location", "/elsewhere"))
             body = text(self.trial.raw, round(self.trial.ratio, 2))
-            self.nginx.backend.answer = Answer(sample.expected, tuple(headers), body)
+            self.nginx.backend.answer = BackendAnswer(sample.expected, tuple(headers), body)
         else:
-            self.nginx.backend.answer = Answer()  # of subrequests
+            self.nginx.backend.answer = BackendAnswer()  # of subrequests
 
     def client(self) -> Client:
         """Return a new client."""

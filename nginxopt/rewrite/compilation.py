@@ -21,7 +21,7 @@ from nginxopt.records import record
 from nginxopt.rewrite import evaluations, mapfile
 from nginxopt.rewrite.evaluations import reached
 from nginxopt.rewrite.kinds.chains.planning import ChainsPlan
-from nginxopt.rewrite.kinds.kind import TOO_MUCH, AnyPlan, Asked, Cost, Kind, MapCost, Offsets, P, StatementCost
+from nginxopt.rewrite.kinds.kind import TOO_MUCH, AnyPlan, Cost, Kind, MapCost, Offsets, P, PlanRequest, StatementCost
 from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import regex_location
 from nginxopt.rewrite.kinds.maps.planning import MapsPlan
@@ -134,9 +134,9 @@ class Plan:
         """Return the plan with another plan of a kind."""
         return replace(self, lists={**self.lists, kind.name: plan})
 
-    def asked(self) -> Asked:
+    def asked(self) -> PlanRequest:
         """Return what is planned."""
-        return Asked(self.config, self.options, below(self.config, self.subject))
+        return PlanRequest(self.config, self.options, below(self.config, self.subject))
 
 
 def plan(config: Config, options: Options | None = None, subject: File | None = None) -> Plan:

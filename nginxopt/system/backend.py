@@ -22,7 +22,7 @@ _KEEP = 1
 
 
 @record(eq=True)
-class Answer:
+class BackendAnswer:
     """What the upstream answers: the status, further headers and the body of each response."""
 
     status: int = 200
@@ -43,7 +43,7 @@ class Backend(Echo):
 
     def __init__(self, network: Network = MACHINE) -> None:
         super().__init__(network)
-        self.answer = Answer()
+        self.answer = BackendAnswer()
         self._open: set[socket.socket] = set()
 
     def __exit__(

@@ -84,7 +84,7 @@ stream { server { listen 443 udp; } server { listen 993 ssl; ssl_certificate $na
 
 def test_a_certificate_of_its_own() -> None:
     """Files of a certificate are replaced; what decides how fast TLS is stays, and so do certificates for upstreams."""
-    own = isolation.Certificate(b"pem", b"key")
+    own = isolation.ServerCertificate(b"pem", b"key")
     isolated = isolation.isolate(load_text(TLS, "/etc/app/nginx.conf"), certificate=own)
     text = isolated.files["nginx.conf"].decode()
     assert (isolated.files["certificate.pem"], isolated.files["certificate.key"]) == (b"pem", b"key")

@@ -22,7 +22,7 @@ from nginxopt.bench.load_workers.attack import LoadWorkers
 from nginxopt.bench.load_workers.clock import Clock
 from nginxopt.bench.load_workers.shares import shares
 from nginxopt.bench.load_workers.team import Team
-from nginxopt.bench.load_workers.worker import Machine, Order, UnknownAttackError
+from nginxopt.bench.load_workers.worker import Order, UnknownAttackError, WorkerMachine
 from nginxopt.bench.scenario import Attack, OpenLoop, Target
 from nginxopt.bench.site import LoadRun, LostWorkerError
 from nginxopt.errors import MissingError, RunError
@@ -187,7 +187,7 @@ def test_a_worker_is_killed(three: Cluster, tmp_path: Path, monkeypatch: pytest.
 
 def test_workers_must_have_the_same_vegeta() -> None:
     """A worker without vegeta, or with another one, is named; builds without a version are known by their bytes."""
-    machine = Machine("a.test", "net", 2, "Version: 1.2.3\nCommit:\n", "0123456789abcdef")
+    machine = WorkerMachine("a.test", "net", 2, "Version: 1.2.3\nCommit:\n", "0123456789abcdef")
     assert team._agreed({"x": machine, "y": machine}) == "vegeta 1.2.3"
     with pytest.raises(MissingError, match=r"load worker y on b\.test has no vegeta"):
         team._agreed({"x": machine, "y": replace(machine, host="b.test", vegeta=None)})

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.bench import compare, run_folder
-from nginxopt.bench.isolation import Certificate
+from nginxopt.bench.isolation import ServerCertificate
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.runner.local import Local
 from nginxopt.bench.scenario import Experiment, OpenLoop
@@ -52,10 +52,10 @@ BLOG = """\
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def own(tmp_path_factory: pytest.TempPathFactory) -> ServerCertificate:
     """A certificate."""
     pem, key = exchange.certificate(tmp_path_factory.mktemp("own"))
-    return Certificate(Path(pem).read_bytes(), Path(key).read_bytes())
+    return ServerCertificate(Path(pem).read_bytes(), Path(key).read_bytes())
 
 
 @pytest.fixture(params=GENERATORS)
@@ -66,7 +66,9 @@ def generator(request: pytest.FixtureRequest) -> Generator:
     return GENERATORS[request.param]()
 
 
-def made(own: Certificate, targets: str, before: str, after: str | None = None, *, seconds: float = 0.2) -> Experiment:
+def made(
+    own: ServerCertificate, targets: str, before: str, after: str | None = None, *, seconds: float = 0.2
+) -> Experiment:
     """The comparison of two sites under a short load."""
     sites = (SITE % text for text in (before, before if after is None else after))
     old, new = (load_text(text.encode(), f"{name}.conf") for text, name in zip(sites, ("a", "b"), strict=True))
@@ -79,7 +81,9 @@ def seen(folder: Path, variant: str) -> Counter[str]:
     return Counter((folder / "nginx" / variant / "edge" / "access.log").read_text().splitlines())
 
 
-def test_a_site_with_a_redirect_is_measured_over_tls(generator: Generator, own: Certificate, tmp_path: Path) -> None:
+def test_a_site_with_a_redirect_is_measured_over_tls(
+    generator: Generator, own: ServerCertificate, tmp_path: Path
+) -> None:
     """Name, Host and scheme reach nginx, whatever the order of listens; Locations with private ports are equal."""
     after = SHOP.replace("listen 443 ssl http2; listen [::]:443 ssl http2", "listen [::]:443 ssl; listen 443 ssl")
     experiment = made(
@@ -95,7 +99,7 @@ def test_a_site_with_a_redirect_is_measured_over_tls(generator: Generator, own: 
         assert all(line.startswith("shop.test shop.test https") for line in seen(tmp_path, variant))
 
 
-def test_several_sites(generator: Generator, own: Certificate, tmp_path: Path) -> None:
+def test_several_sites(generator: Generator, own: ServerCertificate, tmp_path: Path) -> None:
     """Each scheme, host and port is a case of its own, with its own name in the handshake."""
     targets = "https://shop.test/\nhttp://shop.test/x\nhttps://me.blog.test:8443/\n"
     result = run(
@@ -108,14 +112,14 @@ def test_several_sites(generator: Generator, own: Certificate, tmp_path: Path) -
 
 
 @needs_vegeta
-def test_without_a_name(own: Certificate, tmp_path: Path) -> None:
+def test_without_a_name(own: ServerCertificate, tmp_path: Path) -> None:
     """A server without a name is asked by its address, without a name in the handshake."""
     nameless = SHOP.replace("server_name shop.test;", "").replace("$ssl_server_name.", "a.")
     run(made(own, "/", REDIRECT.replace("server_name shop.test;", "") + nameless), Vegeta(), tmp_path)
     assert all(line.startswith("- 127.0.0.1:") and " https " in line for line in seen(tmp_path, "before"))
 
 
-def test_a_handshake_that_fails(own: Certificate, tmp_path: Path) -> None:
+def test_a_handshake_that_fails(own: ServerCertificate, tmp_path: Path) -> None:
     """The error of a probe gives the reason, and that the certificate is RSA."""
     only = SHOP.replace(
         "location /old", "ssl_protocols TLSv1.2; ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256; location /old"
@@ -127,7 +131,7 @@ def test_a_handshake_that_fails(own: Certificate, tmp_path: Path) -> None:
 
 
 @needs_valgrind
-def test_instructions_over_tls(own: Certificate, tmp_path: Path) -> None:
+def test_instructions_over_tls(own: ServerCertificate, tmp_path: Path) -> None:
     """Instructions of a request are counted over TLS, and do not contain the handshake."""
     experiment = replace(made(own, "https://shop.test/\nhttp://shop.test/", REDIRECT + SHOP), metric="instructions")
     attacks = tuple(attack for attack in experiment.attacks if attack.variant == "before")
@@ -140,7 +144,7 @@ def test_instructions_over_tls(own: Certificate, tmp_path: Path) -> None:
 
 
 @needs_vegeta
-def test_a_folder_over_tls(own: Certificate, tmp_path: Path) -> None:
+def test_a_folder_over_tls(own: ServerCertificate, tmp_path: Path) -> None:
     """The script of a folder sends the same load, with the certificate that lies there."""
     experiment = made(own, "/\nhttp://shop.test/", REDIRECT + REJECTS + SHOP)
     run_folder.write(tmp_path, run_folder.files(experiment, Vegeta(), 1))
@@ -187,7 +191,7 @@ def test_the_result_names_what_was_measured(tmp_path: Path) -> None:
     assert "*:443 (TLS) (a.conf:7)" in refused.stderr
 
 
-def test_the_binary_decides_what_http2_is(own: Certificate, tmp_path: Path) -> None:
+def test_the_binary_decides_what_http2_is(own: ServerCertificate, tmp_path: Path) -> None:
     """The isolated configuration starts with all settings of TLS that the original has."""
     experiment = made(own, "/", REDIRECT + REJECTS + SHOP + BLOG)
     with Local(the_nginx(), alone=True).deploy(experiment, tmp_path):

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from nginxopt.system.backend import Answer, Backend
+from nginxopt.system.backend import Backend, BackendAnswer
 
 BEGIN = struct.pack(">BBHHBx", 1, 1, 1, 8, 0)
 STDIN = struct.pack(">BBHHBx", 1, 5, 1, 0, 0)
@@ -53,7 +53,7 @@ def asked(port: int, request: bytes, times: int = 1) -> tuple[bytes, bool]:
 def test_what_it_answers(request_: bytes, is_open: bool, head: bytes) -> None:
     """The status, headers and body of `answer`, and it closes connections as nginx asks it to."""
     with Backend() as backend:
-        backend.answer = Answer(201, (("X-A", "b"),), b"body")
+        backend.answer = BackendAnswer(201, (("X-A", "b"),), b"body")
         received, is_closed = asked(backend.port, request_, 2 if is_open else 1)
         assert received.startswith(head)
         assert is_closed is not is_open
@@ -64,7 +64,7 @@ def test_what_it_answers(request_: bytes, is_open: bool, head: bytes) -> None:
 def test_a_body_of_several_records() -> None:
     """FastCGI has records of 64 KiB at most, and the body is whole."""
     with Backend() as backend:
-        backend.answer = Answer(200, (), bytes(range(256)) * 1_000)
+        backend.answer = BackendAnswer(200, (), bytes(range(256)) * 1_000)
         with socket.create_connection(("127.0.0.1", backend.port), 10) as connection:
             connection.sendall(BEGIN + struct.pack(">HB5x", 1, 0) + STDIN)
             received = b""
@@ -82,7 +82,7 @@ def test_an_answer_may_change() -> None:
     """What is answered next is what `answer` is then; a response without a body has none."""
     with Backend() as backend, socket.create_connection(("127.0.0.1", backend.port), 10) as connection:
         for status in (200, 304, 599):
-            backend.answer = Answer(status, (), b"x")
+            backend.answer = BackendAnswer(status, (), b"x")
             connection.sendall(HTTP)
             data = connection.recv(1 << 16)
             assert data.startswith(b"HTTP/1.1 %d " % status)

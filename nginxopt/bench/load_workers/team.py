@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nginxopt.bench.load_workers import clock, worker
 from nginxopt.bench.load_workers.clock import Clock, Trip
-from nginxopt.bench.load_workers.worker import FailedError, Machine, UnknownAttackError
+from nginxopt.bench.load_workers.worker import FailedError, UnknownAttackError, WorkerMachine
 from nginxopt.bench.site import LostWorkerError
 from nginxopt.errors import MissingError, NginxoptError, RunError
 
@@ -46,7 +46,7 @@ class Team:
         if most is not None and len(known) < most:
             raise RunError(f"the scheduler has {len(known)} of {most} load workers", hint="start more, or use fewer")
         self.addresses: tuple[str, ...] = tuple(known[:most])
-        self.machines: Mapping[str, Machine] = self.ask(worker.machine)
+        self.machines: Mapping[str, WorkerMachine] = self.ask(worker.machine)
         self.vegeta = _agreed(self.machines)
 
     def _known(self, least: int) -> list[str]:
@@ -148,7 +148,7 @@ class Team:
         return answer
 
 
-def _agreed(machines: Mapping[str, Machine]) -> str:
+def _agreed(machines: Mapping[str, WorkerMachine]) -> str:
     """Return the version of vegeta, which must be the same on all workers."""
     for address, machine in machines.items():
         if machine.vegeta is None:
@@ -166,7 +166,7 @@ def _agreed(machines: Mapping[str, Machine]) -> str:
     return versions[first]
 
 
-def version(machine: Machine) -> str:
+def version(machine: WorkerMachine) -> str:
     """Return the version of a worker's vegeta. For a custom build without a version, it is a digest of the binary."""
     fields = dict(line.split(":", 1) for line in (machine.vegeta or "").splitlines() if ":" in line)
     unknown = f"of unknown version ({(machine.digest or '')[:12]})"

@@ -45,7 +45,7 @@ class UnknownAttackError(Exception):
 
 
 @record(eq=True)
-class Machine:
+class WorkerMachine:
     """The machine of a worker: its host and network, which identify it, its number of CPUs, and its vegeta.
 
     `vegeta` is the output of `vegeta -version`, or None if it is not on the worker's PATH; `digest` is that of the
@@ -85,10 +85,10 @@ class AttackProgress:
     error: str = ""
 
 
-def machine() -> Machine:
+def machine() -> WorkerMachine:
     """Return the machine of this worker."""
     vegeta = shutil.which("vegeta")
-    return Machine(
+    return WorkerMachine(
         host=platform.node(),
         network=network(),
         cpus=len(os.sched_getaffinity(0)),

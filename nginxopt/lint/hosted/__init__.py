@@ -5,14 +5,14 @@ looked at, and what rules ask about certificates, files and users. Without a mac
 """
 
 from nginxopt.lint.hosted.reading import Unreachable, UserFile, unreachable, user_file
-from nginxopt.lint.hosted.refusals import HostRefusal, Unread, refusals, unread
+from nginxopt.lint.hosted.refusals import HostRefusal, OutOfReach, refusals, unread
 from nginxopt.lint.hosted.servers import ServedCertificate, served
 
 __all__ = [
     "HostRefusal",
+    "OutOfReach",
     "ServedCertificate",
     "Unreachable",
-    "Unread",
     "UserFile",
     "refusals",
     "served",

@@ -14,7 +14,16 @@ from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.config.filesystem import is_pattern
 from nginxopt.lint.hosted import names
 from nginxopt.lint.hosted.places import Places, places
-from nginxopt.lint.hosted.servers import INLINE, Examined, Pair, ReadFile, add, examine, examined, tls_servers
+from nginxopt.lint.hosted.servers import (
+    INLINE,
+    CertificatePair,
+    Examined,
+    ReadFile,
+    add,
+    examine,
+    examined,
+    tls_servers,
+)
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.records import record
 from nginxopt.semantics import Level
@@ -51,7 +60,7 @@ class HostRefusal:
 
 
 @record(eq=True)
-class Unread:
+class OutOfReach:
     """What this process cannot look at, so that nothing is known of it.
 
     Attributes:
@@ -67,8 +76,8 @@ class Unread:
     help: str = ""
 
 
-_Found = Iterator[HostRefusal | Unread]
-_Content = Generator[HostRefusal | Unread, None, tuple[str, bytes] | None]
+_Found = Iterator[HostRefusal | OutOfReach]
+_Content = Generator[HostRefusal | OutOfReach, None, tuple[str, bytes] | None]
 
 
 @once
@@ -78,22 +87,22 @@ def refusals(model: Model) -> tuple[HostRefusal, ...]:
 
 
 @once
-def unread(model: Model) -> tuple[Unread, ...]:
+def unread(model: Model) -> tuple[OutOfReach, ...]:
     """Return what could not be looked at, each file once."""
-    first: dict[str, Unread] = {}
+    first: dict[str, OutOfReach] = {}
     for found in _found(model):
-        if isinstance(found, Unread):
+        if isinstance(found, OutOfReach):
             first.setdefault(found.what, found)
     return tuple(first.values())
 
 
 @once
-def _found(model: Model) -> tuple[HostRefusal | Unread, ...]:
+def _found(model: Model) -> tuple[HostRefusal | OutOfReach, ...]:
     where = places(model)
     if where is None:
         return ()
     parts: list[Callable[[Model, Places], _Found]] = [_files, _users, _servers, _passes, _names]
-    seen: dict[tuple[object, ...], HostRefusal | Unread] = {}
+    seen: dict[tuple[object, ...], HostRefusal | OutOfReach] = {}
     for part in parts:
         for found in part(model, where):
             what = found.message if isinstance(found, HostRefusal) else found.what
@@ -106,13 +115,13 @@ def _reason(number: int) -> str:
     return f"({number}: {os.strerror(number)})"
 
 
-def _hidden(directive: Directive, word: Token, path: str) -> Unread:
-    return Unread(directive, word, f"{path} may not be read by this user", "check it as root")
+def _hidden(directive: Directive, word: Token, path: str) -> OutOfReach:
+    return OutOfReach(directive, word, f"{path} may not be read by this user", "check it as root")
 
 
-def _without_package(directive: Directive, word: Token) -> Unread:
+def _without_package(directive: Directive, word: Token) -> OutOfReach:
     what = "certificates need the package cryptography"
-    return Unread(directive, word, what, "install it with pip install 'nginxopt[host]'")
+    return OutOfReach(directive, word, what, "install it with pip install 'nginxopt[host]'")
 
 
 def _files(model: Model, where: Places) -> _Found:
@@ -232,7 +241,7 @@ def _not_loaded(file: ReadFile, place: tuple[Directive, Token], kind: str, funct
         yield HostRefusal(*place, f'cannot load {kind} "{file.path}": {opened} failed')
 
 
-def _place_of_key(pair: Pair) -> tuple[Directive, Token]:
+def _place_of_key(pair: CertificatePair) -> tuple[Directive, Token]:
     """Return the place of a finding about a key: never a key that stands in the configuration."""
     key = pair.key
     if key is None or key.args[0].startswith(INLINE):
@@ -340,7 +349,7 @@ def _ticket_key(where: Places, directive: Directive) -> _Found:
 
 def _passes(model: Model, where: Places) -> _Found:
     """Find what passes over TLS cannot load (`ngx_http_proxy_set_ssl` and those of grpc, uwsgi and stream)."""
-    found: dict[tuple[object, ...], Pair] = {}
+    found: dict[tuple[object, ...], CertificatePair] = {}
     passing: list[tuple[Level, str]] = []
     for pass_ in model.passes:
         scheme = _PASSED.get(pass_.protocol)
@@ -356,7 +365,7 @@ def _passes(model: Model, where: Places) -> _Found:
         fixed = all(directive.args and directive.args[0] and "$" not in directive.args[0] for directive in stated)
         if certificate is not None and key is not None and fixed:
             passwords = level.setting(f"{prefix}ssl_password_file").directive
-            add(found, Pair(certificate, key, passwords, []), level)
+            add(found, CertificatePair(certificate, key, passwords, []), level)
         yield from _context(model, where, level, prefix)
     for pair in found.values():
         yield from _pair(examine(where, pair))
@@ -371,6 +380,6 @@ def _names(model: Model, where: Places) -> _Found:
     for each in asked:
         if each.host not in answers:
             what = f'"{each.host}" could not be looked up: no answer in time, or no name server'
-            yield Unread(each.directive, each.word, what)
+            yield OutOfReach(each.directive, each.word, what)
         elif not answers[each.host]:
             yield HostRefusal(each.directive, each.word, each.message)

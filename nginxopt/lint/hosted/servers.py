@@ -23,7 +23,7 @@ _OF_KEYS = ("engine:", "store:")
 
 
 @record(eq=True)
-class Pair:
+class CertificatePair:
     """A certificate and its key as a configuration names them.
 
     Attributes:
@@ -70,12 +70,12 @@ def tls_servers(model: Model) -> tuple[Level, ...]:
 
 
 @once
-def pairs(model: Model) -> tuple[Pair, ...]:
+def pairs(model: Model) -> tuple[CertificatePair, ...]:
     """Return the certificates that servers load when nginx starts, each once.
 
     With a variable in one of them, nginx loads all of a server in handshakes (`ngx_http_ssl_compile_certificates`).
     """
-    found: dict[tuple[object, ...], Pair] = {}
+    found: dict[tuple[object, ...], CertificatePair] = {}
     for server in tls_servers(model):
         certificates, keys = server.setting("ssl_certificate"), server.setting("ssl_certificate_key")
         stated = [*certificates.directives, *keys.directives]
@@ -85,11 +85,11 @@ def pairs(model: Model) -> tuple[Pair, ...]:
         is_certain = certificates.known and keys.known and len(keys.directives) >= len(certificates.directives)
         for number, certificate in enumerate(certificates.directives):
             key = keys.directives[number] if is_certain else None
-            add(found, Pair(certificate, key, passwords, []), server)
+            add(found, CertificatePair(certificate, key, passwords, []), server)
     return tuple(found.values())
 
 
-def add(found: dict[tuple[object, ...], Pair], pair: Pair, level: Level) -> None:
+def add(found: dict[tuple[object, ...], CertificatePair], pair: CertificatePair, level: Level) -> None:
     """Add a level to the pair of the same directives."""
     stated = (pair.certificate, pair.key, pair.passwords)
     identity = tuple(None if directive is None else directive.origin for directive in stated)
@@ -140,7 +140,7 @@ class Examined:
         fit: How the key fits (`nginxopt.system.certificates.pairing`); empty if it does, or is not known.
     """
 
-    pair: Pair
+    pair: CertificatePair
     certificate: ReadFile | None
     key: ReadFile | None
     fault: str = ""
@@ -154,7 +154,7 @@ def examined(model: Model) -> tuple[Examined, ...]:
     return () if where is None else tuple(examine(where, pair) for pair in pairs(model))
 
 
-def examine(where: Places, pair: Pair) -> Examined:
+def examine(where: Places, pair: CertificatePair) -> Examined:
     """Read a certificate and its key, and ask OpenSSL."""
     from nginxopt.system.certificates import judged
 

@@ -146,7 +146,7 @@ class Refutation:
 
 
 @record(eq=True)
-class Asked:
+class PlanRequest:
     """What is to be planned: the lists of some files of a configuration."""
 
     config: Config
@@ -242,7 +242,7 @@ class Kind(ABC, Generic[P]):
     # Plan: which lists are compiled.
 
     @abstractmethod
-    def plan(self, asked: Asked, changing: Offsets) -> P:
+    def plan(self, asked: PlanRequest, changing: Offsets) -> P:
         """Plan the lists. Those that `follow` get the statements that other kinds change."""
 
     def lookups(self, plan: P) -> Iterator[Lookup]:  # noqa: ARG002 - of kinds with maps

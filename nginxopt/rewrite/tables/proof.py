@@ -28,8 +28,8 @@ from nginxopt.rewrite.tables.simulation import (
     Pieces,
     Return,
     Rewrite,
-    Server,
     SimulatedResponse,
+    SimulatedServer,
     Unreadable,
     read_maps,
     read_script,
@@ -74,7 +74,7 @@ def prove(emission: TableEmission) -> TableProof:
     try:
         maps = read_maps(emission.http)
         script = read_script(emission.server)
-        server = Server(maps, script)
+        server = SimulatedServer(maps, script)
         requests = _check_patterns(emission, server)
         _check_keys(emission, server)
         requests += _check_answers(emission, server)
@@ -87,7 +87,7 @@ def prove(emission: TableEmission) -> TableProof:
     return TableProof(True, len(emission.checked.rows), requests, premises=relied)
 
 
-def _check_patterns(emission: TableEmission, server: Server) -> int:
+def _check_patterns(emission: TableEmission, server: SimulatedServer) -> int:
     """Check that the patterns are those of the table, in order, applied to the path of the client.
 
     Returns the number of simulated requests.
@@ -127,7 +127,7 @@ def _is_below(path: bytes, prefixes: set[bytes]) -> bool:
     return any(path[:end] in prefixes for end in ends)
 
 
-def _patterns(server: Server) -> Iterator[tuple[bytes, Return | Rewrite]]:
+def _patterns(server: SimulatedServer) -> Iterator[tuple[bytes, Return | Rewrite]]:
     """Yield the patterns of a script, each with its statement."""
     for condition in server.script:
         if condition.operator == "~":
@@ -143,7 +143,7 @@ def _patterns(server: Server) -> Iterator[tuple[bytes, Return | Rewrite]]:
                 yield statement.pattern, statement
 
 
-def _check_first(condition: If, server: Server) -> None:
+def _check_first(condition: If, server: SimulatedServer) -> None:
     """Check that a condition tests the path of the client, which a map without keys stores."""
     table = server.maps.maps.get(condition.variable)
     if table is None or table.subject != ((b"uri",),) or table.values or table.default != ((b"uri",),):
@@ -152,7 +152,7 @@ def _check_first(condition: If, server: Server) -> None:
         raise _Refuted("a condition does not compare with the path")
 
 
-def _says(server: Server, row: Row, statement: Return | Rewrite) -> bool:
+def _says(server: SimulatedServer, row: Row, statement: Return | Rewrite) -> bool:
     """Return whether a statement has the status and, word for word, the target of a row."""
     pattern = row.pattern
     assert pattern is not None
@@ -169,7 +169,7 @@ def _says(server: Server, row: Row, statement: Return | Rewrite) -> bool:
     return value == b"$" and statement.target == written + (b"?" if row.arguments == "drop" else b"")
 
 
-def _does(server: Server, row: Row, statement: Return | Rewrite) -> bool:
+def _does(server: SimulatedServer, row: Row, statement: Return | Rewrite) -> bool:
     """Return whether a statement answers the sample path of its pattern as the row says. True without a sample."""
     path = row.pattern.sample if row.pattern else None
     if path is None:
@@ -183,19 +183,19 @@ def _status(statement: Return | Rewrite) -> int:
     return statement.status if isinstance(statement, Return) else STATUS_OF_FLAG[statement.flag]
 
 
-def _responses(server: Server, statement: Return | Rewrite, path: bytes) -> list[SimulatedResponse | None]:
+def _responses(server: SimulatedServer, statement: Return | Rewrite, path: bytes) -> list[SimulatedResponse | None]:
     """Return the responses of a single statement to a path, with each of `ARGUMENTS`."""
-    alone = Server(server.maps, [If(b"uri", "=", b"$uri", (statement,))])
+    alone = SimulatedServer(server.maps, [If(b"uri", "=", b"$uri", (statement,))])
     return [alone.answer(b"", path, args) for args in ARGUMENTS]
 
 
-def _is_guard(condition: If, server: Server) -> bool:
+def _is_guard(condition: If, server: SimulatedServer) -> bool:
     """Return whether a condition compares the value of a map of keys with the string that the map looks up."""
     table = server.maps.maps.get(condition.variable)
     return table is not None and bool(table.values) and condition.operator == "="
 
 
-def _check_keys(emission: TableEmission, server: Server) -> None:
+def _check_keys(emission: TableEmission, server: SimulatedServer) -> None:
     """Check that keys of maps are those of rows, that no path equals a default, and that nginx builds the maps."""
     sizes = {name: server.maps.sizes.get(name, size) for name, size in _SIZES.items()}
     keys: list[bytes] = []
@@ -221,7 +221,7 @@ def _key(row: Row, path: bytes) -> bytes:
     return row.site + path + (b"" if row.query is None else b"\n" + row.query)
 
 
-def _check_answers(emission: TableEmission, server: Server) -> int:
+def _check_answers(emission: TableEmission, server: SimulatedServer) -> int:
     """Check that maps answer each path of a row according to the table; return the number of simulated requests.
 
     Maps must not answer requests that an earlier pattern answers. Nothing may answer requests of a skipped row.
@@ -231,7 +231,7 @@ def _check_answers(emission: TableEmission, server: Server) -> int:
     if len(ways) > 1:
         _check_scheme(server)
     meaning = Meaning(enumerate(table.rows), in_order=table.in_order)
-    maps = Server(server.maps, [condition for condition in server.script if _is_guard(condition, server)])
+    maps = SimulatedServer(server.maps, [condition for condition in server.script if _is_guard(condition, server)])
     requests = 0
     for asked in _requests(emission.checked):
         due, is_skipped = _due(meaning, asked, emission.checked)
@@ -243,7 +243,7 @@ def _check_answers(emission: TableEmission, server: Server) -> int:
     return requests
 
 
-def _check_scheme(server: Server) -> None:
+def _check_scheme(server: SimulatedServer) -> None:
     """Check that what a proxy states is the scheme if it is one, and that of the connection otherwise."""
     tables = [table for table in server.maps.maps.values() if table.subject == ((b"http_x_forwarded_proto",),)]
     stated: dict[bytes, Pieces] = {b"http": (b"http",), b"https": (b"https",)}

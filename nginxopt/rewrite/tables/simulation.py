@@ -79,7 +79,7 @@ class If:
 
 
 @record(eq=True)
-class Maps:
+class SimulatedMaps:
     """The http block: maps and constants by the names of their variables, and sizes of hash tables."""
 
     maps: dict[bytes, Map]
@@ -87,9 +87,9 @@ class Maps:
     sizes: dict[str, int] = field(default_factory=dict)
 
 
-def read_maps(text: bytes) -> Maps:
+def read_maps(text: bytes) -> SimulatedMaps:
     """Return the maps of a text."""
-    found = Maps({}, {})
+    found = SimulatedMaps({}, {})
     reading = statements(Source("http.conf", text))
     for statement in reading:
         words = statement.words
@@ -194,10 +194,10 @@ def pieces(text: bytes) -> Pieces:
     return tuple(part for part in (*parts, text[at:]) if part)
 
 
-class Server:
+class SimulatedServer:
     """A server with the emitted text, and what it answers to the first pass of a request."""
 
-    def __init__(self, maps: Maps, script: Sequence[If]) -> None:
+    def __init__(self, maps: SimulatedMaps, script: Sequence[If]) -> None:
         self.maps = maps
         self.script = tuple(script)
         self._patterns: dict[bytes, Patterns] = {}

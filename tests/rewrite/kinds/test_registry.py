@@ -24,7 +24,7 @@ from nginxopt.rewrite import (
     proving,
     report,
 )
-from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Kind, ListsPlan, Offsets, Proved, Refutation
+from nginxopt.rewrite.kinds.kind import UNPROVED, Kind, ListsPlan, Offsets, PlanRequest, Proved, Refutation
 from nginxopt.rewrite.kinds.registry import KINDS, PROVED
 from nginxopt.rewrite.proving import proved
 from nginxopt.text import Edit
@@ -74,7 +74,7 @@ class Toy(Kind[ToyPlan]):
     counted = "toys"
     files: Sequence[File] = ()
 
-    def plan(self, asked: Asked, changing: Offsets) -> ToyPlan:  # noqa: ARG002
+    def plan(self, asked: PlanRequest, changing: Offsets) -> ToyPlan:  # noqa: ARG002
         """All directives `charset`."""
         return ToyPlan(tuple(each for each, _ in asked.config.walk() if each.name == "charset"))
 

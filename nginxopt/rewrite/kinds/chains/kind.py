@@ -10,7 +10,7 @@ from nginxopt.config import File
 from nginxopt.rewrite.evaluations import Lookup, of_maps
 from nginxopt.rewrite.kinds.chains import planning
 from nginxopt.rewrite.kinds.chains.planning import REASONS, ChainsPlan
-from nginxopt.rewrite.kinds.kind import Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation
+from nginxopt.rewrite.kinds.kind import Cost, HttpPart, Kind, Offsets, PlanRequest, Proved, Refutation
 from nginxopt.text import Edit, encode
 from nginxopt.text.display import count
 
@@ -26,7 +26,7 @@ class Chains(Kind[ChainsPlan]):
     name = "chains"
     counted = "conditions"
 
-    def plan(self, asked: Asked, changing: Offsets) -> ChainsPlan:  # noqa: ARG002 - an `if` has no rules of runs
+    def plan(self, asked: PlanRequest, changing: Offsets) -> ChainsPlan:  # noqa: ARG002 - an `if` has no rules of runs
         """Plan the chains."""
         return planning.plan(asked)
 

@@ -17,7 +17,7 @@ from nginxopt.config import Comment, File, layout
 from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite.kinds.chains.reading import FEWEST, Answer, Chain, Condition, read, statement_of
-from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, StatementCost, apart, check_compiles
+from nginxopt.rewrite.kinds.kind import UNPROVED, Cost, ListsPlan, PlanRequest, StatementCost, apart, check_compiles
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
 from nginxopt.rewrite.mapfile import short_stem, unused_stem
 from nginxopt.rewrite.surroundings import captures_may_be_read
@@ -208,7 +208,7 @@ class ChainsPlan(ListsPlan[PlannedChain]):
             yield StatementCost(each.chain.file.source, span, each.before, each.after)
 
 
-def plan(asked: Asked) -> ChainsPlan:
+def plan(asked: PlanRequest) -> ChainsPlan:
     """Plan the chains in some files. Linear in the number of conditions, except for the native planner.
 
     Its work is bounded by n log n, times the effort. It is less for a remark, and of a chain that exceeds it, the

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
-from nginxopt.rewrite.kinds.kind import Asked, Cost, Kind, Offsets, Proved, Refutation
+from nginxopt.rewrite.kinds.kind import Cost, Kind, Offsets, PlanRequest, Proved, Refutation
 from nginxopt.rewrite.kinds.locations import planning
 from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import read
@@ -26,7 +26,7 @@ class Locations(Kind[LocationsPlan]):
     counted = "locations"
     follows = True
 
-    def plan(self, asked: Asked, changing: Offsets) -> LocationsPlan:
+    def plan(self, asked: PlanRequest, changing: Offsets) -> LocationsPlan:
         """Plan the runs of locations, except those in which something else changes."""
         return planning.plan(read(asked.config, asked.files) if asked.options.groups else (), changing)
 

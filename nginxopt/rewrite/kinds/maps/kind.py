@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import Directive, File
 from nginxopt.rewrite.evaluations import Definition, Lookup, names, of_maps
-from nginxopt.rewrite.kinds.kind import MAP_REMEDIES, Asked, Cost, HttpPart, Kind, Offsets, Proved, Refutation, remedy
+from nginxopt.rewrite.kinds.kind import (
+    MAP_REMEDIES,
+    Cost,
+    HttpPart,
+    Kind,
+    Offsets,
+    PlanRequest,
+    Proved,
+    Refutation,
+    remedy,
+)
 from nginxopt.rewrite.kinds.maps import planning
 from nginxopt.rewrite.kinds.maps.planning import KeptMap, MapsPlan, PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
@@ -33,7 +43,7 @@ class Maps(Kind[MapsPlan]):
     name = "maps"
     counted = "rows"
 
-    def plan(self, asked: Asked, changing: Offsets) -> MapsPlan:  # noqa: ARG002 - maps are no statements
+    def plan(self, asked: PlanRequest, changing: Offsets) -> MapsPlan:  # noqa: ARG002 - maps are no statements
         """Plan the maps."""
         return planning.plan(asked)
 

@@ -15,7 +15,7 @@ from nginxopt.config import Directive, File, layout
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, ListsPlan, MapCost, apart
+from nginxopt.rewrite.kinds.kind import UNPROVED, Cost, ListsPlan, MapCost, PlanRequest, apart
 from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, read, variables
 from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions, is_constant
@@ -161,7 +161,7 @@ def _cost(regex_map: RegexMap, before: Cost, after: Cost) -> MapCost:
     return MapCost(directive.source, directive.span, regex_map.variable, before, after)
 
 
-def plan(asked: Asked) -> MapsPlan:
+def plan(asked: PlanRequest) -> MapsPlan:
     """Plan the maps in some files. Its work is bounded by n log n, times the effort, and is less for a remark.
 
     Raises `InputError` for a map that nginx refuses.

@@ -10,10 +10,10 @@ from nginxopt.config import File
 from nginxopt.rewrite.kinds.kind import (
     RULE_REMEDIES,
     TOO_MUCH,
-    Asked,
     HttpPart,
     Kind,
     Offsets,
+    PlanRequest,
     Proved,
     Refutation,
     remedy,
@@ -42,7 +42,7 @@ class Rules(Kind[RulesPlan]):
     name = "rules"
     counted = "rules"
 
-    def plan(self, asked: Asked, changing: Offsets) -> RulesPlan:  # noqa: ARG002 - it comes first
+    def plan(self, asked: PlanRequest, changing: Offsets) -> RulesPlan:  # noqa: ARG002 - it comes first
         """Plan the rewrites."""
         return planning.plan(asked)
 

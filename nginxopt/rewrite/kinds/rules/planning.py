@@ -15,7 +15,7 @@ from nginxopt.config.tree import statements
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.kind import UNPROVED, Asked, Cost, HttpPart, ListsPlan, StatementCost
+from nginxopt.rewrite.kinds.kind import UNPROVED, Cost, HttpPart, ListsPlan, PlanRequest, StatementCost
 from nginxopt.rewrite.kinds.rules import reading
 from nginxopt.rewrite.kinds.rules.reading import Phase, Rewrites, RulesPlace, Section
 from nginxopt.rewrite.mapfile import RunNames, defined_variables, unused_stem
@@ -154,7 +154,7 @@ class RulesPlan(ListsPlan[PlannedRun]):
     """
 
     unit = "rewrite"
-    asked: Asked
+    asked: PlanRequest
     parts: tuple[RulesOfFile, ...] = ()
     stem: str = ""
     unproved: str | None = None
@@ -296,7 +296,7 @@ class RulesPlan(ListsPlan[PlannedRun]):
         return replace(self, parts=parts, stem=self.stem if any(part.has_maps for part in parts) else "")
 
 
-def plan(asked: Asked) -> RulesPlan:
+def plan(asked: PlanRequest) -> RulesPlan:
     """Plan the rewrites of some files. Linear in the rules, except for PCRE2 on strings that kept rules may match.
 
     Raises `InputError` for a rewrite that nginx rejects, or whose pattern PCRE2 does not compile.
