@@ -97,7 +97,7 @@ def command(
     if sums.is_saved(files[0]):
         if any(of_site.values()) or input_format or host_of or workers or scheduler or measured:
             raise UsageError("options for logs do not apply to saved profiles")
-        profile = _loaded(files)
+        profile = sums.load_all(files)
     else:
         asked = (workers, scheduler) if workers or scheduler else None
         binary = options.binary(nginx) if measured else None
@@ -111,14 +111,6 @@ def command(
     else:
         stdout.write_lines(text.lines(profile, verbose=verbose))
     return 0
-
-
-def _loaded(files: tuple[str, ...]) -> Profile:
-    """Return the sum of saved profiles."""
-    first, *others = (sums.load(path) for path in files)
-    for other in others:
-        first.add(other)
-    return first
 
 
 def _read(

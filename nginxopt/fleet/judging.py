@@ -27,6 +27,7 @@ from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
+    from nginxopt.profile.savings import Concern
     from nginxopt.text import Source
 
 _SHORT = 100_000  # bytes
@@ -174,6 +175,8 @@ class _Findings:
         digest = cache(lambda source: _digest_of(source.data))  # a text may have as many findings as lines
         findings = [_finding(number, diagnostic, digest) for number, diagnostic in enumerate(result.diagnostics)]
         self.columns["findings"] = list(columns("findings", self._digest, findings))
+        savings = [_saving(number, asked) for number, asked in result.concerns.items()]
+        self.columns["savings"] = list(columns("savings", self._digest, savings))
         for note in result.notes:
             path = None if note.source is None else note.source.path
             line = None if note.source is None or note.span is None else note.source.position(note.span.start).line
@@ -237,6 +240,22 @@ def _finding(number: int, diagnostic: Diagnostic, digest: Callable[[Source], str
         None if fix is None else fix.title,
         None if saves is None else saves.instructions,
         None if saves is None else saves.connections,
+    )
+
+
+def _saving(number: int, asked: Concern) -> tuple[Any, ...]:
+    """Return the row of what a profile has to be asked, without the digest of the configuration."""
+    saves = asked.saves
+    return (
+        number,
+        saves.instructions,
+        saves.connections,
+        saves.nanoseconds,
+        saves.cause,
+        *saves.part,
+        asked.at,
+        asked.requests,
+        sorted(asked.within),
     )
 
 

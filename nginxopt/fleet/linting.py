@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nginxopt.config import Config
     from nginxopt.lint.baseline import BaselineEntry
     from nginxopt.lint.check import Judge
+    from nginxopt.profile.savings import Concern
 
 
 @record(eq=True)
@@ -34,6 +35,7 @@ class LintResult:
         notes: What is not checked, and what nginx was not asked.
         entries: The entries of a new baseline, if one is asked for.
         patches: The unified diffs of fixes by path, if these are asked for.
+        concerns: What a profile has to be asked of findings that save something, by the number of the finding.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -42,6 +44,7 @@ class LintResult:
     notes: tuple[Note, ...] = ()
     entries: tuple[BaselineEntry, ...] = ()
     patches: Mapping[str, bytes] = field(default_factory=dict)
+    concerns: Mapping[int, Concern] = field(default_factory=dict)
 
 
 def lint(config: Config, plan: FleetOptions, *, is_complete: bool) -> LintResult:
@@ -63,6 +66,7 @@ def lint(config: Config, plan: FleetOptions, *, is_complete: bool) -> LintResult
         (*notes(checked), *answers),
         _entries(checked, plan),
         patches,
+        _concerns(checked.configs[0], judge, diagnostics),
     )
 
 
@@ -93,6 +97,17 @@ def _confirmed(
 
     confirmed = confirm([config], diagnostics, plan.binary)
     return confirmed.diagnostics, confirmed.notes
+
+
+def _concerns(config: Config, judge: Judge, diagnostics: Sequence[Diagnostic]) -> dict[int, Concern]:
+    saving = {number: found for number, found in enumerate(diagnostics) if found.finding.saves is not None}
+    if not saving:
+        return {}
+    from nginxopt.lint.queries.model import Model
+    from nginxopt.profile.savings import concern
+
+    model = Model(config, judge.target)
+    return {number: concern(model, found) for number, found in saving.items()}
 
 
 def _entries(checked: Checked, plan: FleetOptions) -> tuple[BaselineEntry, ...]:

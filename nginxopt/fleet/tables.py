@@ -13,7 +13,7 @@ from typing import Any
 
 from nginxopt.text.display import unicode
 
-FORMAT = "2"
+FORMAT = "3"
 """Incremented by changes after which an older nginxopt cannot read a result."""
 
 MOST = 5000
@@ -60,6 +60,19 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "fix_title": "VARCHAR",
         "instructions": "BIGINT",
         "connections": "BIGINT",
+    },
+    "savings": {
+        "configuration": "VARCHAR",
+        "number": "INTEGER",
+        "instructions": "BIGINT",
+        "connections": "BIGINT",
+        "nanoseconds": "BIGINT",
+        "cause": "VARCHAR",
+        "least": "DOUBLE",
+        "most": "DOUBLE",
+        "place": "VARCHAR",
+        "requests": "VARCHAR",
+        "places": "VARCHAR[]",
     },
     "patches": {"configuration": "VARCHAR", "path": "VARCHAR", "patch": "BLOB"},
     "entries": {
@@ -130,7 +143,13 @@ def invalid(table: str) -> str:
     """Return the condition in SQL for rows that no run writes."""
     wrong = [f'"{column}" IS NULL' for column in TABLES[table] if column not in _NULLABLE.get(table, ())]
     severities = " OR severity NOT IN ('error', 'warning', 'info')" if "severity" in TABLES[table] else ""
-    return " OR ".join(wrong) + severities
+    return " OR ".join(wrong) + severities + _ALSO_INVALID.get(table, "")
+
+
+_ALSO_INVALID = {
+    "savings": " OR requests NOT IN ('all', 'pass', 'level') OR NOT (0 <= least AND least <= most AND most <= 1)"
+    " OR least(instructions, connections, nanoseconds) < 0"
+}
 
 
 def insertion(table: str) -> str:

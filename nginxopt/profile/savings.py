@@ -7,16 +7,16 @@ level where it was found, and what patterns and compression take there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from nginxopt.config import Config
+from nginxopt.config import Config, Directive
 from nginxopt.lint.diagnostic import Diagnostic, SavedADay, Saving
 from nginxopt.lint.queries.cost import PER_MICROSECOND
 from nginxopt.lint.queries.model import Model
 from nginxopt.profile import terms
-from nginxopt.profile.sums import Class, Place, Profile
+from nginxopt.profile.sums import Place, Profile
 from nginxopt.profile.work import Work
 from nginxopt.semantics import Level
 from nginxopt.version import Version
@@ -24,8 +24,9 @@ from nginxopt.version import Version
 _DAY = 86_400
 _CONNECTION = (11_000, 15_000)
 """The nanoseconds of processor time of a connection to an upstream (measured on loopback)."""
-_Where = tuple[str, int]
-"""A directive: the name of its file without folders, as configurations are often copied, and its line."""
+Where = str
+"""A directive: its file and, after a colon, its line. As configurations are often copied, folders are left out, and so
+is the name of the main file."""
 
 
 def weighted(
@@ -34,13 +35,45 @@ def weighted(
     """Return findings with what they save a day, those that save the most first; the others stay in their order."""
     models = {config.main.path: Model(config, target) for config in configs}
     found = Savings(profile)
-    told = [
-        diagnostic
-        if diagnostic.finding.saves is None or diagnostic.tree not in models
-        else replace(diagnostic, a_day=found.of(models[diagnostic.tree], diagnostic))
-        for diagnostic in diagnostics
-    ]
-    return tuple(sorted(told, key=lambda one: 0.0 if one.a_day is None else -one.a_day.most))
+
+    def told(diagnostic: Diagnostic) -> Diagnostic:
+        if diagnostic.finding.saves is None or diagnostic.tree not in models:
+            return diagnostic
+        return replace(diagnostic, a_day=found.of(concern(models[diagnostic.tree], diagnostic)))
+
+    return tuple(sorted(map(told, diagnostics), key=lambda one: 0.0 if one.a_day is None else -one.a_day.most))
+
+
+@dataclass(frozen=True)
+class Concern:
+    """What a profile has to be asked to know what a finding saves.
+
+    Attributes:
+        at: The place of the finding.
+        requests: Those that it concerns: `all`, those that a directive of `within` passes on (`pass`), or those that
+            are answered within a level that opens there (`level`).
+    """
+
+    saves: Saving
+    at: Where
+    requests: str = "all"
+    within: frozenset[Where] = frozenset()
+
+
+def concern(model: Model, diagnostic: Diagnostic) -> Concern:
+    """Return what has to be asked for a finding in a configuration, one that says what it saves."""
+    saves = diagnostic.finding.saves
+    assert saves is not None
+    main = model.config.main.path
+    at = _place(main, diagnostic.path, diagnostic.start.line)
+    level = _level(model, diagnostic)
+    if level is None or level.kind in ("main", "http", "events"):
+        return Concern(saves, at)
+    if level.kind == "upstream":
+        passes = (one for one in model.passes if one.upstream is not None and one.upstream.level is level)
+        return Concern(saves, at, "pass", frozenset(_opened(main, one.directive) for one in passes))
+    openers = (inner.opener for inner in level.walk() if inner.opener is not None)
+    return Concern(saves, at, "level", frozenset(_opened(main, opener) for opener in openers))
 
 
 @dataclass(frozen=True)
@@ -50,47 +83,52 @@ class Savings:
     profile: Profile
 
     @cached_property
-    def _work(self) -> Work:
+    def work(self) -> Work:
+        """What nginx does for the requests."""
         return Work(self.profile)
 
     @cached_property
-    def _days(self) -> float:
+    def days(self) -> float:
         """The days of the profile; one if the logs have no times."""
-        return (self._work.seconds or _DAY) / _DAY
+        return (self.work.seconds or _DAY) / _DAY
 
     @cached_property
-    def _of_causes(self) -> dict[tuple[str, _Where], float]:
+    def _of_causes(self) -> dict[tuple[str, Where], float]:
         """The nanoseconds of each cause and directive."""
         return {
-            (cause, _where(place)): load.term.nanoseconds
-            for cause, place, load in self._work.by_cause
+            (cause, self._where(place)): load.term.nanoseconds
+            for cause, place, load in self.work.by_cause
             if place is not None
         }
 
-    def of(self, model: Model, diagnostic: Diagnostic) -> SavedADay | None:
-        """Return what a finding saves a day; None if it says nothing of it."""
-        saves = diagnostic.finding.saves
-        if saves is None:
-            return None
-        requests = self._reaching(model, diagnostic)
-        least, most = self._nanoseconds(saves, diagnostic, requests)
-        days = self._days
+    def of(self, concern: Concern) -> SavedADay:
+        """Return what a day saves without what a finding is about."""
+        requests = self._reaching(concern)
+        least, most = self._nanoseconds(concern, requests)
+        days = self.days
         return SavedADay(
             round(requests / days),
             least / terms.SPREAD / days / 1e9,
             most * terms.SPREAD / days / 1e9,
-            round(saves.connections * requests / days),
+            round(concern.saves.connections * requests / days),
         )
 
-    def _nanoseconds(self, saves: Saving, diagnostic: Diagnostic, requests: int) -> tuple[float, float]:
+    def is_everywhere(self, concern: Concern) -> bool:
+        """Whether a part of a cause is saved wherever it is, as the finding is at none of its directives."""
+        return bool(concern.saves.cause) and (concern.saves.cause, concern.at) not in self._of_causes
+
+    def _where(self, place: Place) -> Where:
+        return _place(self.profile.config, place.file, place.line)
+
+    def _nanoseconds(self, concern: Concern, requests: int) -> tuple[float, float]:
         """Return the least and the most that all requests of the profile save."""
-        at = (os.path.basename(diagnostic.path), diagnostic.start.line)  # noqa: PTH119 - a name of any file
+        saves = concern.saves
         if saves.cause:
-            of_cause = self._of_cause(saves.cause, at)
+            of_cause = self._of_cause(concern)
             least, most = saves.part
             return of_cause * least, of_cause * most
         fixed = float(saves.nanoseconds * requests)
-        patterns = self._of_causes.get(("patterns", at))
+        patterns = self._of_causes.get(("patterns", concern.at))
         if saves.instructions and patterns is not None:  # what was tried is known for each request
             fixed += max(0.0, patterns)
         else:
@@ -98,44 +136,33 @@ class Savings:
         low, high = (saves.connections * requests * each for each in _CONNECTION)
         return fixed + low, fixed + high
 
-    def _of_cause(self, cause: str, at: _Where) -> float:
+    def _of_cause(self, concern: Concern) -> float:
         """Return what a cause takes at a directive, or everywhere if that directive is none of its own."""
-        here = self._of_causes.get((cause, at))
-        return (
-            here
-            if here is not None
-            else sum(nanoseconds for (name, _), nanoseconds in self._of_causes.items() if name == cause)
-        )
+        cause = concern.saves.cause
+        if self.is_everywhere(concern):
+            return sum(nanoseconds for (name, _), nanoseconds in self._of_causes.items() if name == cause)
+        return self._of_causes[cause, concern.at]
 
-    def _reaching(self, model: Model, diagnostic: Diagnostic) -> int:
-        """Return the number of requests that reach the level of a finding, or are passed to its upstream."""
-        level = _level(model, diagnostic)
-        if level is None or level.kind in ("main", "http", "events"):
-            return self._work.requests
-        if level.kind == "upstream":
-            passes = {
-                (os.path.basename(one.directive.source.path), one.directive.line)  # noqa: PTH119
-                for one in model.passes
-                if one.upstream is not None and one.upstream.level is level
-            }
-            return self._number(lambda key: [key.node], passes)
-        within = {
-            (os.path.basename(inner.opener.source.path), inner.opener.line)  # noqa: PTH119
-            for inner in level.walk()
-            if inner.opener is not None
-        }
-        return self._number(lambda key: [key.level, key.server, key.node], within)
-
-    def _number(self, places: Callable[[Class], list[Place | None]], within: set[_Where]) -> int:
+    def _reaching(self, concern: Concern) -> int:
+        """Return the number of requests that a finding concerns."""
+        if concern.requests == "all":
+            return self.work.requests
         return sum(
             cell.requests
             for key, cell in self.profile.classes.items()
-            if any(place is not None and _where(place) in within for place in places(key))
+            if any(
+                place is not None and self._where(place) in concern.within
+                for place in ((key.node,) if concern.requests == "pass" else (key.level, key.server, key.node))
+            )
         )
 
 
-def _where(place: Place) -> _Where:
-    return os.path.basename(place.file), place.line  # noqa: PTH119
+def _opened(main: str, directive: Directive) -> Where:
+    return _place(main, directive.source.path, directive.line)
+
+
+def _place(main: str, path: str, line: int) -> Where:
+    return f"{'' if path == main else os.path.basename(path)}:{line}"  # noqa: PTH119 - a name of any file
 
 
 def _level(model: Model, diagnostic: Diagnostic) -> Level | None:

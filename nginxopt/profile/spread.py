@@ -6,8 +6,11 @@ in which order, does not depend on the workers: the result has the same bytes as
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from nginxopt.errors import NginxoptError, RunError
 from nginxopt.profile.reading import PartRead, SiteLogs
@@ -15,12 +18,12 @@ from nginxopt.profile.reading import PartRead, SiteLogs
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from nginxopt.profile.pieces import Range
-
 _AHEAD = 4
 """Parts that are asked for at once, for each worker."""
 _RETRIES = 3
 """How often a part is asked for again whose worker died."""
+_SECONDS = 60.0
+"""After which a result is asked for again: its worker may have died with it, and another one reads the part then."""
 
 
 def read(client: Client, logs: SiteLogs, progress: Callable[[int], None] = lambda _: None) -> Iterator[PartRead]:
@@ -30,35 +33,49 @@ def read(client: Client, logs: SiteLogs, progress: Callable[[int], None] = lambd
     """
     from distributed import KilledWorker
 
+    from nginxopt.profile import worker
+
     parts = logs.parts()
-    sent = _sent(client, logs)
+    name = f"nginxopt-profile-{uuid4().hex}"
     waiting: dict[int, Future[Any]] = {}
     asked = 0
     try:
+        _give(client, worker.Given(name, logs))
         for number in range(len(parts)):
             most = number + _AHEAD * max(1, len(client.nthreads()))
             while asked < min(most, len(parts)):
-                waiting[asked] = client.submit(_read, sent, parts[asked], pure=False, retries=_RETRIES)
+                waiting[asked] = client.submit(worker.read, parts[asked], name, pure=False, retries=_RETRIES)
                 asked += 1
-            yield waiting.pop(number).result()
+            yield _result(client, waiting.pop(number))
             progress(number + 1)
     except NginxoptError:
         raise
     except KilledWorker:
         raise RunError("each worker that was asked about a part of a log died (KilledWorker)") from None
-    except Exception as error:
-        if client.status == "running" and not isinstance(error, OSError):
+    except (Exception, CancelledError) as error:
+        # Dask raises errors of any kind once it has given up the connection.
+        if client.status == "running" and not isinstance(error, OSError | CancelledError):
             raise
         raise RunError("the connection to the scheduler was lost") from error
+    finally:
+        with suppress(Exception):
+            client.unregister_worker_plugin(name)
 
 
-def _sent(client: Client, logs: SiteLogs) -> Any:
-    """Send the logs to all workers. Raises `RunError` if one dies meanwhile."""
-    try:
-        return client.scatter([logs], broadcast=True, hash=False)[0]
-    except OSError as error:
-        raise RunError("a worker, or the scheduler, was lost while the configuration was sent") from error
+def _give(client: Client, given: Any) -> None:
+    """Give all workers the logs. Raises `RunError` if workers die meanwhile, one after the other."""
+    for _ in range(_RETRIES):
+        with suppress(OSError):
+            client.register_plugin(given)
+            return
+    raise RunError("a worker, or the scheduler, was lost while the configuration was sent")
 
 
-def _read(logs: SiteLogs, part: Range) -> PartRead:
-    return logs.read(part)
+def _result(client: Client, future: Future[Any]) -> PartRead:
+    """Return the result of a task, wherever it is read in the end."""
+    while True:
+        try:
+            return future.result(timeout=_SECONDS)  # type: ignore[no-any-return]
+        except (OSError, TimeoutError):
+            if future.status in ("error", "cancelled") or client.status != "running" or not client.nthreads():
+                raise

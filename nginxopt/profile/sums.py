@@ -472,6 +472,14 @@ def load(path: str) -> Profile:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
 
 
+def load_all(paths: Iterable[str]) -> Profile:
+    """Return the sum of saved profiles, at least one. Raises `InputError` as `load`."""
+    first, *others = map(load, paths)
+    for other in others:
+        first.add(other)
+    return first
+
+
 def _form(profile: Profile) -> dict[str, Any]:
     return {
         "kind": _KIND,

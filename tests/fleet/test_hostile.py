@@ -208,7 +208,9 @@ def crafted(tmp_path: Path) -> Path:
     rows["texts"] = [row("texts", "t", len(SITE), 2, SITE)]
     rows["patches"] = [row("patches", "c", "nginx.conf", b"@@")]
     finding = (0, "if", "info", "nginx.conf", "t", 0, 6, 1, 1, "m", *[None] * 6)
-    part.add(rows, columns={"findings": list(columns("findings", "c", [finding]))})
+    saving: tuple[object, ...] = (0, 1, 1, 0, "", 0.0, 0.0, ":1", "all", [])
+    found = {"findings": list(columns("findings", "c", [finding])), "savings": list(columns("savings", "c", [saving]))}
+    part.add(rows, columns=found)
     part.commit()
     result.finish(part, path, parquet=False)
     return path
@@ -240,6 +242,10 @@ def test_a_result_is_reported(crafted: Path) -> None:
         "UPDATE findings SET message = NULL",
         "UPDATE texts SET content = NULL",
         "UPDATE rules SET title = NULL",
+        "UPDATE savings SET most = 'nan'::DOUBLE",
+        "UPDATE savings SET least = -1",
+        "UPDATE savings SET requests = 'evil'",
+        "UPDATE savings SET connections = -1",
         "CREATE MACRO coalesce_(x) AS x",
         "CREATE VIEW more AS SELECT 1",
         "DROP VIEW host_findings; ALTER TABLE findings ALTER line TYPE VARCHAR; CREATE VIEW host_findings AS SELECT 1",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import pickle
 import random
 import signal
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
+from click.testing import CliRunner
 
+from nginxopt.cli import nginxopt
 from nginxopt.config import load
 from nginxopt.errors import RunError
 from nginxopt.profile import pieces, spread
@@ -19,10 +23,11 @@ from nginxopt.profile.reading import SiteLogs
 from nginxopt.profile.sums import save
 from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
-from nginxopt.system.cluster import connected
 from nginxopt.version import Version
+from tests.bench.clusters import cluster
 from tests.profile.days import CONF, day
 from tests.profile.test_planted import profile_of
+from tests.support import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -97,29 +102,87 @@ def test_parts_may_be_read_anywhere(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.extended
-def test_a_worker_that_dies(folder: Path) -> None:
-    """Its parts are read again by another one, and the result has the same bytes."""
-    model = SiteModel(load(str(folder / "nginx.conf")), Build(Version(1, 22, 1)))
-    logs = SiteLogs(model, model.gate(), World(), (str(folder / "shop.log"),))
-    with connected(workers=2) as client:
-        first, *_ = client.run(os.getpid).values()
-        read = []
-        for part in spread.read(client, logs):
-            read.append(part)
-            if len(read) == 2:
-                os.kill(first, signal.SIGKILL)
-    assert len(read) > 5
-    assert save(logs.together(read)) == save(logs.profile())
+def test_a_worker_that_is_killed_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a scheduler and two workers as a user starts them, the result has the same bytes: its part is read again.
+
+    It is killed while it has the log open: nothing here depends on how fast the machine is.
+    """
+    monkeypatch.setattr(pieces, "RANGE", 500_000)
+    monkeypatch.chdir(tmp_path)
+    log, conf = tmp_path / "shop.log", tmp_path / "nginx.conf"
+    log.write_bytes(day(7, 30_000).log)
+    conf.write_text(CONF)
+    command = ["profile", str(conf), str(log), "--target-version", "1.22.1", "--save"]
+    runner = CliRunner()
+    with cluster(tmp_path, 2, {}) as dask:
+        killer = Killer([worker.pid for worker in dask.workers], log)
+        killer.start()
+        done = runner.invoke(nginxopt, [*command, "spread.profile", "--scheduler", dask.address], standalone_mode=False)
+        killer.stop()
+        assert done.exception is None, done.exception
+        assert killer.killed is not None
+        (victim,) = [worker for worker in dask.workers if worker.pid == killer.killed]
+        assert victim.wait(PATIENCE) == -signal.SIGKILL
+    assert len(pieces.ranges(str(log))) > 6
+    assert runner.invoke(nginxopt, [*command, "alone.profile"], standalone_mode=False).exception is None
+    assert Path("spread.profile").read_bytes() == Path("alone.profile").read_bytes()
 
 
-def test_a_worker_that_dies_before_it_begins(folder: Path) -> None:
-    """It is an error with a sentence, as the configuration could not be sent."""
+class Killer(Thread):
+    """Kills the first of some processes that has a file open, after it was stopped, so that it has that file still."""
 
-    class Client:
-        def scatter(self, *_: object, **__: object) -> None:
+    def __init__(self, pids: list[int], path: Path) -> None:
+        super().__init__(daemon=True)
+        self._pids, self._path = pids, path
+        self._is_over = Event()
+        self.killed: int | None = None
+
+    def run(self) -> None:
+        """Look at the processes until one was killed."""
+        while not self._is_over.wait(0.002):
+            for pid in filter(self._has_open, self._pids):
+                os.kill(pid, signal.SIGSTOP)
+                if self._has_open(pid):
+                    os.kill(pid, signal.SIGKILL)
+                    self.killed = pid
+                    return
+                os.kill(pid, signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End it."""
+        self._is_over.set()
+        self.join(PATIENCE)
+
+    def _has_open(self, pid: int) -> bool:
+        found = []
+        with contextlib.suppress(OSError):  # closed meanwhile
+            for link in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    found.append(link.readlink())
+        return self._path in found
+
+
+class _Dying:
+    """A client whose workers are lost while they are given something, so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.times, self.status = times, "running"
+
+    def register_plugin(self, _: object) -> None:
+        self.times -= 1
+        if self.times >= 0:
             raise OSError("in <TCP (closed)>: Stream is closed")
 
+    def nthreads(self) -> dict[str, int]:
+        raise EOFError  # it got that far
+
+    def unregister_worker_plugin(self, _: str) -> None: ...
+
+
+@pytest.mark.parametrize(("times", "error"), [(1, EOFError), (9, RunError)])
+def test_a_worker_that_dies_before_it_begins(folder: Path, times: int, error: type[Exception]) -> None:
+    """The others are given the logs again; if none stays, it is an error with a sentence."""
     model = SiteModel(load(str(folder / "nginx.conf")), Build(Version(1, 22, 1)))
     logs = SiteLogs(model, model.gate(), World(), (str(folder / "shop.log"),))
-    with pytest.raises(RunError, match="was lost while the configuration was sent"):
-        next(spread.read(Client(), logs))  # type: ignore[arg-type]
+    with pytest.raises(error, match=None if error is EOFError else "was lost while the configuration was sent"):
+        next(spread.read(_Dying(times), logs))  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt.fleet.report import groups
 from nginxopt.fleet.report.drift import FileDrift, drift
 from nginxopt.fleet.report.since import Since
+from nginxopt.fleet.report.traffic import Traffic
 from nginxopt.records import record
 
 if TYPE_CHECKING:
@@ -104,12 +105,13 @@ class FailedRow:
 
 @record(eq=True)
 class FleetReport:
-    """A report; `since` is None if the result is not compared with an earlier one."""
+    """A report; `since` is None if the result is not compared with an earlier one, `traffic` without profiles."""
 
     totals: Totals
     rules: tuple[RuleFacts, ...]
     groups: tuple[GroupFacts, ...]
     savings: tuple[Saved, ...]
+    traffic: Traffic | None
     drift: tuple[FileDrift, ...]
     since: Since | None
     worst: tuple[HostFacts, ...]
@@ -180,7 +182,12 @@ _FAILED = """
 
 
 def facts(
-    database: DuckDBPyConnection, group_of: Callable[[str], str], *, most: int = 20, since: Since | None = None
+    database: DuckDBPyConnection,
+    group_of: Callable[[str], str],
+    *,
+    most: int = 20,
+    since: Since | None = None,
+    traffic: Traffic | None = None,
 ) -> FleetReport:
     """Return the report of an opened result; `most` is how many of the worst hosts it has."""
 
@@ -197,6 +204,7 @@ def facts(
         tuple(RuleFacts(*row) for row in rows(_RULES)),
         tuple(GroupFacts(group, by_group.get(group, {}), *numbers) for group, *numbers in rows(_GROUPS)),
         tuple(Saved(*row) for row in rows(_SAVINGS)),
+        traffic,
         tuple(drift(database)),
         since,
         tuple(HostFacts(*row) for row in rows(_WORST, most)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from nginxopt.fleet.report.drift import condensed
 from nginxopt.fleet.report.facts import FleetReport
+from nginxopt.fleet.report.text import cpu, traffic_of
 from nginxopt.text import page
 
 _GROUPS = 8  # columns of the table of rules
@@ -23,4 +24,6 @@ def render(report: FleetReport) -> Iterator[str]:
         condensed=condensed,
         drift=report.drift[:_FILES],
         more=len(report.drift) - _FILES,
+        traffic_of=traffic_of,
+        cpu=cpu,
     )

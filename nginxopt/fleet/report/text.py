@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nginxopt.fleet.report.drift import FileDrift, FileForm, condensed
 from nginxopt.fleet.report.facts import FleetReport
+from nginxopt.fleet.report.traffic import SavedByRule
 from nginxopt.text import fit
 from nginxopt.text.display import count, printable
 
@@ -51,11 +52,7 @@ def render(report: FleetReport) -> Iterator[str]:
             for group in report.groups
         ],
     )
-    yield from _table(
-        "What would save most, by one request to each host",
-        ("rule", "hosts", "instructions", "connections"),
-        [(saved.rule, *_numbers(saved.hosts, saved.instructions, saved.connections)) for saved in report.savings],
-    )
+    yield from _savings(report)
     yield from _drift(report.drift)
     if report.since is not None:
         yield from _since(report)
@@ -69,6 +66,53 @@ def render(report: FleetReport) -> Iterator[str]:
         ("host", "group", "error", "warning", "info"),
         [(host.host, host.group, *_numbers(host.errors, host.warnings, host.infos)) for host in report.worst],
     )
+
+
+def _savings(report: FleetReport) -> Iterator[str]:
+    """Yield what findings cost: under the traffic of hosts where that is known, else by one request to each."""
+    traffic = report.traffic
+    if traffic is None:
+        yield from _table(
+            "What would save most, by one request to each host",
+            ("rule", "hosts", "instructions", "connections"),
+            [(saved.rule, *_numbers(saved.hosts, saved.instructions, saved.connections)) for saved in report.savings],
+        )
+        return
+    yield f"\n{traffic_of(report)}\n"
+    yield from _table(
+        "What would save most a day, under that traffic",
+        ("rule", "hosts", "requests", "CPU", "connections", "most on"),
+        [
+            (saved.rule, *_numbers(saved.hosts, saved.requests), cpu(saved), f"{saved.connections:,}", saved.host)
+            for saved in traffic.savings
+        ],
+    )
+
+
+def traffic_of(report: FleetReport) -> str:
+    """Return the sentences about the traffic of the hosts and what nginx needs for it."""
+    traffic = report.traffic
+    assert traffic is not None
+    text = (
+        f"Traffic of {traffic.hosts:,} of {count(report.totals.hosts, 'host')}:"
+        f" {count(traffic.requests, 'request')} a day."
+    )
+    if traffic.share is not None:
+        low, high = (100 * share for share in traffic.share)
+        of = "" if traffic.hosts == 1 else f" on all of them, most on {printable(traffic.busiest or '')}"
+        text += f" nginx itself needs {figure(low)} to {figure(high)} % of a processor core{of}."
+    return f"{text} Nothing is worth a change for CPU." if traffic.is_small else text
+
+
+def cpu(saved: SavedByRule) -> str:
+    """Return the processor time that a day saves."""
+    low, high = saved.cpu_seconds
+    return f"{figure(low)} to {figure(high)} s"
+
+
+def figure(value: float) -> str:
+    """Return a figure with two digits."""
+    return f"{float(f'{value:.2g}'):,g}"
 
 
 def _since(report: FleetReport) -> Iterator[str]:

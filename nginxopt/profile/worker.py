@@ -1,0 +1,23 @@
+"""What runs in a worker: the logs and their configuration come once, to every worker, also to those that come later."""
+
+from __future__ import annotations
+
+from distributed import WorkerPlugin, get_worker
+
+from nginxopt.profile.pieces import Range
+from nginxopt.profile.reading import PartRead, SiteLogs
+
+
+class Given(WorkerPlugin):
+    """Keeps the logs of a run in a worker, under the name of the run."""
+
+    def __init__(self, name: str, logs: SiteLogs) -> None:
+        self.name = name
+        self.logs = logs
+
+
+def read(part: Range, name: str) -> PartRead:
+    """Return what is in a part of the logs of a run."""
+    given = get_worker().plugins[name]
+    assert isinstance(given, Given)
+    return given.logs.read(part)
