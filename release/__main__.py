@@ -1,4 +1,5 @@
-"""Builds all that is published of a version: the source distribution, wheels, a bill of materials, notes, checksums.
+"""Builds all that is published of a version: the source distribution, wheels, a bill of materials, notes, checksums,
+and the recipes of Homebrew and nixpkgs.
 
     python -m release --out dist        or: make release
 
@@ -9,6 +10,7 @@ with the same compilers have the same bytes; `SOURCE_DATE_EPOCH` states another 
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import os
 import platform
@@ -42,7 +44,8 @@ def release(out: Path, targets: Iterable[str]) -> list[Path]:
     files = [source, *wheels, *(bill(path) for path in wheels)]
     notes_file = out / NOTES
     notes_file.write_text(notes((ROOT / "CHANGELOG.md").read_text(), version()), encoding="utf-8")
-    return [*files, notes_file, sums(out, [*files, notes_file])]
+    files += [notes_file, *recipes(out, hashlib.sha256(source.read_bytes()).digest())]
+    return [*files, sums(out, files)]
 
 
 def version() -> str:
@@ -57,6 +60,25 @@ def notes(changelog: str, of: str) -> str:
     if not text:
         raise SystemExit(f"CHANGELOG.md says nothing of {of}")
     return f"# nginxopt {of}\n\n{text}\n"
+
+
+def recipes(out: Path, digest: bytes) -> list[Path]:
+    """Write the recipes for the source distribution that has this SHA-256, and return their paths."""
+    written = []
+    for template, (unknown, known) in {
+        ROOT / "release" / "homebrew" / "nginxopt.rb": ("0" * 64, digest.hex()),
+        ROOT / "release" / "nix" / "package.nix": (_encoded(bytes(32)), _encoded(digest)),
+    }.items():
+        text = template.read_text()
+        if unknown not in text:
+            raise SystemExit(f"{template} has no place for the hash of the source distribution")
+        written.append(out / template.name)
+        written[-1].write_text(text.replace(unknown, known))
+    return written
+
+
+def _encoded(digest: bytes) -> str:
+    return base64.b64encode(digest).decode()
 
 
 def bill(path: Path) -> Path:

@@ -9,6 +9,7 @@ from functools import cached_property
 from nginxopt.profile.sums import Cell, Class, Measured, Place, Profile, Sum, Use, WorkClass
 from nginxopt.profile.terms import Term
 from nginxopt.profile.work import Work
+from nginxopt.text import shorten
 
 LACKING = {
     "status": "whether files existed, and whether the log agrees with the configuration",
@@ -42,6 +43,10 @@ access_log /var/log/nginx/access.log profile buffer=64k flush=5s;
 """
 """A format that has all that profiles read."""
 
+_WIDTH = 60
+"""The longest text of a directive that is shown, in characters."""
+_SMALL = 0.0005
+"""A share of the requests below which none is shown."""
 _LEAST_SHARE = 0.01
 """The smallest share of a core that the report shows, in percent."""
 _OF_UPSTREAM = 2
@@ -247,6 +252,10 @@ class Figures:
     def of_nginx(self) -> str:
         """The sentence about nginx's own share of the machine."""
         work = self.work
+        if self.is_blind:
+            return (
+                f"What answers {self.number('unknown') / self.requests:.0%} of the requests is not known: {self.why}."
+            )
         if work.share is not None:
             low, high = (100 * share for share in work.share)
             share = _span(low, high) if high >= _LEAST_SHARE else f"less than {_LEAST_SHARE}"
@@ -258,6 +267,24 @@ class Figures:
             return f"nginx itself takes {_span(low, high)} microseconds a request ({self.basis})."
         instructions = float(f"{work.total.instructions * each:.2g}")
         return f"nginx itself takes about {instructions:,.0f} instructions a request ({self.basis})."
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether so little is known of what answers requests that nothing can be said of nginx's work."""
+        return 2 * self.number("unknown") > self.requests
+
+    @property
+    def why(self) -> str:
+        """The reason of most requests of which it is not known what answers them."""
+        return self.not_known[0][0]
+
+    @cached_property
+    def not_known(self) -> list[tuple[str, Cell]]:
+        """Why it is not known what answers requests, with these requests: the most first."""
+        reasons: dict[str, Cell] = {}
+        for key, cell in (*self.of_verdict("unknown"), *self.of_verdict("ambiguous")):
+            reasons.setdefault(_reason(key), Cell()).add(cell)
+        return sorted(reasons.items(), key=lambda item: (-item[1].requests, item[0]))
 
     @property
     def is_timed(self) -> bool:
@@ -294,6 +321,18 @@ class Figures:
         return sorted(found, key=lambda item: (-item[1], item[0]))
 
     @cached_property
+    def repeated(self) -> list[Group]:
+        """The locations whose requests were asked for again within 10 seconds, those with the most of them first."""
+        groups = [group for group in self.locations if group.cell.repeated > _SMALL * self.requests]
+        return sorted(groups, key=lambda group: -group.cell.repeated)
+
+    @property
+    def sentences(self) -> tuple[str, str]:
+        """The sentences that a report begins with: without times in the log, that about nginx comes first."""
+        found = self.verdict, self.of_nginx
+        return found if self.total.request.count else found[::-1]
+
+    @cached_property
     def verdict(self) -> str:
         """The sentence that says whether nginx is the problem, as far as the logs tell."""
         total = self.total
@@ -306,6 +345,18 @@ class Figures:
         if share >= 0.5:
             return f"Upstreams took {share:.0%} of the {hours} of all requests: look there, not at nginx, for time."
         return f"Upstreams took {share:.0%} of the {hours} of all requests; the rest is nginx and slow clients."
+
+
+def _reason(key: Class) -> str:
+    if key.verdict == "ambiguous":
+        return f"several responses fit {key.status}, one of {shown(key.node or key.level)}"
+    where = "" if key.node is None else f", {shown(key.node)}"
+    return f"{key.reason or key.kind}{where}"
+
+
+def shown(place: Place | None) -> str:
+    """Return a place as reports show it, with a text that fits into a line."""
+    return "nginx" if place is None else f"{place.file}:{place.line}: {shorten(place.text, _WIDTH)}"
 
 
 def described(key: WorkClass) -> str:

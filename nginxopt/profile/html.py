@@ -58,8 +58,13 @@ def render(profile: Profile) -> str:
     peak = figures.peak
     return page.render(
         "nginxopt.profile",
-        verdict=figures.verdict,
-        of_nginx=figures.of_nginx,
+        sentences=figures.sentences,
+        has_time=bool(figures.total.request.count),
+        is_blind=figures.is_blind,
+        not_known=[(reason, cell.requests, printable(cell.example)) for reason, cell in figures.not_known[:_SHOWN]],
+        repeated=[
+            (_where(group.place), _percent(group.cell.repeated, group.cell.requests)) for group in figures.repeated
+        ][:_SHOWN],
         errors=figures.errors,
         basis=figures.basis,
         causes=list(_causes(figures)),

@@ -168,6 +168,11 @@ class LoggedLine:
     cell: Cell
     forms: tuple[str, ...]
 
+    @property
+    def is_framed(self) -> bool:
+        """Whether the request came over HTTP/2 or later."""
+        return bool(self.forms) and bool(loads(self.forms[0])["connection"].get("protocol"))
+
 
 @dataclass(frozen=True)
 class _LogReading:
@@ -291,10 +296,15 @@ class _LogReading:
     def _known(self) -> dict[str | None, list[Url]]:
         return {}
 
+    @cached_property
+    def _writing(self) -> frozenset[int]:
+        """The servers that write to the log."""
+        return LogPlaces(self.logs.model.site, (self.path,)).servers
+
     def _at(self, socket: SocketForm, host: str | None) -> Iterator[Url]:
         """Yield the sites at a socket."""
         servers = self.logs.model.site.site["servers"]
-        writing = self.logs.places.servers
+        writing = self._writing
         names = {number: [name["text"].lower() for name in servers[number]["names"]] for number in socket["servers"]}
         scheme = "https" if socket["tls"] else "http"
         if host is not None:

@@ -68,7 +68,8 @@ class Sample:
         is_compressed: Whether the response is; None if the log does not tell, and nginx decides.
         is_cached: Whether it comes from a cache.
         content_type: That of a body that an upstream sends.
-        correction: What requests like this one take more than it on average, by the patterns that are tried.
+        correction: What requests like this one take more than it on average, by the patterns that are tried, and as
+            some come over HTTP/2.
         instructions: The estimate for a request of the class.
     """
 
@@ -117,6 +118,13 @@ class _Part:
     def join(self, other: _Part) -> None:
         for line in other.lines:
             self.add(line)
+
+    @property
+    def framing(self) -> terms.Term:
+        """What HTTP/2 takes more than HTTP/1.1, in all."""
+        framed = [line for line in self.lines if line.is_framed]
+        of_bytes = terms.HTTP2_BYTE.times(sum(line.cell.bytes for line in framed))
+        return terms.HTTP2.times(len(framed)).plus(of_bytes)
 
     @property
     def typical(self) -> LoggedLine:
@@ -193,6 +201,7 @@ class Samples:
         form = self._form(key, like, line, part, size)
         path = form["target"].partition("?")[0]
         more = terms.of_tries(part.cell.tries).times(1 / number).plus(terms.of_tries(line.cell.tries).times(-1))
+        more = more.plus(part.framing.times(1 / number))
         return Sample(
             key,
             requests,

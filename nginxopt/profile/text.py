@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from nginxopt.profile.figures import Figures, Group, described
-from nginxopt.profile.sums import Cell, Class, Durations, Place, Profile, Sum
+from nginxopt.profile.figures import Figures, Group, described, shown
+from nginxopt.profile.sums import Durations, Profile, Sum
 from nginxopt.text import shorten
 from nginxopt.text.display import be, count, printable
 
 _SHOWN, _FEW = 8, 4
 _WIDTH = 60
 """The longest text of a directive that is shown, in characters."""
-_SMALL = 0.0005
-"""A share below which none is shown."""
 _NEAR = 0.5
 """The share of the connections from which on they are said to be almost used up."""
 
@@ -28,16 +26,16 @@ def lines(profile: Profile, *, verbose: bool) -> Iterator[str]:
 
 
 def _lines(figures: Figures, *, verbose: bool) -> Iterator[str]:
-    shown, few = (None, None) if verbose else (_SHOWN, _FEW)
+    most, few = (None, None) if verbose else (_SHOWN, _FEW)
     yield from _head(figures)
     if not figures.work.is_small:
-        yield from _of_nginx(figures, shown)
+        yield from _of_nginx(figures, most)
     yield ""
-    yield from _locations(figures, shown)
-    yield from _directives(figures, shown)
+    yield from _locations(figures, most)
+    yield from _directives(figures, most)
     if figures.work.is_small:
         yield from _of_nginx(figures, few)
-    yield from _measured(figures, few if figures.work.is_small else shown)
+    yield from _measured(figures, few if figures.work.is_small else most)
     yield from _differing(figures, few)
     yield from _not_known(figures, few)
     yield from _uses(figures, few)
@@ -93,6 +91,8 @@ def _at_once(figures: Figures) -> Iterator[str]:
 
 
 def _locations(figures: Figures, most: int | None) -> Iterator[str]:
+    if not figures.locations:
+        return
     has_time, has_upstream = bool(figures.total.request.count), bool(figures.total.upstream.count)
     columns = ["requests", *(["time"] if has_time else []), "4xx", "5xx"]
     columns += ["p50", "p95", "p99"] if has_time else []
@@ -107,27 +107,29 @@ def _locations(figures: Figures, most: int | None) -> Iterator[str]:
         row += _quantiles(cell.request) if has_time else []
         row += _quantiles(cell.upstream) if has_upstream else []
         cells = (f"{value:>{max(7, len(name))}}" for value, name in zip(row, columns, strict=True))
-        yield f"  {'  '.join(cells)}  {_where(group.place)}"
+        yield f"  {'  '.join(cells)}  {shown(group.place)}"
     yield from _more(groups, most)
 
 
 def _directives(figures: Figures, most: int | None) -> Iterator[str]:
+    if not figures.directives:
+        return
     yield ""
     yield "answered by:"
     for group in figures.directives[:most]:
-        yield f"  {_percent(group.cell.requests, figures.requests):>7}  {_statuses(group)}  {_where(group.place)}"
+        yield f"  {_percent(group.cell.requests, figures.requests):>7}  {_statuses(group)}  {shown(group.place)}"
     yield from _more(figures.directives, most)
 
 
 def _of_nginx(figures: Figures, most: int | None) -> Iterator[str]:
     causes = figures.work.by_cause
-    if not causes:
+    if not causes or figures.is_blind:
         return
     yield ""
     yield f"where nginx's own CPU goes ({figures.basis}):"
     total = figures.work.total.nanoseconds
     for cause, place, load in causes[:most]:
-        where = "" if place is None else f"  {_where(place)}"
+        where = "" if place is None else f"  {shown(place)}"
         yield f"  {load.term.nanoseconds / total:>7.1%}  {cause}{where}"
     yield from _more(causes, most)
 
@@ -143,7 +145,7 @@ def _measured(figures: Figures, most: int | None) -> Iterator[str]:
     for one in figures.measured[:most]:
         counted = "-" if one.instructions is None else f"{one.instructions:,.0f}"
         time = "-" if one.nanoseconds is None else f"{one.nanoseconds / 1000:,.1f} us"
-        of = f"{_where(one.key.level or one.key.server)}: {described(one.key)}"
+        of = f"{shown(one.key.level or one.key.server)}: {described(one.key)}"
         estimate = f"({one.estimate.instructions:,.0f})"
         yield f"  {_percent(one.requests, figures.requests):>8}  {counted:>12}  {estimate:>10}  {time:>7}  {of}"
     yield from _more(figures.measured, most)
@@ -165,31 +167,19 @@ def _differing(figures: Figures, most: int | None) -> Iterator[str]:
         given = key.kind if key.expected is None else f"{key.expected}"
         since = f" from {_time(cell.first)}" if cell.first else ""
         example = shorten(cell.example, _WIDTH)
-        where = _where(key.node or key.level)
+        where = shown(key.node or key.level)
         yield f"  {cell.requests:>9,}  {where} gives {given}, log {key.status}{since}: {example}"
     yield from _more(figures.differing, most)
 
 
 def _not_known(figures: Figures, most: int | None) -> Iterator[str]:
-    unknown = [*figures.of_verdict("unknown"), *figures.of_verdict("ambiguous")]
-    reasons: dict[str, Cell] = {}
-    for key, cell in unknown:
-        reasons.setdefault(_reason(key), Cell()).add(cell)
-    if not reasons:
+    if not figures.not_known:
         return
     yield ""
     yield "not known:"
-    ordered = sorted(reasons.items(), key=lambda item: -item[1].requests)
-    for reason, cell in ordered[:most]:
+    for reason, cell in figures.not_known[:most]:
         yield f"  {cell.requests:>9,}  {reason}: {shorten(cell.example, _WIDTH)}"
-    yield from _more(ordered, most)
-
-
-def _reason(key: Class) -> str:
-    if key.verdict == "ambiguous":
-        return f"several responses fit {key.status}, one of {_where(key.node or key.level)}"
-    where = "" if key.node is None else f", {_where(key.node)}"
-    return f"{key.reason or key.kind}{where}"
+    yield from _more(figures.not_known, most)
 
 
 def _uses(figures: Figures, most: int | None) -> Iterator[str]:
@@ -202,7 +192,7 @@ def _uses(figures: Figures, most: int | None) -> Iterator[str]:
             if places:
                 yield ""
                 yield f"{len(places):,} of {count(total, part)} {what}:"
-                yield from (f"  {_where(place)}" for place in places[:most])
+                yield from (f"  {shown(place)}" for place in places[:most])
                 yield from _more(places, most)
 
 
@@ -223,15 +213,13 @@ def _work(figures: Figures, name: str, one: Sum) -> str:
 
 
 def _repeated(figures: Figures, most: int | None) -> Iterator[str]:
-    groups = [group for group in figures.locations if group.cell.repeated > _SMALL * figures.requests]
-    if not groups:
+    if not figures.repeated:
         return
-    groups.sort(key=lambda group: -group.cell.repeated)
     yield ""
     yield "asked for again within 10 seconds, which a cache might answer:"
-    for group in groups[:most]:
-        yield f"  {_percent(group.cell.repeated, group.cell.requests):>7}  {_where(group.place)}"
-    yield from _more(groups, most)
+    for group in figures.repeated[:most]:
+        yield f"  {_percent(group.cell.repeated, group.cell.requests):>7}  {shown(group.place)}"
+    yield from _more(figures.repeated, most)
 
 
 def _lacking(figures: Figures) -> Iterator[str]:
@@ -244,10 +232,6 @@ def _lacking(figures: Figures) -> Iterator[str]:
 def _more(found: Sequence[_Item], most: int | None) -> Iterator[str]:
     if most is not None and len(found) > most:
         yield f"  ... and {len(found) - most:,} more (-v lists all)"
-
-
-def _where(place: Place | None) -> str:
-    return "nginx" if place is None else f"{place.file}:{place.line}: {shorten(place.text, _WIDTH)}"
 
 
 def _percent(number: int, total: int) -> str:

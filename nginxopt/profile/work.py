@@ -335,12 +335,14 @@ def _of_fact(fact: Fact, key: Class | WorkClass, cell: Cell, *, has_ratio: bool)
 
 def _compressed(level: int, key: Class | WorkClass, cell: Cell, *, has_ratio: bool) -> Term | None:
     """Return what compressing takes; without `$gzip_ratio`, all is taken to be text."""
-    fixed, byte = terms.gzip(level)
-    if has_ratio:
-        return fixed.times(cell.compressed).plus(byte.times(cell.raw))
-    if key.status != 200 or (key.kind != "static" and key.kind not in PASSED):
+    number = cell.compressed if has_ratio else cell.requests
+    if not number or (not has_ratio and (key.status != 200 or (key.kind != "static" and key.kind not in PASSED))):
         return None
-    return fixed.times(cell.requests).plus(byte.times(cell.bytes * terms.GZIP_RATIO))
+    sent = cell.bytes / number
+    raw = cell.raw / number if has_ratio else sent * terms.GZIP_RATIO
+    if number < cell.requests:  # others are in the sum of the bytes
+        sent = min(sent, raw / terms.GZIP_RATIO)
+    return terms.gzip(level, raw, sent).times(number)
 
 
 def _sum(found: Iterable[Term]) -> Term:

@@ -15,8 +15,8 @@ from nginxopt.cli import nginxopt, options
 from nginxopt.errors import UsageError
 
 _PURPOSES = {
-    "--assume", "--diff", "--explain", "--header", "--input-format", "--nginx", "--output", "--rate", "--report",
-    "--root", "--targets", "--verbose", "--workers",
+    "--assume", "--diff", "--explain", "--header", "--input-format", "--nginx", "--output", "--profile", "--rate",
+    "--report", "--root", "--targets", "--verbose", "--workers",
 }  # fmt: skip
 """What each command does with it is another thing, which its help says."""
 

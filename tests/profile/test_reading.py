@@ -71,6 +71,38 @@ def test_the_status_settles_files(tmp_path: Path, request_line: str, status: int
         assert key.level.line == line
 
 
+@pytest.mark.parametrize(
+    ("page", "level", "verdict", "line"),
+    [
+        ("error_page 404 /404.html;", "location = /404.html { internal; }", "agrees", 9),
+        ("error_page 404 /404.html;", "", "agrees", 8),
+        ("error_page 404 /404.html;", "location = /404.html { proxy_pass http://127.0.0.1:8080; }", "agrees", 9),
+        ("error_page 404 =200 /404.html;", "location = /404.html { internal; }", "agrees", 9),  # there is no page
+        ("error_page 404 =200 /x.txt;", "location = /x.txt { return 200; }", "differs", 9),
+    ],
+)
+def test_the_file_of_an_error_page(tmp_path: Path, page: str, level: str, verdict: str, line: int) -> None:
+    """Whether the page of an error exists is not in the log, and makes no difference to the status."""
+    location = "location / { try_files $uri =404; }"
+    conf = f"""events {{ }}
+    http {{
+        server {{
+            listen 80;
+            server_name a.example;
+            root /srv;
+            {page}
+            {location}
+            {level}
+        }}
+    }}
+    """
+    ((key, _),) = profiled(tmp_path, LINE.format("GET /x/none HTTP/1.1", 404), conf).classes.items()
+    assert key.verdict == verdict
+    if verdict == "agrees":
+        assert key.level is not None
+        assert key.level.line == line
+
+
 WITH_UPSTREAM = FILES.replace(
     "http {", "http { log_format up '$host \"$request\" $status $request_time $upstream_response_time';", 1
 )

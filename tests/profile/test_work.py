@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -96,8 +97,13 @@ def test_tries_of_others(tmp_path: Path, server: str, http: str, tries: Tries) -
 def test_gzip(tmp_path: Path) -> None:
     """Compressing takes what the level takes for the bytes before; without responses that are compressed, nothing."""
     settings = "gzip on; gzip_comp_level 9; root /srv;"
-    work = worked(tmp_path, [line("/a.html", ratio="4.00", size=5_000), line("/b.png")], server=settings)
-    assert places(work)["gzip"] == ("gzip_comp_level 9", 53_000 + 122 * 20_000)
+    work = worked(tmp_path, [line("/a.html", ratio="4.00", size=5_000)], server=settings)
+    # The size of the other response is not that of a compressed one.
+    others = worked(tmp_path, [line("/a.html", ratio="4.00", size=5_000), line("/b.png", size=10**6)], server=settings)
+    for of, sent in ((work, 5_000), (others, 20_000 / 3)):
+        text, instructions = places(of)["gzip"]
+        assert text == "gzip_comp_level 9"
+        assert instructions == pytest.approx(49_000 + 44 * 20_000 + (153 + 57 * math.log2(5)) * sent, rel=1e-3)
     assert "gzip" not in places(worked(tmp_path, [line("/b.png")], server=settings))
     assert "gzip" not in places(worked(tmp_path, [line("/a.html", ratio="4.00")], server="root /srv;"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import platform
@@ -22,6 +23,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from nginxopt.bench.runner.engine import Engine
 from release import complete, crates
 from release import wheel as wheels
+from release.__main__ import recipes
 from tests.support import BUILD_FAST, PATIENCE, made_once, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -311,6 +313,42 @@ def test_the_debian_package_is_of_this_version() -> None:
         name, _, least = dependency.partition(">=")
         brought = f" {dependency}\n" in (folder / "rules").read_text()
         assert brought or f"python3-{name} (>= {least})" in depends, dependency
+
+
+_RECIPES = {"nginxopt.rb": ("ruby", "-c"), "package.nix": ("nix-instantiate", "--parse")}
+
+
+def test_the_recipes_are_of_this_version(tmp_path: Path) -> None:
+    """They have its version, its dependencies with the hashes of the image, and the hash that was asked for."""
+    digest = bytes(range(32))
+    formula, expression = (path.read_text() for path in recipes(tmp_path, digest))
+    version = PROJECT["project"]["version"]
+    assert f"/nginxopt-{version}.tar.gz" in formula
+    assert f'version = "{version}";' in expression
+    assert f'sha256 "{digest.hex()}"' in formula
+    assert f"sha256-{base64.b64encode(digest).decode()}" in expression
+    pinned = (ROOT / "release" / "runtime.txt").read_text()
+    resources = re.findall(r'resource "(.+)" do\n    url ".*/\1-(.+)\.tar\.gz"\n    sha256 "(.+)"', formula)
+    assert {(name, release) for name, release, _ in resources} == set(
+        re.findall(r"^(\S+)==(\S+)", pinned, re.MULTILINE)
+    )
+    assert all(f"--hash=sha256:{sha256}" in pinned for *_, sha256 in resources)
+    (listed,) = re.findall(r"  dependencies = with python3Packages; \[\n(.*?)\];", expression, re.DOTALL)
+    assert listed.split() == [re.split("[<>=]", name)[0] for name in PROJECT["project"]["dependencies"]]
+
+
+@pytest.mark.parametrize("name", _RECIPES)
+def test_a_recipe_parses(name: str, tmp_path: Path) -> None:
+    """The interpreter that reads it says so."""
+    command = _RECIPES[name]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"no {command[0]}")
+    recipes(tmp_path, bytes(range(32)))
+    done = subprocess.run(
+        [*command, tmp_path / name], capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env={**os.environ, "NIX_STATE_DIR": str(tmp_path), "NIX_STORE_DIR": str(tmp_path / "store")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.extended

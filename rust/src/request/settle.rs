@@ -141,10 +141,11 @@ fn way<const TRIES: bool>(outcome: Outcome, worked: Worked<TRIES>, logged: Logge
 fn chosen(mut ways: Vec<Way>) -> Settled {
     let best = ways.iter().map(|way| way.fit).max().unwrap_or(Fit::No);
     ways.retain(|way| way.fit == best);
-    let first = ways.remove(0);
+    let page = error_page(&ways);
+    let first = ways.remove(page.unwrap_or(0));
     let mut nodes = first.nodes;
     let decides = |end: &End| (end.kind, end.server, end.level.map(|level: LevelId| level));
-    let is_one = ways.iter().all(|way| decides(&way.end) == decides(&first.end));
+    let is_one = page.is_some() || ways.iter().all(|way| decides(&way.end) == decides(&first.end));
     for way in &ways {
         nodes.retain(|node| way.nodes.binary_search(node).is_ok());
     }
@@ -155,6 +156,21 @@ fn chosen(mut ways: Vec<Way>) -> Settled {
         _ => Verdict::Agrees,
     };
     Settled { verdict, end: first.end, nodes, tries: first.tries }
+}
+
+/// Returns the way with the file of an `error_page`, if that file is all that the ways differ by: with it and without
+/// it, the status is the same, and a page that a configuration names is there more often than not.
+fn error_page(ways: &[Way]) -> Option<usize> {
+    let page = ways.iter().position(|way| way.end.kind == OutcomeKind::Static)?;
+    let end = &ways[page].end;
+    let is_page = |other: &End| match other.kind {
+        OutcomeKind::Static => other.level == end.level,
+        OutcomeKind::Error => true,
+        _ => false,
+    };
+    let is_error = end.status.is_some_and(|status| status >= 400);
+    let are_alike = |way: &Way| (way.end.status, way.end.server) == (end.status, end.server) && is_page(&way.end);
+    (is_error && ways.iter().all(are_alike)).then_some(page)
 }
 
 fn fit(outcome: &Outcome, logged: Logged) -> Fit {
