@@ -359,6 +359,11 @@ def shown(place: Place | None) -> str:
     return "nginx" if place is None else f"{place.file}:{place.line}: {shorten(place.text, _WIDTH)}"
 
 
+def at_once(number: float) -> str:
+    """Return a mean of what is under way at once."""
+    return f"{number:,.1f}" if number >= 0.05 else "less than 0.1"
+
+
 def described(key: WorkClass) -> str:
     """Return what requests of a class have in common besides their location, such as `rewrite 301`."""
     return f"{key.rule or key.kind} {key.status or ''}".rstrip()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from nginxopt.profile.figures import Figures, Group, described
+from nginxopt.profile.figures import Figures, Group, at_once, described
 from nginxopt.profile.sums import Durations, Place, Profile
 from nginxopt.records import record
 from nginxopt.request.usage import PARTS
@@ -17,6 +17,8 @@ _SHOWN = 50
 """Rows of a table at most."""
 _LEAST, _MOST = 1.0, 100_000.0
 """The milliseconds at both ends of the scale of durations."""
+_SMALL = 0.01
+"""The share of the connections below which they are not shown by hour."""
 _WIDTH = 160
 """The width of that scale, in pixels."""
 
@@ -75,7 +77,7 @@ def render(profile: Profile) -> str:
         differs=figures.number("differs"),
         unsettled=_percent(figures.number("ambiguous") + figures.number("unknown"), figures.requests),
         broken=figures.broken,
-        at_once=None if peak is None else f"{peak.requests:,.1f}",
+        at_once=None if peak is None else at_once(peak.requests),
         capacity=figures.capacity,
         locations=[_row(group, figures) for group in figures.locations[:_SHOWN]],
         directives=[_row(group, figures) for group in figures.directives[:_SHOWN]],
@@ -156,6 +158,8 @@ def _hours(figures: Figures) -> Iterator[_Hour]:
     for minute, one in figures.profile.minutes.items():
         hours[minute // 60] = max(hours.get(minute // 60, 0.0), (one.busy + one.upstream) / 60_000)
     limit = figures.capacity or max(hours.values()) or 1.0
+    if max(hours.values()) < _SMALL * limit:  # rows of nothing
+        return
     for hour, connections in sorted(hours.items())[-_SHOWN:]:
         yield _Hour(_time(hour * 3600), f"{connections:,.1f}", min(100.0, 100 * connections / limit))
 

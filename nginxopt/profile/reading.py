@@ -102,11 +102,22 @@ class SiteLogs:
                 raise InputError(f"no line has the format {file.format}", path=file.path)
         if not profile.files:
             raise InputError("the file is empty", path=self.paths[0])
+        profile.notes += self._without_servers()
         site = self.model.site
         for use in usage(site.site, requests).uses:
             logs = self.places.logs_here(use.node)
             profile.uses.count(self.place(use.node), Use(use.part, use.requests, logs), lambda use=use: Use(use.part))  # type: ignore[misc]
         return profile
+
+    def _without_servers(self) -> Iterator[str]:
+        """Yield why the configuration answers nothing, if it does not."""
+        if self.model.site.site["servers"]:
+            return
+        yield "the configuration has no server"
+        config = self.model.config
+        for include in config.elsewhere:
+            if not config.included(include):
+                yield f"{include.source.path}:{include.line}: include {include.args[0]} matches no file"
 
     def place(self, node: Node) -> Place:
         """Return the place of a directive."""

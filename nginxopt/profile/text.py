@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from nginxopt.profile.figures import Figures, Group, described, shown
+from nginxopt.profile.figures import Figures, Group, at_once, described, shown
 from nginxopt.profile.sums import Durations, Profile, Sum
 from nginxopt.text import shorten
 from nginxopt.text.display import be, count, printable
@@ -15,7 +15,7 @@ _SHOWN, _FEW = 8, 4
 _WIDTH = 60
 """The longest text of a directive that is shown, in characters."""
 _NEAR = 0.5
-"""The share of the connections from which on they are said to be almost used up."""
+"""The share of the connections from which on it is shown."""
 
 _Item = TypeVar("_Item")
 
@@ -82,11 +82,11 @@ def _at_once(figures: Figures) -> Iterator[str]:
     peak = figures.peak
     if peak is None:
         return
-    text = f"at once: {peak.requests:,.1f} requests in the busiest minute ({_time(peak.minute * 60)} UTC)"
+    text = f"at once: {at_once(peak.requests)} requests in the busiest minute ({_time(peak.minute * 60)} UTC)"
     if figures.capacity is not None:
         share = peak.connections / figures.capacity
-        text += f", {peak.connections:,.1f} of {figures.capacity:,} connections"
-        text += " - almost all" if share >= _NEAR else ""
+        text += f", {at_once(peak.connections)} of {figures.capacity:,} connections"
+        text += f", {share:.0%}" if share >= _NEAR else ""
     yield text
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,9 @@ def test_the_page(run: Any, folder: Path) -> None:
     """One file with the verdict, the figures and the tables; text of logs is escaped."""
     line = (folder / "shop.log").read_text().splitlines()[0]
     odd = line.replace("Mozilla", "<b>bot").replace("GET ", "GET /gone/<script>")
-    (folder / "shop.log").write_text((folder / "shop.log").read_text() + odd + "\n")
+    when = "27/Nov/2026:12:00:59 +0000"
+    held = f'192.0.2.1 shop.example https [{when}] "GET /search HTTP/1.1" 200 500 59.000 "59.000" "curl"'
+    (folder / "shop.log").write_text((folder / "shop.log").read_text() + odd + f"\n{held}" * 3 + "\n")
     assert run("profile", "nginx.conf", "shop.log", "--html", "page.html").status == 0
     page = (folder / "page.html").read_text()
     assert "<h1>Upstreams took 100% of the " in page

@@ -10,6 +10,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, UsageError
+from nginxopt.profile import html, text
 from nginxopt.profile.figures import PRINTED_FORMAT, Figures
 from nginxopt.profile.sums import Durations, Profile, load
 from nginxopt.request.client import Url
@@ -185,8 +186,8 @@ def test_lines_inside_of_json(tmp_path: Path) -> None:
     line = LINE.format("GET /old HTTP/1.1", 301)
     docker = json.dumps({"log": line, "stream": "stdout", "time": "2026-11-27T10:00:00Z"})
     journal = json.dumps({"_PID": "1", "MESSAGE": line.rstrip("\n"), "PRIORITY": "6"})
-    for text in (docker, journal):
-        profile = profiled(tmp_path, f"{text}\n" * 3)
+    for wrapped in (docker, journal):
+        profile = profiled(tmp_path, f"{wrapped}\n" * 3)
         assert [cell.requests for cell in profile.classes.values()] == [3]
         assert profile.files[0].broken == 0
 
@@ -306,3 +307,51 @@ def test_the_printed_format_lacks_nothing(tmp_path: Path) -> None:
     assert Figures(profile).lacking == []
     ((key, cell),) = profile.classes.items()
     assert (key.verdict, cell.first) == ("agrees", 1_795_773_600)
+
+
+def test_each_log_has_its_servers(tmp_path: Path) -> None:
+    """Of several logs without hosts, each is of the servers that write to it, whatever the others are of."""
+    servers = "".join(
+        f"server {{ listen 80; server_name {name}.example; access_log /var/log/nginx/{name}.log; root /srv/{name}; }}\n"
+        for name in ("shop", "blog", "api")
+    )
+    paths = []
+    for name in ("shop", "blog"):
+        paths.append(tmp_path / f"{name}.log")
+        paths[-1].write_text(LINE.format("GET /a.html HTTP/1.1", 200))
+    profile = profile_of(paths, f"events {{ }}\nhttp {{\n{servers}}}\n")
+    assert sorted((key.verdict, key.server and key.server.line) for key in profile.classes) == [
+        ("agrees", 3),
+        ("agrees", 4),
+    ]
+
+
+def test_a_configuration_without_servers(tmp_path: Path) -> None:
+    """The first sentence says that nothing is known, and why, and nothing is said of what nginx takes."""
+    profile = profiled(tmp_path, LINE.format("GET / HTTP/1.1", 200) * 3, "events { }\nhttp { include sites/*.conf; }\n")
+    figures = Figures(profile)
+    assert figures.is_blind
+    assert figures.sentences[0] == (
+        "What answers 100% of the requests is not known: http://localhost: no server listens at port 80."
+    )
+    assert profile.notes == [
+        "the configuration has no server",
+        "nginx.conf:2: include sites/*.conf matches no file",
+    ]
+    shown = "".join(text.lines(profile, verbose=False))
+    assert "CPU" not in shown
+    assert "location" not in shown
+    page = html.render(profile)
+    assert "<h1>What answers 100%" in page
+    assert "nginx&#39;s own CPU" not in page
+    assert "no server listens at port 80" in page.partition("Not known")[2]
+
+
+def test_what_the_page_explains(tmp_path: Path) -> None:
+    """It has the reasons of what is not known, what was asked for again, and the lines that are of another format."""
+    lines = LINE.format("GET /app/x HTTP/1.1", 200) + LINE.format("GET /api HTTP/1.1", 200) * 4 + "broken\n"
+    page = html.render(profiled(tmp_path, lines))
+    assert "several responses fit 200" in page
+    assert "1 lines of another format than combined: 6" in page
+    assert "75.0% of <code>nginx.conf:13: location /api</code>" in page.partition("Asked for again")[2]
+    assert '<th class="n">Time</th>' not in page  # the log has none
