@@ -101,7 +101,7 @@ def _confirmed(
 
 def _concerns(config: Config, judge: Judge, diagnostics: Sequence[Diagnostic]) -> dict[int, Concern]:
     saving = {number: found for number, found in enumerate(diagnostics) if found.finding.saves is not None}
-    if not saving:
+    if not saving or config.templates is not None:  # how much depends on tags
         return {}
     from nginxopt.lint.queries.model import Model
     from nginxopt.profile.savings import concern

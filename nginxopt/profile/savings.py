@@ -33,7 +33,8 @@ def weighted(
     profile: Profile, configs: Iterable[Config], target: Version, diagnostics: Sequence[Diagnostic]
 ) -> tuple[Diagnostic, ...]:
     """Return findings with what they save a day, those that save the most first; the others stay in their order."""
-    models = {config.main.path: Model(config, target) for config in configs}
+    # What templates have depends on their tags.
+    models = {config.main.path: Model(config, target) for config in configs if config.templates is None}
     found = Savings(profile)
 
     def told(diagnostic: Diagnostic) -> Diagnostic:

@@ -115,3 +115,11 @@ def test_no_profile(run: Any, folder: Path) -> None:
     (folder / "other").write_text("x")
     assert run("lint", "nginx.conf", "--profile", "other").status == 3
     assert b"a day" not in run("lint", "nginx.conf", "--target-version", "1.22.1").out
+
+
+def test_templates_save_nothing_that_is_known(run: Any, saved: str, folder: Path) -> None:
+    """What a template has depends on its tags, so its findings say nothing of a day."""
+    (folder / "nginx.conf").write_text(CONF.replace("127.0.0.1:8080", "{{ address }}"))
+    found = linted(run, saved)
+    assert found
+    assert all("saves_a_day" not in one for one in found)
