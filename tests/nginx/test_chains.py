@@ -108,7 +108,7 @@ def at_each_level(before: str, conditions: str) -> list[str]:
 
 @pytest.mark.parametrize("reads", [False, True], ids=["captures unread", "captures read"])
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_chains(each_binary: nginx.Binary, variable: str, reads: bool, tmp_path: Path) -> None:
+def test_chains(a_binary: nginx.Binary, variable: str, reads: bool, tmp_path: Path) -> None:
     """The first true condition decides, whatever it returns; none leaves `$1` to `$9` empty if they are read.
 
     Each level is a server of one site.
@@ -118,7 +118,7 @@ def test_chains(each_binary: nginx.Binary, variable: str, reads: bool, tmp_path:
     http = f"{HTTP} map $args $mapped {{ volatile; default -; v= ''; v=x x; v=yy yy; ~old /old/a; }}"
     servers = at_each_level(f"{SHOWN} {READ if reads else ''} set $kept $arg_v;", conditions)
     site = Site(servers, http, files=FILES, chained=conditions.count("if (") * len(servers))
-    check(each_binary, site, tmp_path, requests(variable))
+    check(a_binary, site, tmp_path, requests(variable))
 
 
 STRINGS = "".join(
@@ -135,7 +135,7 @@ STRINGS = "".join(
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_strings(each_binary: nginx.Binary, variable: str, tmp_path: Path) -> None:
+def test_strings(a_binary: nginx.Binary, variable: str, tmp_path: Path) -> None:
     """Comparisons with strings leave what was captured before them, whether one is true or not."""
     conditions = STRINGS.format(v=variable)
     http = f"{HTTP} map $args $mapped {{ volatile; default -; v= ''; v=x x; v=yy Two; ~old /old/a; }}"
@@ -144,10 +144,10 @@ def test_strings(each_binary: nginx.Binary, variable: str, tmp_path: Path) -> No
     site = Site(servers, http, files=FILES, chained=conditions.count("if (") * len(servers))
     asked = [*requests(variable), *(get(f"/start/{value}") for value in VALUES), get("/start/page?v=Two")]
     asked += [get("/5", host="cap.test"), get("/start/page?v=TWO"), get("/start/page?v=two", headers="X-V: Two\r\n")]
-    check(each_binary, site, tmp_path, asked)
+    check(a_binary, site, tmp_path, asked)
 
 
-def test_captures_before_and_behind_a_chain(each_binary: nginx.Binary, tmp_path: Path) -> None:
+def test_captures_before_and_behind_a_chain(a_binary: nginx.Binary, tmp_path: Path) -> None:
     """What a rule, a location or an error page reads of `$1` is what it was, whether a condition was true or not."""
     chain = CHAIN.format(v="$request_uri")
     server = (
@@ -156,7 +156,7 @@ def test_captures_before_and_behind_a_chain(each_binary: nginx.Binary, tmp_path:
         " location = /page { try_files /none =404; }"
     )
     asked = [*requests("$request_uri"), *(get(f"/start/{value}") for value in VALUES)]
-    check(each_binary, Site([server], HTTP, files=FILES, chained=chain.count("if (")), tmp_path, asked)
+    check(a_binary, Site([server], HTTP, files=FILES, chained=chain.count("if (")), tmp_path, asked)
 
 
 # The last true condition decides: many are true at once. What sets nothing leaves what was set before.
@@ -201,7 +201,7 @@ if ({v} ~ ^/?wh) {{ return 301 /w; }}
 @pytest.mark.parametrize("chain", [SETS, FEW_SETS, REWRITES], ids=["sets", "few sets", "rewrites"])
 @pytest.mark.parametrize("variable", ["$request_uri", "$arg_v", "$http_x_v"])
 def test_chains_that_set_and_rewrite(
-    each_binary: nginx.Binary, variable: str, chain: str, reads: bool, tmp_path: Path
+    a_binary: nginx.Binary, variable: str, chain: str, reads: bool, tmp_path: Path
 ) -> None:
     """Of conditions that set a variable the last true one decides, of those that rewrite the first."""
     conditions = chain.format(v=variable)
@@ -210,13 +210,13 @@ def test_chains_that_set_and_rewrite(
     # Behind `try_files`, whether $args is empty or absent in a log is left to chance (`ngx_http_split_args`).
     http = HTTP.replace(" [$args]", "").replace("$sent_http_location", "$sent_http_location [$set]")
     site = Site(servers, http, files=FILES, chained=conditions.count("if (") * len(servers))
-    check(each_binary, site, tmp_path, requests(variable))
+    check(a_binary, site, tmp_path, requests(variable))
 
 
 @pytest.mark.parametrize("chain", [SETS, REWRITES], ids=["sets", "rewrites"])
-def test_nginx_is_asked_about_sets_and_rewrites(each_binary: nginx.Binary, chain: str) -> None:
+def test_nginx_is_asked_about_sets_and_rewrites(a_binary: nginx.Binary, chain: str) -> None:
     """`--nginx` finds no difference where there is none."""
-    (differential,) = ask(chained(chain.format(v="$request_uri")), each_binary)
+    (differential,) = ask(chained(chain.format(v="$request_uri")), a_binary)
     assert differential.ok
     assert differential.requests > 30
 
@@ -259,9 +259,9 @@ def chained(conditions: str) -> Emission:
 
 
 @pytest.mark.parametrize("variable", ["$request_uri", "$http_x_v", "$remote_user"])
-def test_nginx_is_asked_about_chains(each_binary: nginx.Binary, variable: str) -> None:
+def test_nginx_is_asked_about_chains(a_binary: nginx.Binary, variable: str) -> None:
     """`--nginx` finds no difference where there is none, for variables that a request sets and for another."""
-    (differential,) = ask(chained(CHAIN.format(v=variable)), each_binary)
+    (differential,) = ask(chained(CHAIN.format(v=variable)), a_binary)
     assert differential.ok
     assert differential.requests > 100
 

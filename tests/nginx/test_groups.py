@@ -112,7 +112,7 @@ URIS = (
     ids=["prefixes", "several", "gives up first", "gives up last", "gives up between"],
 )
 @pytest.mark.parametrize("jit", [b"off", b"on"])
-def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, grouped: int, jit: bytes) -> None:
+def test_groups_answer_as_the_rules(a_binary: nginx.Binary, rules: bytes, grouped: int, jit: bytes) -> None:
     """A rule of any pattern, target and flag fires in its group; one on which PCRE gives up stays alone."""
     emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
     assert emission.plan.rules.grouped == grouped
@@ -121,9 +121,9 @@ def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, gro
     requests = [RequestBytes(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in URIS]
     main = b"pcre_jit %s;" % jit
     with (
-        Instance(each_binary, servers=[rules + SHOW], main=main) as before,
+        Instance(a_binary, servers=[rules + SHOW], main=main) as before,
         Instance(
-            each_binary,
+            a_binary,
             servers=[emission.changes[0].after + SHOW],
             http=emission.http,
             main=main,
@@ -137,7 +137,7 @@ def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, gro
 
 
 @pytest.mark.parametrize("jit", [b"off", b"on"])
-def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> None:
+def test_kinds_answer_as_the_rules(a_binary: nginx.Binary, jit: bytes) -> None:
     """Rules that share a rewrite lead where each of them does, whatever is escaped, and leave its captures."""
     emission = emit(plan(load_text(OF_KINDS, context="server"), Options(groups=True)))
     after = emission.changes[0].after
@@ -148,15 +148,15 @@ def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> Non
     requests = [RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in uris]
     main = b"pcre_jit %s;" % jit
     with (
-        Instance(each_binary, servers=[OF_KINDS + SHOW], main=main) as rules,
-        Instance(each_binary, servers=[after + SHOW], http=emission.http, main=main) as kinds,
+        Instance(a_binary, servers=[OF_KINDS + SHOW], main=main) as rules,
+        Instance(a_binary, servers=[after + SHOW], http=emission.http, main=main) as kinds,
     ):
         assert different(rules, kinds, requests) == []
 
 
 @pytest.mark.parametrize("rules", [OF_KINDS, PREFIXES + b"rewrite ^/r/(.*)$ /to/r/$1 last;\n"], ids=["kinds", "groups"])
 @pytest.mark.parametrize("page", [b"/zz", b"/k/3/x", b"/p1/y", b"/r/z"])
-def test_an_internal_redirect_looks_up_again(each_binary: nginx.Binary, rules: bytes, page: bytes) -> None:
+def test_an_internal_redirect_looks_up_again(a_binary: nginx.Binary, rules: bytes, page: bytes) -> None:
     """What the lookup told of the first URI is not told of the next one."""
     emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
     assert emission.plan.rules.grouped == rules.count(b"\n")
@@ -166,16 +166,16 @@ def test_an_internal_redirect_looks_up_again(each_binary: nginx.Binary, rules: b
         RequestBytes(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in (b"/l/1/", b"/r/a", b"/k/2/a", b"/a")
     ]
     with (
-        Instance(each_binary, servers=[rules + around]) as before,
-        Instance(each_binary, servers=[emission.changes[0].after + around], http=emission.http) as after,
+        Instance(a_binary, servers=[rules + around]) as before,
+        Instance(a_binary, servers=[emission.changes[0].after + around], http=emission.http) as after,
     ):
         assert different(before, after, requests) == []
 
 
-def test_random_lists_answer_as_before(each_binary: nginx.Binary) -> None:
+def test_random_lists_answer_as_before(a_binary: nginx.Binary) -> None:
     """Groups of random rules answer as the rules. With JIT, PCRE gives up sooner."""
     lists = [random_list(random.Random(number)) for number in range(20)]
-    assert compare(each_binary, lists, b"pcre_jit on;") > len(lists) * 5
+    assert compare(a_binary, lists, b"pcre_jit on;") > len(lists) * 5
 
 
 def compare(binary: nginx.Binary, lists: Sequence[tuple[bytes, list[bytes]]], main: bytes) -> int:

@@ -33,36 +33,36 @@ pytestmark = pytest.mark.nginx
     ],
 )
 def test_a_file_of_a_layout(
-    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, layout: dict[str, str], files: Sequence[str]
+    a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, layout: dict[str, str], files: Sequence[str]
 ) -> None:
     """nginx accepts the whole configuration after files are compiled together or one by one, and twice."""
     main = tree(tmp_path / "etc", layout) / "nginx.conf"
-    output_of(each_binary, main)
+    output_of(a_binary, main)
     names = [f"etc/{file}" for file in files]
     assert run(*names, "--diff", "-q").status == 1
-    ran = run(*names, "--write", f"--nginx={each_binary.path}")
+    ran = run(*names, "--write", f"--nginx={a_binary.path}")
     assert ran.status == 0, ran.err
     assert "not checked" not in ran.err
-    accepted(each_binary, main)
+    accepted(a_binary, main)
     again = run(*names, "--write", "-q")
     assert (again.status, again.err) == (0, "")
-    accepted(each_binary, main)
+    accepted(a_binary, main)
     changed = tmp_path / "etc" / files[-1]
     changed.write_bytes(changed.read_bytes() + b"\n")
     assert run(*reversed(names), "--check", "-q").status == 0
 
 
-def test_one_run_after_the_other(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_one_run_after_the_other(a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
     """Files that are compiled in separate runs share the sizes, which grow where they must."""
     main = tree(tmp_path, DEBIAN) / "nginx.conf"
     for name in ("sites-enabled/blog", "sites-enabled/shop"):
         assert run(name, "--write", "-q").status == 0
-        accepted(each_binary, main)
+        accepted(a_binary, main)
     more = tmp_path / "sites-available" / "third"
     more.write_text(server("third", *(f"{number}/{'y' * 700}" for number in range(40))))
     (tmp_path / "sites-enabled" / "third").symlink_to("../sites-available/third")
     assert run("sites-enabled/third", "--write", "-q").status == 0
-    accepted(each_binary, main)
+    accepted(a_binary, main)
     assert main.read_text().count("map_hash_bucket_size") == 1
     assert "map_hash_bucket_size 768;" in main.read_text()
 
@@ -79,7 +79,7 @@ def test_one_run_after_the_other(each_binary: nginx.Binary, run: Callable[..., R
 )
 @pytest.mark.parametrize("where", ["http", "conf.d"])
 def test_sizes_that_are_set(
-    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, sizes: str, where: str
+    a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, sizes: str, where: str
 ) -> None:
     """Sizes that the configuration has grow where they stand, and what is not set joins them."""
     layout = dict(DEBIAN)
@@ -90,10 +90,10 @@ def test_sizes_that_are_set(
     main = tree(tmp_path, layout) / "nginx.conf"
     for name in ("sites-enabled/shop", "sites-enabled/blog"):
         assert run(name, "--write").status == 0
-        accepted(each_binary, main)
+        accepted(a_binary, main)
 
 
-def test_sizes_of_stream(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_sizes_of_stream(a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
     """Directives of the same name in `stream` belong to that module, in the main file and in one that it includes."""
     stream = "map_hash_max_size 32; map_hash_bucket_size 64;\nmap $remote_addr $nxo_x { default 1; }\n"
     for text in (f"stream {{ {stream} }}\n", "stream { include stream.d/*.conf; }\n"):
@@ -104,16 +104,16 @@ def test_sizes_of_stream(each_binary: nginx.Binary, run: Callable[..., Ran], tmp
         changed = main.read_text()
         assert changed.startswith(text)
         assert "map_hash_max_size 16384;" in changed.removeprefix(text)
-        if has_stream(each_binary):
-            accepted(each_binary, main)
+        if has_stream(a_binary):
+            accepted(a_binary, main)
         else:
             main.write_text(changed.removeprefix(text))
-            accepted(each_binary, main)
+            accepted(a_binary, main)
 
 
 @pytest.mark.parametrize("installed", ["/etc/nginx", "/usr/local/openresty/nginx/conf"])
 def test_a_copy_of_what_is_installed(
-    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, installed: str
+    a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, installed: str
 ) -> None:
     """In a repository or for an image, includes name the folder where the files will lie; there nginx takes them."""
     layout = {**DOCKER, "nginx.conf": DOCKER["nginx.conf"].replace("include conf.d", f"include {installed}/conf.d")}
@@ -123,10 +123,10 @@ def test_a_copy_of_what_is_installed(
     assert "not checked with nginx -t" in ran.err
     text = (root / "nginx.conf").read_text()
     (root / "nginx.conf").write_text(text.replace(installed, str(root)))
-    accepted(each_binary, root / "nginx.conf")
+    accepted(a_binary, root / "nginx.conf")
 
 
-def test_wildcards_that_are_not_normal(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_wildcards_that_are_not_normal(a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
     """The maps go where no include finds them, whatever way it goes: `..`, slashes, links, wildcards in folders."""
     includes = (
         "../etc/n[wxyz]o_*.conf", ".//./nxo_??????.maps", "link/nxo_*.http", f"{tmp_path}/e*/nxo_*2.conf",
@@ -137,7 +137,7 @@ def test_wildcards_that_are_not_normal(each_binary: nginx.Binary, run: Callable[
     )
     main = tree(tmp_path / "etc", {**DOCKER, "nginx.conf": text, "link@": "."}) / "nginx.conf"
     assert run("etc/conf.d/default.conf", "--write", "-q").status == 0
-    accepted(each_binary, main)
+    accepted(a_binary, main)
 
 
 ONE_LINE = "events {} http { include conf.d/*.conf; }"
@@ -178,21 +178,21 @@ NESTED = {
     ],
 )
 def test_odd_layouts(
-    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, layout: dict[str, str], file: str
+    a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, layout: dict[str, str], file: str
 ) -> None:
     """One line, other line ends, links, blanks, files that stand in several places, an http block in another file."""
     layout = {name: text for name, text in layout.items() if f"{name.split('/')[0]}@" not in layout}
     main = tree(tmp_path / "prefix" / "conf", layout) / "nginx.conf"
-    output_of(each_binary, main)
+    output_of(a_binary, main)
     named = [] if (main.parent / file).resolve().is_relative_to(main.parent) else ["-c", str(main)]
-    ran = run(str(main.parent / file), *named, "--write", f"--nginx={each_binary.path}")
+    ran = run(str(main.parent / file), *named, "--write", f"--nginx={a_binary.path}")
     assert ran.status == 0, ran.err
-    accepted(each_binary, main)
+    accepted(a_binary, main)
     assert run(str(main.parent / file), *named, "--check", "-q").status == 0
 
 
 def test_main_file_in_another_folder(
-    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """-c names the main file, with any name, and -p the prefix that has it in `conf`; both may be relative."""
     for options in (["-c", "elsewhere/main.conf"], ["-p", "prefix"]):
@@ -203,7 +203,7 @@ def test_main_file_in_another_folder(
         monkeypatch.chdir(base)
         assert run("site.conf", *options, "--write", "-q").status == 0
         main = base / options[1] if options[0] == "-c" else base / "prefix" / "conf" / "nginx.conf"
-        accepted(each_binary, main)
+        accepted(a_binary, main)
 
 
 def test_c_names_another_configuration(run: Callable[..., Ran], tmp_path: Path) -> None:

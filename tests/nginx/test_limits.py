@@ -50,25 +50,25 @@ def whole(emission: Emission, binary: nginx.Binary) -> Differential:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_deep_evaluations(each_binary: nginx.Binary, name: str) -> None:
+def test_deep_evaluations(a_binary: nginx.Binary, name: str) -> None:
     """Maps that evaluate each other, beside one that becomes a tree in any case, give the values that they gave."""
     http = f"{CASES[name]} map $uri $other {{ default no; {composed.rows(500)} }}"
     emission = emitted(composed.site(http, "$m0 $other"))
     assert emission.plan.maps.compiled
-    comparison = whole(emission, each_binary)
+    comparison = whole(emission, a_binary)
     assert [str(mismatch) for mismatch in comparison.mismatches] == []
     assert comparison.requests > 20
 
 
 @pytest.mark.parametrize("name", ["fifty", "default", "text", "circle", "before plain maps"])
-def test_nginx_differs_beyond_the_limit(each_binary: nginx.Binary, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nginx_differs_beyond_the_limit(a_binary: nginx.Binary, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the limits, nginx gives other values: each part alone is right, and only the comparison of the whole
     shows it.
     """
     monkeypatch.setattr(evaluations, "too_much", lambda *_: {})
     monkeypatch.setattr("nginxopt.rewrite.proving.exceeded", lambda *_: [])
     emission = emitted(composed.site(CASES[name]))
-    assert not whole(emission, each_binary).ok
+    assert not whole(emission, a_binary).ok
 
 
 def test_sections_are_compared_with_their_own_maps(binary: nginx.Binary, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ FINITE = "".join(f"rewrite ^/(a{number})$ /a{number + 1} last;\n" for number in 
 
 
 @pytest.mark.parametrize("rules", [LOOP, FINITE], ids=["endless", "twelve steps"])
-def test_changes_of_the_uri_count_as_before(each_binary: nginx.Binary, rules: str) -> None:
+def test_changes_of_the_uri_count_as_before(a_binary: nginx.Binary, rules: str) -> None:
     """nginx allows ten changes of the URI by rules of locations; a compiled rule is one change, as it was."""
     server = (
         f'server {{ listen 8080; error_page 500 /-failed; location = /-failed {{ return 200 "$uri $request_uri"; }}'
@@ -101,7 +101,7 @@ def test_changes_of_the_uri_count_as_before(each_binary: nginx.Binary, rules: st
     )
     emission = emitted(f"events {{}} http {{ {server} }}")
     assert emission.plan.rules.compiled
-    comparison = whole(emission, each_binary)
+    comparison = whole(emission, a_binary)
     assert [str(mismatch) for mismatch in comparison.mismatches] == []
     assert comparison.requests > 50
 

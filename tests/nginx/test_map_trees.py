@@ -23,13 +23,13 @@ UNANCHORED = "".join(f'"~topic{number}[0-9]+" /topic/{number};\n' for number in 
     "source", ["$uri", "$request_uri", "$host", "$args", "$arg_page", "$http_x", "$scheme$host$uri"]
 )
 @pytest.mark.parametrize("flags", ["", "volatile; default none;"])
-def test_a_map_and_its_tree(each_binary: nginx.Binary, source: str, flags: str) -> None:
+def test_a_map_and_its_tree(a_binary: nginx.Binary, source: str, flags: str) -> None:
     """The responses to values that the rows match, and to values near them, are equal."""
     block = f"map {source} $new {{ {flags} {ROWS} {UNANCHORED} /archive/1-plain plain; }}"
     emission = emit(plan(load_text(block.encode(), context="http")))
     assert emission.plan.maps.compiled
     assert prove(emission).holds
-    (comparison,) = ask(emission, each_binary)
+    (comparison,) = ask(emission, a_binary)
     assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
     assert comparison.requests > 400
 
@@ -44,17 +44,17 @@ APART = (
 """Rows that set variables, that PCRE releases read differently, or on which PCRE may give up, between others."""
 
 
-def test_rows_kept_apart(each_binary: nginx.Binary) -> None:
+def test_rows_kept_apart(a_binary: nginx.Binary) -> None:
     """So are the responses if some rows are kept apart, as they must not be evaluated for nothing."""
     emission = emit(plan(load_text(f"map $uri $new {{ default none; {APART} }}".encode(), context="http")))
     assert prove(emission).holds
     assert b"_apart {" in emission.trees
-    (comparison,) = ask(emission, each_binary)
+    (comparison,) = ask(emission, a_binary)
     assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
     assert comparison.requests > 400
 
 
-def test_long_subjects_apart(each_binary: nginx.Binary) -> None:
+def test_long_subjects_apart(a_binary: nginx.Binary) -> None:
     """A row on which PCRE gives up for long values is kept apart by their length, and nginx answers as before."""
     others = '"~^/late/(.*)$" "/later/$1"; "~^/last" /latest;'
     block = f'map $request_uri $new {{ default none; {ROWS} "~^/.+/.*/foo.*bar$" found; {UNANCHORED} {others} }}'
@@ -73,30 +73,30 @@ def test_long_subjects_apart(each_binary: nginx.Binary) -> None:
     ]
     requests = [get(target) for target in targets]
     (before,), (after,) = (
-        answers(['return 200 "[$new]";'], requests, http=text, binary=each_binary) for text in (block, compiled)
+        answers(['return 200 "[$new]";'], requests, http=text, binary=a_binary) for text in (block, compiled)
     )
     assert before == after
     assert 0 < sum(b"[found]" in answer for answer in before) < len(before)
 
 
-def test_a_difference_is_found(each_binary: nginx.Binary) -> None:
+def test_a_difference_is_found(a_binary: nginx.Binary) -> None:
     """A request reveals a tree with one wrong value."""
     from dataclasses import replace
 
     emission = emit(plan(load_text(f"map $uri $new {{ {ROWS} }}".encode(), context="http")))
     wrong = emission.trees.replace(b'"/news/7"', b'"/news/8"')
     assert wrong != emission.trees
-    (comparison,) = ask(replace(emission, maps=emission.maps_of_rewrites + wrong, trees=wrong), each_binary)
+    (comparison,) = ask(replace(emission, maps=emission.maps_of_rewrites + wrong, trees=wrong), a_binary)
     assert not comparison.ok
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(maps(40))
-def test_random_maps(each_binary: nginx.Binary, block: str) -> None:
+def test_random_maps(a_binary: nginx.Binary, block: str) -> None:
     """Every tree that is proved gives the responses of its map."""
     emission = emit(plan(load_text(block.encode(), context="http")))
     if emission.plan.maps.compiled and prove(emission).holds:
-        for comparison in ask(emission, each_binary):
+        for comparison in ask(emission, a_binary):
             assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
 
 
