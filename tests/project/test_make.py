@@ -89,5 +89,6 @@ def test_make_check_asks_neither_nginx_nor_containers() -> None:
             "security",
             "starting_nginx",
             "supply",
+            "unused",
         )
     }
