@@ -787,8 +787,8 @@ def _includes(block: Block) -> Iterator[str]:
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
     """Read a configuration again with other texts in place of some of its files; nothing is written.
 
-    The context of its main file stays, and a missing include is not an error. Raises `InputError` if a text does not
-    parse.
+    The context of its main file stays, and a missing include is not an error. Files whose text stays are not parsed
+    again. Raises `InputError` if a text does not parse.
     """
     if config.templates is not None and not texts:
         return config  # all its readings were read
@@ -796,7 +796,14 @@ def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
         return _reread_templates(config, config.templates, texts)
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
     main = files.read(config.main.path)
-    again = load_text(main, config.main.path, prefix=config.prefix, missing_ok=True, files=files, roots=config.roots)
+    known = {file.path: file for file in config.files}
+
+    def parse(path: str, data: bytes) -> File:
+        file = known.get(path)
+        return file if file is not None and file.source.data == data else parsed(path, data)
+
+    name, at = config.main.path, config.prefix
+    again = load_text(main, name, prefix=at, missing_ok=True, files=files, parse=parse, roots=config.roots)
     return replace(again, candidates=config.candidates)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice, product
@@ -122,6 +122,8 @@ class _Log:
         self.patterns: list[bytes] = []
         self.places: dict[bytes, int] = {}
         self._beginnings: list[tuple[bytes, int]] = []
+        self._at: dict[bytes, list[int]] = {}
+        self._lengths: set[int] = set()
         self._others: list[int] = []
         self.add(dict.fromkeys(patterns))
 
@@ -135,19 +137,18 @@ class _Log:
                 self._others.append(place)
             else:
                 insort(self._beginnings, (own, place))
+                self._at.setdefault(own, []).append(place)
+                self._lengths.add(len(own))
 
     def near(self, text: bytes) -> Iterator[int]:
         """Yield the places of patterns that may match something that starts with these bytes."""
         yield from self._others
-        for end in range(len(text)):
-            yield from self._at(text[:end], is_whole=True)
-        yield from self._at(text, is_whole=False)
-
-    def _at(self, text: bytes, *, is_whole: bool) -> Iterator[int]:
-        """Yield the places of patterns whose beginning is a text, or starts with it."""
+        for end in self._lengths:
+            if end < len(text):
+                yield from self._at.get(text[:end], ())
         for at in range(bisect_left(self._beginnings, (text,)), len(self._beginnings)):
             own, place = self._beginnings[at]
-            if own != text if is_whole else not own.startswith(text):
+            if not own.startswith(text):
                 return
             yield place
 
@@ -204,7 +205,7 @@ class Known:
     @cached_property
     def only(self) -> bytes | None:
         """The only possible value; None if there may be others."""
-        return next((value for pattern in self.inside if (value := only_value(pattern)) is not None), None)
+        return _only(self.inside)
 
     @cached_property
     def beginning(self) -> bytes | None:
@@ -219,6 +220,19 @@ class Known:
     def is_empty(self) -> bool:
         """Whether certainly no value is possible."""
         return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
+
+
+_NO_CAPITALS, _ANY_CASE = rb"^[^A-Z]*\z", b"(?i)"
+
+
+def _only(patterns: Collection[bytes]) -> bytes | None:
+    """Return the only value that can match all patterns, where that is obvious: a text, or the spelling of a text
+    without capital letters."""
+    found = next((value for pattern in patterns if (value := only_value(pattern)) is not None), None)
+    if found is not None or _NO_CAPITALS not in patterns:
+        return found
+    texts = (only_value(pattern.removeprefix(_ANY_CASE)) for pattern in patterns if pattern.startswith(_ANY_CASE))
+    return next((text.lower() for text in texts if text is not None), None)
 
 
 def _may_be(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> bool:
@@ -308,6 +322,9 @@ def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
         return False
     if _exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
         return True
+    only = _only(inside)
+    if only is not None:
+        return not _may_be(only, inside, outside)
     return _is_nothing(inside, outside) or _is_empty_by_branches(inside, outside)
 
 

@@ -30,6 +30,7 @@ from nginxopt.verify.symbols import (
     Variable,
     captured,
     join,
+    may_capture,
     pieces,
     variables,
 )
@@ -58,7 +59,7 @@ class State:
         values: The values of variables that were set, and of named captures, by name.
         cached: The values of maps that were looked up, by their variables; nginx keeps them. A name with a
             space stands for what an operation may have looked up.
-        captures: Where `$1` comes from; None after a pattern that did not match.
+        captures: Where `$1` comes from; None after a pattern that did not match, or has no groups.
         is_changed: Whether the URI was changed, so that it is not passed on as the client sent it; here and below a
             text stands for what is not known, and equal where it is.
         is_set: Whether `$args` were set, so that the URI is not passed on as the client sent it, either.
@@ -107,7 +108,8 @@ class State:
         named: dict[str, Symbol] = {name: captured(Capture(match, name, "name")) for name in names}
         for name in named.keys() & {ARGS, LIMIT_RATE}:  # which of both is read depends on where
             named[name] = Derived(f"{name} or a group", (named[name], self.args))
-        return replace(self, captures=match, values={**(self.values or {}), **named} if named else self.values)
+        captures = match if match.pattern is None or may_capture(match.pattern) else None
+        return replace(self, captures=captures, values={**(self.values or {}), **named} if named else self.values)
 
     def without_match(self) -> State:
         """Return the state after a pattern did not match."""

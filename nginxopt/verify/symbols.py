@@ -251,15 +251,18 @@ def is_raw(capture: Capture) -> bool:
     return capture.use in ("map", "name")
 
 
-_MAY_CAPTURE = lazy.pattern(rb"\((?!\?(?:[:!=>]|<[!=]|[a-z-]+[:)]))")
+_GROUP = lazy.pattern(rb"\((?!\?(?:[:!=>]|<[!=]|[a-z-]+[:)]))")
 """What may be the start of a group that captures; an escaped parenthesis is one, too."""
+
+
+def may_capture(pattern: bytes) -> bool:
+    """Return whether a pattern may have groups with numbers; an empty one stands for what is not known."""
+    return not pattern or _GROUP.search(pattern) is not None
 
 
 def captured(capture: Capture) -> Symbol:
     """Return what was captured, if that is known now."""
     subject, pattern = capture.match.subject, capture.match.pattern
-    if pattern and capture.group.isdigit() and not _MAY_CAPTURE.search(pattern):
-        return EMPTY
     if not isinstance(subject, KnownBytes) or pattern is None:
         return capture
     text = _group(pattern, subject.value, capture.group)

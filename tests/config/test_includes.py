@@ -225,6 +225,7 @@ def test_a_configuration_read_again(tmp_path: Path) -> None:
     write(tmp_path, a="b;")
     config = load_text(b"include a.conf; include none.conf;", prefix=tmp_path, context="server", missing_ok=True)
     first = reread(config, {config.files[1].path: b"c;"})
+    assert first.main is config.main, "what did not change is not parsed again"
     assert [str(d.name) for d, _ in first.walk()] == ["include", "c", "include"]
     second = reread(first, {"-": b"d; include a.conf;"})
     assert [str(d.name) for d, _ in second.walk()] == ["d", "include", "c"]

@@ -56,6 +56,18 @@ LIKE = (
     _kept("targets beside the fall-back of files", "root {T}/r; location / { try_files $uri $uri/ =404; }"),
     _kept("captures of others", "location ~ ^/(c) { return 200 $1; } if ($arg_x ~ (.)) { return 200 $1; }"),
     _kept("a target that is read once", "add_header X [$1];", form=("$to ~ (?s)^(?<rest>.+)", "$rest")),
+    _kept("a target of words", "rewrite ^/c/(d|e)$ /f/$1 permanent;"),
+    Pair(
+        "words as keys",
+        "rewrite ^/c/(d|e)\\z /f/$1 permanent;",
+        "map $uri $to { volatile; /c/d /f/d; /c/e /f/e; } server { listen 127.0.0.1:{P}; server_name h; root {T}/none;"
+        ' if ($to) { rewrite "^[^A-Z]*\\z" "$to" permanent; } }',
+    ),
+    Pair(
+        "captures of a pattern without groups",
+        "rewrite ^/a /x permanent; add_header X $1;",
+        "rewrite ^(?:/a) /x permanent; add_header X $1;",
+    ),
     Pair(
         "a group that the pattern does not have", r"rewrite ^/a\.b$ /x$1 permanent;", r"rewrite ^/a\.b$ /x permanent;"
     ),
