@@ -284,16 +284,17 @@ class _Span(NamedTuple):
     action: str
 
 
-def access(rules: Sequence[tuple[str, str]], *, is_any: bool) -> Words | None:
+def access(rules: Sequence[tuple[str, str]], *, is_any: bool, is_asked: bool = False) -> Words | None:
     """Return what rules decide, as words that are equal for equal decisions; None if one is not understood.
 
     A rule is its name and its argument. `is_any`: whether an address that is allowed needs nothing else (`satisfy
-    any`), so that it is not the same as one that no rule is about. O(n log n) for n rules.
+    any`), so that it is not the same as one that no rule is about. `is_asked`: whether another check decides about
+    all that are not allowed, so that one that is denied is the same. O(n log n) for n rules.
     """
     spans: dict[int, list[_Span]] = {version: [] for version in _FAMILIES}
     unix = ""
     for place, (action, word) in enumerate(rules):
-        says = action if action == "deny" or is_any else "pass"
+        says = "pass" if action == ("deny" if is_asked else "" if is_any else "allow") else action
         if word in ("all", "unix:"):
             unix = unix or says
         if word == "all":

@@ -32,13 +32,13 @@ def supposed(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
 
     Yields nothing if all files were read, and no pair of which nginx refuses a site.
     """
-    unread = {path: include for model in (old, new) for path, include in _unread(model).items()}
-    texts = dict.fromkeys(unread, _EMPTY)
-    allowing = {path: _ALLOWING for model in (old, new) for path in _beside_deny(model)}
+    names = dict.fromkeys(name for model in (old, new) for name in _unread(model).values())
+    texts = dict.fromkeys(names, _EMPTY)
+    allowing = dict.fromkeys((name for model in (old, new) for name in _beside_deny(model)), _ALLOWING)
     for text in [texts, {**texts, **allowing}] if allowing else [texts] if texts else []:
-        premises = dict.fromkeys(f"{unread[path]} {_SAID[what]}" for path, what in text.items())
         try:
-            yield Supposed(_with(old, text), _with(new, text), tuple(premises))
+            premises = tuple(f"{name} {_SAID[what]}" for name, what in text.items())
+            yield Supposed(_with(old, text), _with(new, text), premises)
         except NginxoptError:
             continue
 
@@ -49,12 +49,15 @@ def _unread(model: SiteModel) -> dict[str, str]:
 
 
 def _beside_deny(model: SiteModel) -> Iterator[str]:
-    """Yield the unread files that are included in a block with a `deny`."""
+    """Yield the unread files that are included in a block with a `deny`, as they are written: the sides may be in two
+    folders."""
     includes = {include.origin for level in model.site.levels if level.own("deny") for include in level.own("include")}
     known = _unread(model)
-    yield from (item.path for item in model.config.unread if item.include.origin in includes and item.path in known)
+    yield from (
+        known[item.path] for item in model.config.unread if item.include.origin in includes and item.path in known
+    )
 
 
 def _with(model: SiteModel, texts: Mapping[str, bytes]) -> SiteModel:
-    config = reread(model.config, {path: texts[path] for path in _unread(model)})
+    config = reread(model.config, {path: texts[name] for path, name in _unread(model).items()})
     return SiteModel(config, model.build)

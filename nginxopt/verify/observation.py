@@ -332,11 +332,13 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
         yield _added(model, level, outcome["level"]) if outcome["status"] is None else None
     elif outcome["status"] == 401:
         yield _setting(level, "auth_basic", "response header WWW-Authenticate", "realm of")
-    elif outcome["kind"] in ("static", "return") and outcome["status"] == 200:
+    filters = model.site.site["levels"][outcome["level"]]["filters"]
+    if outcome["kind"] not in (*_RESPONSES, "static") or any(each["changes"] != "body" for each in filters):
+        return
+    yield _signed(level)
+    if outcome["kind"] in ("static", "return") and outcome["status"] == 200:
         yield _typed(level, outcome)
-        yield _tagged(level) if outcome["kind"] == "static" else None
-    if outcome["kind"] in (*_RESPONSES, "static"):
-        yield _signed(level)
+        yield _tagged(level) if outcome["kind"] == "static" and not filters else None
 
 
 def _sent(model: SiteModel, level: Level, outcome: OutcomeForm, request: RequestForm) -> _Shown | None:
@@ -431,9 +433,9 @@ def _flag(level: Level, name: str, default: str) -> str | None:
 
 
 def _tagged(level: Level) -> _Shown | None:
-    """Return whether a file has an ETag."""
-    flag = _flag(level, "etag", "on")
-    if flag is None:
+    """Return whether a file has an ETag; None if `add_header` may set it."""
+    flag, added = _flag(level, "etag", "on"), level.headers("add_header")
+    if flag is None or not added.known or any(each.args[0].lower() == "etag" for each in added.directives):
         return None
     return _Shown("response header", {"etag": [("of the file", False)]} if flag.lower() == "on" else {}, names=_TAG)
 

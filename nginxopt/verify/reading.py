@@ -383,7 +383,8 @@ class SideReading:
 
     def _is_inherited(self, number: int, name: str) -> bool:
         """Return whether a block certainly has a setting of the block around it, whatever was not read."""
-        return self.site.levels[number].inherits(name) and self._is_silent(number, name)
+        level = self.site.levels[number]
+        return not level.own(name) and level.inherits(name) and self._is_silent(number, name)
 
     def _blocks_around(self, number: int) -> Iterator[Level]:
         """Yield a block and those around it."""

@@ -240,10 +240,17 @@ class VerifiedSide(SideReading):
         return is_read or self.has_code or any(b"proxy_" in text or b"upstream_" in text for text in folded)
 
     def _with_access(self, number: int, known: dict[str, Value]) -> dict[str, Value]:
-        """Return settings with what rules of access decide for the rules, if all of them were read."""
+        """Return settings with what rules of access decide for the rules, if all of them were read; otherwise without
+        those behind the last unread file that decide nothing."""
         rules = [(name, known.get(name, ())) for name in ("allow", "deny")]
+        is_any = self._is_any(known.get("satisfy", ()))
+        # A block in an unread file would inherit the rules, and might ask for no password.
+        is_asked = is_any and _asks_password(known) and not self.may_add(number, "location", "limit_except")
         if any(isinstance(part, Unread) for _, value in rules for part in value):
-            return known
+            if not is_asked:
+                return known
+            allow, deny = (_without_last_denied(name, value) for name, value in rules)
+            return {**known, "allow": () if allow == deny else allow, "deny": deny}  # both are what one file says
         in_force = self._in_force(number)
         nodes = {
             self.form["directives"][directive]["node"]: (name, self._words(name, directive)[0])
@@ -252,8 +259,7 @@ class VerifiedSide(SideReading):
             if value
             if isinstance(directive, int)
         }
-        is_any = self._is_any(known.get("satisfy", ()))
-        decided = access([rule for _, rule in sorted(nodes.items())], is_any=is_any)
+        decided = access([rule for _, rule in sorted(nodes.items())], is_any=is_any, is_asked=is_asked)
         if decided is None:
             return known
         rest = {name: value for name, value in known.items() if name not in ("allow", "deny", "order of allow/deny")}
@@ -335,9 +341,13 @@ class VerifiedSide(SideReading):
     def _stated_in(self, number: int, name: str) -> list[int] | Value:
         """Return what a block itself states of a setting."""
         settings = self.level(number)["settings"]
-        if name not in settings or (settings[name] is None and self._is_silent(number, name)):
+        if name not in settings or (settings[name] is None and self._is_unstated(number, name)):
             return []
         return self._in_force(number)[name]
+
+    def _is_unstated(self, number: int, name: str) -> bool:
+        """Return whether neither a block itself nor a file that it includes states a setting."""
+        return not self.site.levels[number].own(name) and self._is_silent(number, name)
 
     def _in_force(self, number: int) -> _InForce:
         known = self._stated.get(number)
@@ -349,7 +359,7 @@ class VerifiedSide(SideReading):
         form = self.level(number)
         around = {} if form["parent"] is None else self._in_force(form["parent"])
         own = {
-            name: self._own(number, name, [] if stated is None and self._is_silent(number, name) else stated, around)
+            name: self._own(number, name, [] if stated is None and self._is_unstated(number, name) else stated, around)
             for name, stated in form["settings"].items()
             if stated is not None or not self._is_inherited(number, name)
         }
@@ -683,6 +693,21 @@ def _zone_of(words: Words) -> str:
 def _read_by(name: str, value: Value) -> Reads:
     """Return what a directive may read besides its words, wherever a block states it."""
     return reduce(or_, (reads(name, tuple(words)) for words in value), Reads.NOTHING)
+
+
+def _asks_password(known: Mapping[str, Value]) -> bool:
+    """Return whether `auth_basic` certainly lets a client pass or not, whatever else does (`satisfy any`)."""
+    words = [part for name in ("auth_basic", "auth_basic_user_file") for part in known.get(name, ())]
+    is_read = len(words) == 2 and not any(isinstance(part, Unread) for part in words)
+    return is_read and words[0] != ("off",) and not any("$" in word for part in words for word in part)
+
+
+def _without_last_denied(name: str, rules: Value) -> Value:
+    """Return rules of access without the denials at their end."""
+    parts = list(rules)
+    while parts and not isinstance(parts[-1], Unread) and (len(parts[-1]) == 1) == (name == "deny"):
+        parts.pop()
+    return tuple(parts)
 
 
 def _states_host(headers: Value) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from nginxopt.config import load_text
+from nginxopt.request.model import SiteModel
+from nginxopt.semantics.site import Build
 from nginxopt.verify import RequestWitness, verify
-from tests.verify.pairs import Pair
+from tests.verify.pairs import Pair, whole
 from tests.verify.pairs.effects import HIDDEN, SHOWN
-from tests.verify.test_verify import model, names, verified
+from tests.verify.test_verify import VERSION, model, names, verified
 
 EMPTY = "/nowhere/none.conf is empty"
 
@@ -76,6 +79,16 @@ def test_a_file_beside_a_deny_may_allow_clients() -> None:
     """If it is empty, nobody sees what is behind it."""
     text = "location / {{ include /nowhere/none.conf; deny all; root /{}; }}"
     assert witness(text.format("a"), text.format("b")).premises == ("/nowhere/none.conf says only allow all",)
+
+
+def test_a_file_says_the_same_on_both_sides() -> None:
+    """What is assumed of a file is one text for both sides, also if they are in two folders."""
+    text = "location / {{ include nx.conf; satisfy any; auth_basic a; auth_basic_user_file /f; root /; {} }}"
+    old, new = (
+        SiteModel(load_text(whole(text.format(rule)).encode(), f"{side}/nginx.conf", missing_ok=True), Build(VERSION))
+        for side, rule in (("old", "deny all;"), ("new", ""))
+    )
+    assert verify(old, new).verdict == "unknown"
 
 
 def test_headers_behind_an_error_page() -> None:

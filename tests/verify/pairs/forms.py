@@ -423,6 +423,18 @@ _COOKIE = (
     " proxy_cookie_path ~(/) $1; add_header X %s; } }"
     " server { listen {L}; server_name c; add_header Set-Cookie 'a=b; path=/'; return 200; }"
 )
+_ASKED = "location / {{ root {{T}}/r; satisfy any; auth_basic a; auth_basic_user_file {{T}}/r/f.txt; {}}}"
+ACCESS_ALIKE = (
+    Forms("a denial where a password is asked for", _ASKED.format("deny all; "), _ASKED.format(""), ("/f.txt",)),
+    Forms("one behind an address that is allowed", _ASKED.format("allow 192.0.2.1; deny all; "),
+          _ASKED.format("allow 192.0.2.1; "), ("/f.txt",)),
+)  # fmt: skip
+ACCESS_UNLIKE = (
+    Forms("a denial before an address that is allowed", _ASKED.format("deny 127.0.0.1; allow all; "),
+          _ASKED.format("allow all; "), ("/f.txt",)),
+    Forms("a denial in a location without a password", _ASKED.format("deny all; location /f { auth_basic off; } "),
+          _ASKED.format("location /f { auth_basic off; } "), ("/f.txt",)),
+)  # fmt: skip
 ELSEWHERE_UNLIKE = (
     Forms("names that a Referer may have", f"server_name z.test; {_REFERRED}", f"server_name y.test; {_REFERRED}"),
     Forms("a variable of a subrequest", f"{_AUTHORISED} location = /zu {{ set $x 1; return 204; }}",
@@ -450,11 +462,12 @@ ALIKE = (
     *NAMES_ALIKE,
     *WRITTEN_ALIKE,
     *REWRITES_ALIKE,
+    *ACCESS_ALIKE,
     *HOSTS_ALIKE,
 )
 UNLIKE = (
     *VALUES_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE, *WRITTEN_UNLIKE,
-    *REWRITES_UNLIKE, *ELSEWHERE_UNLIKE,
+    *REWRITES_UNLIKE, *ELSEWHERE_UNLIKE, *ACCESS_UNLIKE,
 )  # fmt: skip
 
 
