@@ -273,11 +273,15 @@ class ServerTexts:
 
     def __init__(self, sides: tuple[VerifiedSide, VerifiedSide]) -> None:
         self._sides = sides
+        self._found: dict[tuple[int, int], bool] = {}
 
     def alike(self, old: int, new: int) -> bool:
         """Return whether two servers certainly answer alike by what is written; False says nothing."""
-        if not self._is_comparable:
-            return False
+        if (old, new) not in self._found:  # servers are paired for each of their addresses and names
+            self._found[old, new] = self._is_comparable and self._are_alike(old, new)
+        return self._found[old, new]
+
+    def _are_alike(self, old: int, new: int) -> bool:
         mine, theirs = (side.written(number) for side, number in zip(self._sides, (old, new), strict=True))
         if mine is None or mine != theirs:
             return False

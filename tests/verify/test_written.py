@@ -83,3 +83,19 @@ def test_a_server_is_equal_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     for forms in (*WRITTEN_ALIKE, *WRITTEN_UNLIKE):
         for side in sides(forms):
             assert verify(side, side).verdict == "equivalent"
+
+
+@pytest.mark.parametrize("words", ["listen 127.0.0.%d:80;", "server_name n%d.test;", "server_name ~^n%d$;"])
+def test_a_server_of_many_names_is_read_once(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not for each of its names and addresses, of which its text may have thousands."""
+    text = f"events {{}} http {{ server {{ {' '.join(words % number for number in range(60))} }} }}"
+    read: list[int] = []
+    original = VerifiedSide.written
+
+    def written(side: VerifiedSide, server: int) -> tuple[str, ...] | None:
+        read.append(server)
+        return original(side, server)
+
+    monkeypatch.setattr(VerifiedSide, "written", written)
+    assert verify(model(text), model(text + "\n")).verdict == "equivalent"
+    assert 0 < len(read) <= 6
