@@ -61,12 +61,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, count, rule
 from nginxopt.semantics import values
 
 _CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
 _MOST = 600
 """Seconds."""
+_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60}
 
 
 @rule(
@@ -94,7 +95,13 @@ def _finding(directive: Directive, seconds: int) -> Finding:
     return Finding(
         directive.source,
         word.span,
-        f"errors of the upstream, such as 500, are served from the cache for {seconds // 60} minutes",
+        f"errors of the upstream, such as 500, are served from the cache for {_lasting(seconds)}",
         fix if is_alone else None,
         "" if is_alone else "name the statuses, and store others for a minute at most",
     )
+
+
+def _lasting(seconds: int) -> str:
+    """Return a time in the largest unit that it has a whole number of, such as `2 hours`, or in minutes."""
+    unit = next((unit for unit, length in _UNITS.items() if seconds % length == 0), "minute")
+    return count(seconds // _UNITS[unit], unit)

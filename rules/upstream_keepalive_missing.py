@@ -6,7 +6,8 @@ nginx keeps 32 connections by default.
 Does not flag upstreams that opt out: `keepalive` is commented out, or every pass to the upstream sends
 `Connection: close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without
 `fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections, and Unicorn and the default workers of Gunicorn do not:
-upstreams with these names are left out. A literal `Connection: upgrade` in `location /` is sent
+upstreams with these names are left out. So are those whose connections depend on variables, such as `proxy_bind
+$server_addr`: a pool would mix them. A literal `Connection: upgrade` in `location /` is sent
 with every request of the site, and nginx keeps these connections in a pool. An upstream that a variable always names
 (`set $app http://app; proxy_pass $app;`) is one like any other.
 
@@ -88,7 +89,19 @@ server {
     }
 }
 ```
-So does uwsgi:
+A pool would mix connections from several addresses of this machine:
+```nginx http 1.22.1
+upstream app {
+    server 10.0.0.1:8080;
+}
+server {
+    location / {
+        proxy_bind $server_addr;
+        proxy_pass http://app;
+    }
+}
+```
+uwsgi cannot keep connections:
 ```nginx http 1.22.1
 upstream app {
     server 10.0.0.1:8080;
@@ -150,7 +163,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Saving, Severity, rule
-from nginxopt.lint.queries import pooling, pools
+from nginxopt.lint.queries import pooling, pools, sharing
 
 
 @rule(
@@ -166,15 +179,15 @@ def check(model: Model) -> Iterator[Finding]:
     """Find upstreams in use without a pool."""
     offered = pooling.offers(model)
     for upstream in pools.without_pool(model):
-        block = upstream.level.block
-        if block is None:
+        block, offer = upstream.level.block, offered[upstream]
+        if block is None or offer.why_not == sharing.BY_REQUEST:
             continue
         yield Finding(
             block.source,
             upstream.level.span,
             f'upstream "{upstream.name}" has no keepalive: every request opens a new connection',
-            offered[upstream].fix,
-            offered[upstream].why_not,
+            offer.fix,
+            offer.why_not,
             saves=Saving(connections=1),
             cause="",
         )

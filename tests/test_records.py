@@ -171,3 +171,34 @@ def test_threads_may_make_the_first_value_together(define: Callable[[], Any]) ->
         for thread in threads:
             thread.join()
         assert made == [cls(1, [])] * 4
+
+
+@record(eq=True)
+class Made:
+    """Has all kinds of defaults."""
+
+    x: int
+    y: int = 2
+    seen: list[int] = field(default_factory=list)
+    total: int = field(init=False, default=0)
+    parts: list[int] = field(init=False, default_factory=list)
+    later: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.later = self.x + self.y
+
+
+def test_an_init_is_that_of_dataclass() -> None:
+    """It takes the same arguments, makes a list for each value, and stays once the rest is generated."""
+    one, other = Made(1), Made(1, y=2)
+    one.seen.append(1)
+    assert (one.later, other.seen, one.total, other.parts) == (3, [], 0, [])
+    init = Made.__init__
+    assert [each.name for each in dataclasses.fields(Made)] == ["x", "y", "seen", "total", "parts", "later"]
+    assert Made.__init__ is init
+    assert one.parts is not other.parts
+    twin = dataclasses.make_dataclass("Made", [("x", int), ("y", int, field(default=2))])
+    for arguments in ((), (1, 2, [], 4)):
+        for cls in (Made, twin):
+            with pytest.raises(TypeError):
+                cls(*arguments)

@@ -172,6 +172,10 @@ class Reader:
         """Yield the files of an include."""
         for path in self._disk.matches(self._prefix, _name(include)):
             identity = self._sharing.identity(path, self._disk)
+            is_found = _name(include).startswith("/") and path != _name(include)  # in the tree of a copy
+            if is_found and identity == self._sharing.identity(include.source.path, self._disk):
+                self.unread.append(UnreadFile(include, path, "cannot be read"))
+                continue
             if identity not in self.files:
                 data = self._read(include, path)
                 if data is None:

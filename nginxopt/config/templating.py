@@ -61,7 +61,10 @@ CERTAIN = (AT, PERCENT, PERCENT_BRACES, BRACES)
 LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT, ANGLES, CURLY)
 """Those that nginx may take as they stand. `lint` alone takes them for placeholders, as it can do without a value."""
 
-_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY]))
+_OF_SHELL = rb"\$[A-Z_][A-Z0-9_]+(?![a-z0-9])"
+"""`$NAME`, which envsubst replaces as well. It may be a variable of nginx where nginx takes one."""
+
+_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL]))
 
 
 def has_placeholder(word: str) -> bool:

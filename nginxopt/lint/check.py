@@ -348,11 +348,12 @@ def _fragments(configs: Iterable[Config]) -> tuple[Config, ...]:
 
 def _trees(configs: Iterable[Config]) -> list[str]:
     """Return the tree of each configuration: its main file, or that of the first with the same text, as copies have one
-    cause; fragments together are one tree, whose main file is unknown."""
+    cause; fragments together are one tree, whose main file is unknown. `nginx -T` adds line ends to a copy."""
     firsts: dict[tuple[bytes, ...], str] = {}
+    texts = (tuple(file.source.data.rstrip() for file in config.files) for config in configs)
     return [
-        "" if config.http is None else firsts.setdefault(tuple(f.source.data for f in config.files), config.main.path)
-        for config in configs
+        "" if config.http is None else firsts.setdefault(text, config.main.path)
+        for config, text in zip(configs, texts, strict=True)
     ]
 
 

@@ -94,3 +94,14 @@ def test_a_tree_of_a_host_need_not_be_all() -> None:
     dump = HostContent(files).dump()
     config = load_text(dump.read(dump.main), dump.main, files=dump, missing_ok=True)
     assert [may_read_more(config, include) for include in config.includes] == [False, True, True]
+
+
+def test_a_copy_does_not_include_itself(tmp_path: Path) -> None:
+    """`/config/nginx/nginx.conf` in the file of that name is another one: the copy is for another folder."""
+    (tmp_path / ".git").mkdir()
+    main = tmp_path / "root/etc/nginx/nginx.conf"
+    main.parent.mkdir(parents=True)
+    main.write_text("include /config/nginx/nginx.conf;\n")
+    config = load(main, missing_ok=True)
+    assert config.files == (config.main,)
+    assert [unread.path for unread in config.unread] == [str(main)]

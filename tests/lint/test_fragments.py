@@ -43,3 +43,13 @@ def test_a_zone_that_a_fragment_beside_names_is_in_use() -> None:
     assert finding in found(other)
     assert finding in found({"nginx.conf": main, "site": site.replace("zone=a", "zone=b")})
     assert finding not in found({"nginx.conf": main, "site": site})
+
+
+def test_a_dump_beside_its_files_has_the_same_findings() -> None:
+    """One cause is one finding, with both places: `nginx -T` adds a line end to each file."""
+    text = "events {}\nhttp {\n    gzip on;\n    gzip_comp_level 9;\n    server { listen 80; }\n}\n"
+    rules = (Selected(catalogue()["gzip-level"], None),)
+    configs = [load_text(part.encode(), name) for name, part in (("nginx.conf", text), ("copy.conf", f"{text}\n"))]
+    checked = check(configs, Judge(rules, TARGET, Settings()))
+    assert [each.path for each in checked.diagnostics] == ["nginx.conf", "copy.conf"]
+    assert {each.tree for each in checked.diagnostics} == {"nginx.conf"}

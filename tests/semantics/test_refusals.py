@@ -250,3 +250,10 @@ def test_a_store_defines_the_second_variable() -> None:
         config = load_text(text.format(words).encode(), "nginx.conf")
         found = [refusal.message for refusal in refusals(levels(config, release), release)]
         assert found[:1] == ([message] if message else [])
+
+
+def test_a_value_that_envsubst_fills_in_is_not_judged() -> None:
+    """`$NAME` is one in a template; the other words of nginx are judged."""
+    text = "events {{}} http {{ proxy_cache_path /a keys_zone=a:1m max_size={}; }}"
+    for word, message in (("$SIZE", None), ("1x", 'invalid max_size value "max_size=1x"')):
+        assert [refusal.message for refusal in _found(text.format(word))] == ([message] if message else [])

@@ -23,7 +23,7 @@ _MIXED = (
     "proxied requests differ in TLS, protocol, local address or socket, and a pool would mix their connections: give "
     "each kind its own upstream"
 )
-_VARIABLE = "its connections depend on variables of the request, and a pool would mix them"
+BY_REQUEST = "its connections depend on variables of the request, and a pool would mix them"
 _NAMED = "`{}` may also pass to it, and a pool would mix different kinds of connections"
 
 
@@ -99,7 +99,7 @@ def _settled(pass_: Pass) -> Iterable[str]:
 def _why_not(identities: set[Identity]) -> str:
     if len(identities) > 1:
         return _MIXED
-    return _VARIABLE if any("$" in word for words in identities for word in words) else ""
+    return BY_REQUEST if any("$" in word for words in identities for word in words) else ""
 
 
 def _may_name_any(pass_: Pass) -> bool:

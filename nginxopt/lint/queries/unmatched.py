@@ -21,8 +21,6 @@ _ESCAPE = lazy.pattern("%[0-9A-Fa-f]{2}")
 _QUERY = lazy.pattern(r"([\w./-])\?[A-Za-z_][\w.-]*=")
 _GLOB = lazy.pattern(r"/\*\.\w")
 _PLAIN_START = lazy.pattern(r"\^?\(?/")
-_OF_ENVSUBST = lazy.pattern(r"\$[A-Z_][A-Z0-9_]+")
-"""Matches what envsubst fills in without braces; nginx itself has no variables in location names."""
 _IRREGULAR = lazy.pattern(r"(?!/)|.*(?://|/\.|/\$)", re.DOTALL)
 """Matches replacements that may become a URI without a leading slash, or with `//` or `/../`."""
 _ARGUMENTS = "match the path, and test the argument with `if ($arg_name = value)` or a map of $arg_name"
@@ -107,7 +105,7 @@ def _why_no_location(location: Level) -> _Why | None:
     text, sign = location.path, location.modifier
     if not text or text.startswith("@") or location.own("internal") or location.around("if"):
         return None
-    if has_placeholder(text) or _OF_ENVSUBST.search(text):
+    if has_placeholder(text):
         return None
     if sign in ("~", "~*"):
         return _why(location.pattern, text, location)

@@ -369,8 +369,6 @@ _URI_IS_WRONG = (
     '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, '
     'or inside "if" statement, or inside "limit_except" block'
 )
-_FLAGS = ("secure", "nosecure", "httponly", "nohttponly", "samesite", "samesite=strict", "samesite=lax",
-          "samesite=none", "nosamesite")  # fmt: skip
 _CODES = lazy.pattern(r"[0-9]+")
 
 
@@ -514,10 +512,6 @@ def _proxy_cookie(stated: Stated) -> Iterator[str]:
         yield stated.says("is duplicate")
     elif len(args) == 1 and args[0] != "off":
         yield f'invalid parameter "{args[0]}"'
-    elif stated.name == "proxy_cookie_flags":
-        wrong = next((word for word in args[1:] if "$" not in word and word.lower() not in _FLAGS), None)
-        if wrong is not None:
-            yield f'invalid parameter "{wrong}"'
 
 
 @setter(

@@ -426,6 +426,10 @@ def _of_names(args: Sequence[Token]) -> _Taken:
     return ((word, word[1:]) for word in args if word.startswith("~") and len(word) > 1)
 
 
+def _of_browsers(args: Sequence[Token]) -> _Taken:
+    return ((word, str(word)) for word in args if word != "msie6")
+
+
 def _of_first(args: Sequence[Token]) -> _Taken:
     return ((word, str(word)) for word in args[:1])
 
@@ -438,5 +442,6 @@ _TAKING: Mapping[str, Callable[[Sequence[Token]], _Taken]] = {
     **dict.fromkeys(("rewrite", "fastcgi_split_path_info"), _of_first),
     **dict.fromkeys(("server_name", "valid_referers"), _of_names),
     **dict.fromkeys(("proxy_redirect", *map("proxy_cookie_{}".format, ("path", "domain", "flags"))), _of_rewriting),
+    "gzip_disable": _of_browsers,
     "if": _of_if,
 }

@@ -251,12 +251,14 @@ class _Open:
             yield _refusal(directive, fault.message, RefusalStage.HANDLER)
             return
         refuses = SETTERS.get(declaration.setter.partition(" ")[0])
-        if refuses is None or any(has_placeholder(word) for word in directive.args if _may_be_one(word)):
+        rows = http.BLOCKS.get(declaration.setter)
+        if refuses is None and rows is None:
+            return
+        if any(has_placeholder(word) for word in directive.args if _may_be_one(word)):
             return
         stated = Stated(directive, directive.args, declaration, self.level, block, self._protocol, self._reading)
-        for message in refuses(stated):
+        for message in refuses(stated) if refuses is not None else ():
             yield _refusal(directive, message, RefusalStage.SETTER)
-        rows = http.BLOCKS.get(declaration.setter)
         if rows is not None and block is not None:
             for row, message in http.with_blocks(stated, rows):
                 if not any(has_placeholder(word) for word in (row.name, *row.args) if _may_be_one(word)):
@@ -265,7 +267,7 @@ class _Open:
 
 def _may_be_one(word: str) -> bool:
     """Return whether a word may have a placeholder: a quick look, as most have none."""
-    return "$" in word or "@" in word or "%" in word or "__" in word
+    return any(sign in word for sign in ("$", "@", "%", "__", "{", "<"))
 
 
 def _twice(first: Directive, second: Directive) -> str:
