@@ -173,7 +173,7 @@ def test_threads_may_make_the_first_value_together(define: Callable[[], Any]) ->
         assert made == [cls(1, [])] * 4
 
 
-@record(eq=True)
+@record(eq=True, frozen=False)
 class Made:
     """Has all kinds of defaults."""
 
@@ -198,7 +198,7 @@ def test_an_init_is_that_of_dataclass() -> None:
     assert Made.__init__ is init
     assert one.parts is not other.parts
     twin = dataclasses.make_dataclass("Made", [("x", int), ("y", int, field(default=2))])
-    for arguments in ((), (1, 2, [], 4)):
-        for cls in (Made, twin):
+    for cls in (Made, twin):
+        for number in (0, 4):
             with pytest.raises(TypeError):
-                cls(*arguments)
+                cls(*[1] * number)

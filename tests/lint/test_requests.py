@@ -306,6 +306,6 @@ def test_what_nginx_refuses_is_the_reason_for_silence() -> None:
     assert linted.declined == {"headers-lost"}
     (note,) = notes(Checked((config,), (), (), refusals=(linted.refusal,)))
     assert note.message == (
-        'nginx does not start with this (invalid number of arguments in "root" directive): '
-        "rules that follow requests did not judge"
+        'nginx does not start with this (invalid number of arguments in "root" directive), '
+        "so no rule could trace requests"
     )

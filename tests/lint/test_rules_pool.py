@@ -202,12 +202,24 @@ REFUSED = {
     "location /c { proxy_pass https://app; proxy_ssl_conf_command C d; proxy_ssl_conf_command A b; } }",
     "a directive that is not known yet": f"{APP} server {{ location / {{ proxy_pass https://app; }} "
     "location /c { proxy_pass https://app; proxy_ssl_to_come on; } }",
-    "the address of the client": f"{APP} server {{ location / {{ proxy_pass http://app; proxy_bind $remote_addr; }} }}",
-    "a name by a variable": f"{APP} server {{ location / {{ proxy_pass https://app; proxy_ssl_name $host; }} }}",
-    "a scheme by a variable": f"{APP} server {{ location / {{ proxy_pass $scheme://app; }} }}",
     "a socket option in one server": f"{APP} server {{ location / {{ proxy_pass http://app; }} }} "
     "server { proxy_socket_keepalive on; location / { proxy_pass http://app; } }",
 }
+
+
+BY_REQUEST = {
+    "the address of the client": f"{APP} server {{ location / {{ proxy_pass http://app; proxy_bind $remote_addr; }} }}",
+    "a name by a variable": f"{APP} server {{ location / {{ proxy_pass https://app; proxy_ssl_name $host; }} }}",
+    "a scheme by a variable": f"{APP} server {{ location / {{ proxy_pass $scheme://app; }} }}",
+}
+
+
+@pytest.mark.parametrize("http", BY_REQUEST.values(), ids=BY_REQUEST)
+def test_connections_that_differ_by_request_need_no_pool(http: str) -> None:
+    """There is neither a finding nor a fix."""
+    text = f"events {{}}\nhttp {{ {http}\n}}\n"
+    assert fix_all(text, POOL_RULES, OLD, unsafe=True)[0] == text
+    assert diagnose("upstream-keepalive-missing", text, target=OLD) == ()
 
 
 @pytest.mark.parametrize("http", REFUSED.values(), ids=REFUSED)

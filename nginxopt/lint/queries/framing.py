@@ -36,8 +36,8 @@ from nginxopt.records import record
 from nginxopt.semantics import Level, Pass, values
 
 _BODILESS = (
-    "requests to it may have a {} without a body ({}), and the server would read the next request as that body: pass "
-    "them in a separate location with {}"
+    "no fix: some requests are sent with {} but without a body ({}), and on a kept connection the server takes the "
+    "next request for the body. First give them a location of their own with {}"
 )
 _WITHOUT_BODY = _BODILESS.format(
     "Content-Length",
@@ -48,11 +48,11 @@ _WITHOUT_CHUNKS = _BODILESS.format(
     "Transfer-Encoding", "error pages and X-Accel-Redirect", '`proxy_set_header Transfer-Encoding "";`'
 )
 _WITHOUT_LENGTH = (
-    "requests to it may have a body without its length, and the server would read the body as the next request: remove "
-    "`{}`"
+    "no fix: some requests are sent with a body but without its length, and on a kept connection the server takes the "
+    "body for the next request. First remove `{}`"
 )
 _OR_WITHOUT_BODY = ", or add `proxy_pass_request_body off;` where no body is meant"
-_STATED = "requests to it may state another length than that of their body: remove `{}`, as nginx sets the length"
+_STATED = "no fix: some requests state another length than that of their body. First remove `{}`: nginx sets the length"
 _EARLY = (
     "`{} {}` may redirect (X-Accel-Redirect) before it has read the body, and a request then goes on without the rest: "
     "add `{}_ignore_headers X-Accel-Redirect;` there"

@@ -402,7 +402,7 @@ def _unknown(checked: Checked) -> Iterator[Note]:
 def _refused(checked: Checked) -> Iterator[Note]:
     """Yield a note for each configuration that nginx refuses where rules would have asked what becomes of requests."""
     for error in checked.refusals:
-        message = f"nginx does not start with this ({error.message}): rules that follow requests did not judge"
+        message = f"nginx does not start with this ({error.message}), so no rule could trace requests"
         yield Note(message, error.source, error.span)
 
 

@@ -190,8 +190,10 @@ def _of_http(http: Level, servers: list[Level], reading: ReadState) -> Found:
     if not servers:
         return
     said: set[tuple[int, str]] = set()
+    stated = {name for level in http.walk() for name in level.names}
+    gateways = [gateway for gateway in _BUFFERED if any(name.startswith(f"{gateway}_") for name in stated)]
     for level in _merging(http):
-        for directive, message in _of_level(level, reading):
+        for directive, message in _of_level(level, gateways, reading):
             if (id(directive), message) not in said:
                 said.add((id(directive), message))
                 yield directive, message
@@ -205,12 +207,13 @@ def _merging(http: Level) -> Iterator[Level]:
             yield from (level for level in server.walk() if level.kind in ("server", "location", "if", "limit_except"))
 
 
-def _of_level(level: Level, reading: ReadState) -> Found:
+def _of_level(level: Level, gateways: Iterable[str], reading: ReadState) -> Found:
+    """Yield what nginx refuses of a level. `gateways` are those whose directives stand anywhere."""
     is_server = level.kind == "server"
     names = level.names
     if is_server:
         yield from _of_header_buffers(level)
-    for gateway in _BUFFERED:
+    for gateway in gateways:
         if is_server or any(f"{gateway}_{name}" in names for name in _SIZES):
             yield from _of_buffers(level, gateway)
         if (is_server or f"{gateway}_cache" in names) and reading.is_whole:
