@@ -46,7 +46,7 @@ Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 a
 """
 
 
-@click.command("check", epilog=_EXAMPLES)
+@click.command("check", epilog=_EXAMPLES, short_help="Find all that nginx -t refuses, without nginx.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @options.TARGET_VERSION
 @options.CONTEXT

@@ -14,6 +14,6 @@ _COMMANDS = {
 }
 
 
-@click.command("fleet", cls=ModuleGroup, modules=_COMMANDS)
+@click.command("fleet", cls=ModuleGroup, modules=_COMMANDS, short_help="Check the configurations of many hosts.")
 def command() -> None:
     """Check the configurations of many hosts, on this machine or on a cluster."""

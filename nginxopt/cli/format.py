@@ -63,7 +63,7 @@ class _Formatted:
     left: list[str] = field(default_factory=list)
 
 
-@click.command("format", epilog=_EXAMPLES)
+@click.command("format", epilog=_EXAMPLES, short_help="Format configurations: indentation, breaks, blank lines.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--check", is_flag=True, help=options.CHECK)
 @click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")

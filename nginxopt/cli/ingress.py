@@ -37,7 +37,7 @@ Exit status: 0 success, 1 an annotation has no counterpart (--annotations), 2 us
 """
 
 
-@click.command("ingress", epilog=_EXAMPLES)
+@click.command("ingress", epilog=_EXAMPLES, short_help="Turn Kubernetes Ingresses into an nginx.conf.")
 @click.argument("manifests", metavar="MANIFESTS...", nargs=-1, required=True)
 @click.option("--config-map", type=options.FILE, metavar="FILE", help="Manifest with the ConfigMap of the controller.")
 @click.option("--class", "class_", metavar="NAME", help="Read only Ingresses of this class, or without a class.")

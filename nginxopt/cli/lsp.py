@@ -23,7 +23,7 @@ Exit status: 0 the editor ended it, 2 usage error, 4 the packages of nginxopt[ls
 """
 
 
-@click.command("lsp", epilog=_EXAMPLES)
+@click.command("lsp", epilog=_EXAMPLES, short_help="Serve an editor as a language server.")
 @options.TARGET_VERSION
 @options.CONFIG
 @options.ISOLATED

@@ -19,7 +19,7 @@ Exit status: 0 the assistant ended it, 2 usage error, 4 the packages of nginxopt
 """
 
 
-@click.command("mcp", epilog=_EXAMPLES)
+@click.command("mcp", epilog=_EXAMPLES, short_help="Serve an assistant with tools.")
 @click.argument("roots", metavar="[DIR...]", nargs=-1, type=options.DIRECTORY)
 def command(roots: tuple[str, ...]) -> None:
     """Serve an assistant with tools (Model Context Protocol), on standard input and output.

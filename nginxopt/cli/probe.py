@@ -26,7 +26,7 @@ Exit status: 0 no evidence against the premises, 1 evidence against one, 2 usage
 """
 
 
-@click.command("probe", epilog=_EXAMPLES)
+@click.command("probe", epilog=_EXAMPLES, short_help="Test an upstream server for a keepalive pool.")
 @click.argument("url")
 @click.option(
     "--held", type=click.IntRange(1, 1000), default=8, show_default=True, help="Idle connections to hold at once."

@@ -75,7 +75,7 @@ cannot be proved.
 """
 
 
-@click.command("rewrite-to-map", epilog=_EXAMPLES)
+@click.command("rewrite-to-map", epilog=_EXAMPLES, short_help="Turn rewrites, maps and redirect tables into lookups.")
 @click.argument("files", metavar="FILE...", nargs=-1)
 @click.option("-o", "--output-dir", "folder", type=options.DIRECTORY, metavar="DIR", help="Write the result to DIR.")
 @click.option("--write", is_flag=True, help="Change the files in place; keep a copy of the old text beside each.")

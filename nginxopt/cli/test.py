@@ -74,7 +74,7 @@ class TestCall:
 
 
 @click.command("test", epilog=_EXAMPLES)
-@click.argument("config", metavar="[CONFIG]")
+@click.argument("config", metavar="[CONFIG]", required=False)
 @click.argument("table", metavar="TABLE", required=False)
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option("--record", "records", is_flag=True, help="Write a table of today's answers to the requests in TABLE.")
@@ -115,7 +115,7 @@ class TestCall:
 @options.QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List all rules and locations that no row reaches.")
 def command(
-    config: str,
+    config: str | None,
     table: str | None,
     follows: bool,
     records: bool,
@@ -142,6 +142,8 @@ def command(
     With --live, TABLE is put to a running server. CONFIG is then the configuration that answered before, if any, and
     names the rule for each difference.
     """
+    if config is None:
+        raise click.UsageError(f"Missing argument '{'CONFIG' if live is None else 'TABLE'}'.")
     if live is not None:
         _refuse_with_live(records, nginx, names)
         asking = _live_options(live, resolve, rate, timeout, http2, insecure)

@@ -102,6 +102,8 @@ within 15 % up to level 6, 62 % at level 9: there a text that repeats without en
 _GZIP_SMALL = 4_000
 """Bytes up to which a byte after compression takes the same; with twice as many, it takes the last figure more."""
 _GZIP_NANOSECONDS = 0.13
+HEADERS = 250
+"""The bytes of the headers of a response, about, which `$bytes_sent` has in it."""
 GZIP_RATIO = 3.0
 """How much text is taken to shrink where the log lacks `$gzip_ratio`."""
 

@@ -233,7 +233,7 @@ class Work:
         yield "requests", None, terms.BASE.times(number).plus(headers)
         yield from _of_kind(key, cell, {fact.what: fact for fact in facts})
         for fact in facts:
-            term = _of_fact(fact, key, cell, has_ratio="gzip_ratio" in self.profile.variables)
+            term = _of_fact(fact, key, cell, variables=self.profile.variables)
             if term is not None:
                 yield _CAUSES.get(fact.what, fact.what), fact.place, term
 
@@ -304,14 +304,14 @@ def _passing(key: Class | WorkClass) -> Place | None:
     return (key.node if isinstance(key, Class) else None) or key.level
 
 
-def _of_fact(fact: Fact, key: Class | WorkClass, cell: Cell, *, has_ratio: bool) -> Term | None:
+def _of_fact(fact: Fact, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
     """Return what a fact makes requests of a class take; None if it is none of its own."""
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:
         case "tls":
             return terms.TLS.times(number).plus(terms.TLS_BYTE.times(cell.bytes))
         case "gzip":
-            return _compressed(fact.amount, key, cell, has_ratio=has_ratio)
+            return _compressed(fact.amount, key, cell, variables=variables)
         case "log" | "log_buffered":
             line = terms.LOG if fact.what == "log" else terms.LOG_BUFFERED
             return line.plus(terms.LOG_VARIABLE.times(fact.amount)).times(number)
@@ -333,12 +333,13 @@ def _of_fact(fact: Fact, key: Class | WorkClass, cell: Cell, *, has_ratio: bool)
             return None
 
 
-def _compressed(level: int, key: Class | WorkClass, cell: Cell, *, has_ratio: bool) -> Term | None:
+def _compressed(level: int, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
     """Return what compressing takes; without `$gzip_ratio`, all is taken to be text."""
+    has_ratio = "gzip_ratio" in variables
     number = cell.compressed if has_ratio else cell.requests
     if not number or (not has_ratio and (key.status != 200 or (key.kind != "static" and key.kind not in PASSED))):
         return None
-    sent = cell.bytes / number
+    sent = max(0.0, cell.bytes / number - (terms.HEADERS if "bytes_sent" in variables else 0))
     raw = cell.raw / number if has_ratio else sent * terms.GZIP_RATIO
     if number < cell.requests:  # others are in the sum of the bytes
         sent = min(sent, raw / terms.GZIP_RATIO)

@@ -185,3 +185,29 @@ def test_what_was_compiled_can_be_measured(run: Any, rules: Path, monkeypatch: p
         refused = run("rewrite-to-map", *args)
         assert refused.status == 2
         assert "--bench needs a file that stays unchanged" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("lnt",), "No such command 'lnt'. (Did you mean 'lint'?)"),
+        (("fleet", "repot"), "No such command 'repot'. (Did you mean 'report'?)"),
+        (("site.conf",), "No such command 'site.conf'. (Did you mean 'nginxopt lint site.conf'?)"),
+        (("xyzzy",), "No such command 'xyzzy'."),
+        (("test",), "Missing argument 'CONFIG'."),
+        (("test", "--live", "http://127.0.0.1:1"), "Missing argument 'TABLE'."),
+    ],
+)
+def test_a_word_that_is_no_command(run: Any, tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    """The error says what may be meant: a command of a like name, or lint for a file."""
+    (tmp_path / "site.conf").write_text("events {}\n")
+    ran = run(*words)
+    assert ran.status == 2
+    assert ran.err.splitlines()[-1] == f"Error: {said}"
+
+
+def test_no_line_of_help_is_cut(run: Any) -> None:
+    """On a terminal of 80 columns, the list of commands says what each is for, to the end."""
+    listed = run("--help").out.decode().partition("Commands:\n")[2].partition("\n\n")[0]
+    assert listed
+    assert [line for line in listed.splitlines() if not line.endswith(".") or line.endswith("...")] == []
