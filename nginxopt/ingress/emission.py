@@ -327,7 +327,20 @@ class Emission:
             writer = LocationWriter(lines, server, self._settings, self._used)
             writer.write()
             self.notes += writer.notes
+            if server.host == ANY_HOST:
+                self._write_checks()
             lines.text(self._settings.text("server-snippet"))
+
+    def _write_checks(self) -> None:
+        """Write what the controller adds for the health checks of balancers, and for monitors.
+
+        No location of an Ingress has such a name: those are `= /healthz` and `/healthz/`.
+        """
+        with self._lines.block("location /healthz"):
+            self._lines.add("access_log off;", "return 200;")
+        with self._lines.block("location /nginx_status"):
+            # Addresses of its own get the page of a module that not every nginx has.
+            self._lines.add("access_log off;", "return 403;")
 
     def _check_clients(self, server: Server) -> None:
         """Check the certificates of clients (`auth-tls-secret`)."""

@@ -257,3 +257,14 @@ def test_standard_input() -> None:
     text = yaml.safe_dump(ingress("a"))
     result = CliRunner().invoke(nginxopt, ["ingress", "-", "-q", "--target-version", "1.28.0"], input=text)
     assert "upstream test-a-80 {" in result.output
+
+
+def test_health_checks_and_monitors(tmp_path: Path) -> None:
+    """Requests without a host of an Ingress get what balancers and monitors expect, beside an Ingress of that path."""
+    default = made(tmp_path, ingress("a")).text.partition('server_name "_"')[2].partition("server_name")[0]
+    assert "location /healthz {\n            access_log off;\n            return 200;" in default
+    assert "location /nginx_status {\n            access_log off;\n            return 403;" in default
+    for kind in ("Exact", "Prefix", "ImplementationSpecific"):
+        text = made(tmp_path, ingress("a", paths=[("/healthz", kind)], host="")).text
+        assert 'location = "/healthz" {' in text
+        assert text.count("location /healthz {") == 1
