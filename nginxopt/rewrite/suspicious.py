@@ -11,6 +11,9 @@ from nginxopt.text import Span
 
 Never = _native.Never
 
+_MOST_COUNTED = 8
+"""The groups with a count that a pattern has at most, as anybody writes it: `([0-9]{1,3}\\.){3}` has one."""
+
 
 def suspicious_rewrites(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
     """Yield the rewrites of some levels; from folded runs, only suspicious ones (rewrite/suspicious.rs).
@@ -36,7 +39,9 @@ def _suspicious(bulk: Bulk) -> Iterator[Directive]:
 
 
 def why_never(pattern: bytes, *, merge_slashes: bool) -> Never | None:
-    """Return why no ordinary request matches a pattern; None if one may. Takes about 30 us.
+    """Return why no ordinary request matches a pattern; None if one may, or if it takes long to know.
+
+    Takes about 30 us, and a thousand times that for groups that are repeated in one another: their counts multiply.
 
     nginx matches `$uri`, which is decoded, normalised, and without arguments. The reasons are:
 
@@ -44,7 +49,7 @@ def why_never(pattern: bytes, *, merge_slashes: bool) -> Never | None:
     - `PERCENT`: only a URI that contains `%XX` after decoding matches.
     - `QUERY`: only a URI with an encoded `?` and text after it that looks like arguments matches.
     """
-    return _native.never(pattern, merge_slashes)
+    return None if pattern.count(b"){") > _MOST_COUNTED else _native.never(pattern, merge_slashes)
 
 
 def without_captures(pattern: bytes) -> bytes:

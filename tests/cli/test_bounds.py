@@ -23,6 +23,7 @@ from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite import Options
 from nginxopt.rewrite.compilation import Plan, plan
 from nginxopt.rewrite.proving import proved
+from nginxopt.rewrite.suspicious import why_never
 from nginxopt.version import Version
 from tests.support import PATIENCE
 
@@ -380,3 +381,10 @@ def test_what_a_list_holds_is_bounded() -> None:
     (reason, multiple), (usual, _) = taken(0.2), taken(2)
     assert (reason, usual) == ("too-much-work", "not-worse")
     assert multiple < 3
+
+
+@pytest.mark.parametrize(("groups", "is_known"), [(1, True), (8, True), (9, False), (50, False)])
+def test_counts_of_groups_that_multiply_are_left(groups: int, is_known: bool) -> None:
+    """A pattern that no request matches is found, but not at the price of a pattern of strangers: 38 kB took 10 s."""
+    pattern = b"^a" + b"(b){2}" * groups
+    assert (why_never(pattern, merge_slashes=True) is not None) == is_known
