@@ -177,7 +177,7 @@ class Trace:
         if self.level is None or self.outcome["kind"] in ("return", "redirect", "closed"):
             return
         for name in _LIMITS:
-            if self.level.setting(f"{name}_dry_run").value == "on":
+            if (self.level.setting(f"{name}_dry_run").value or "").lower() == "on":
                 continue
             status = self.level.setting(f"{name}_status").value or _TOO_MANY
             for directive in self.level.setting(name).directives:

@@ -442,7 +442,7 @@ def _tagged(level: Level) -> _Shown | None:
 
 def _signed(level: Level) -> _Shown | None:
     """Return what nginx says of its version."""
-    match _flag(level, "server_tokens", "on"):
+    match (_flag(level, "server_tokens", "on") or "").lower():
         case "on":
             text = f"nginx/{level.target}"
         case "off":

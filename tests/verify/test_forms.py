@@ -64,6 +64,13 @@ def test_how_many_headers_a_request_may_have() -> None:
     assert compared(old, new, "1.31.3").verdict == "different"
 
 
+def test_http2_in_capitals() -> None:
+    """The flag says which protocol an address speaks, in any case."""
+    old, new = (f"server {{ listen 80; http2 {flag}; return 200; }}" for flag in ("on", "ON"))
+    assert compared(old, new, "1.31.3").verdict == "equivalent"
+    assert compared(old, "server { listen 80; return 200; }", "1.31.3").verdict != "equivalent"
+
+
 _PASS = "proxy_pass http://127.0.0.1:9001;"
 _SERVER = "server {{ listen 80; {} }}"
 

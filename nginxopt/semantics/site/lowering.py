@@ -283,7 +283,7 @@ def _socket(endpoint: Endpoint, servers: Mapping[Level, int], nodes: Nodes) -> S
         "host": latin(address.host),
         "port": address.port,
         "tls": endpoint.is_tls,
-        "http2": endpoint.has("http2") or endpoint.default.setting("http2").value == "on",
+        "http2": endpoint.has("http2") or (endpoint.default.setting("http2").value or "").lower() == "on",
         "quic": endpoint.has("quic"),
         "proxy_protocol": endpoint.has("proxy_protocol"),
         "takes_ipv4": any(listen.value("ipv6only") == "off" for listen in endpoint.listens),
