@@ -20,6 +20,7 @@ from benchmarks import (
     memory,
     mixes,
     profile,
+    profile_day,
     refactorings,
     regex_map,
     regex_rows,
@@ -378,6 +379,13 @@ def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert re.findall(r"(?m)^(\w+) +300 +40 ", capsys.readouterr().out) == ["repeated", "different"]
     assert trace.main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["different"]["wall"] > 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_profile_day(capsys: pytest.CaptureFixture[str], seed: int) -> None:
+    """What is planted in the logs of three formats is found, and nothing else, by the command."""
+    assert profile_day.main(["--lines", "20000", "--seed", str(seed)]) == 0
+    assert capsys.readouterr().out.endswith("each planted fact is found, and nothing else\n")
 
 
 def test_profile(capsys: pytest.CaptureFixture[str]) -> None:
