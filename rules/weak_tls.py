@@ -94,6 +94,8 @@ from nginxopt.semantics import Level
 
 _OLD = ("SSLv2", "SSLv3", "TLSv1", "TLSv1.1")
 _NEW = ("TLSv1.2", "TLSv1.3")
+_WITH_1_3 = Version(1, 13, 0)
+"""The first version that knows TLSv1.3 (CHANGES 1.13.0); others refuse the word."""
 _WITHOUT_OLD = Version(1, 23, 4)
 """The first version whose default is TLSv1.2 and TLSv1.3 (CHANGES 1.23.4)."""
 
@@ -122,7 +124,7 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, level in model.everywhere("ssl_protocols"):
         old = [str(word) for word in directive.args if word in _OLD]
         if old and not _is_meant(directive, level):
-            yield _protocols(directive, old)
+            yield _protocols(directive, old, _new(model.target))
     for directive, level in model.everywhere("ssl_ciphers"):
         weak = _weak(str(directive.args[0])) if directive.args and not _is_for_new(level) else []
         if weak and not _is_meant(directive, level):
@@ -130,8 +132,13 @@ def check(model: Model) -> Iterator[Finding]:
     yield from _defaults(model)
 
 
-def _protocols(directive: Directive, old: list[str]) -> Finding:
-    kept = [str(word) for word in directive.args if word not in _OLD] or _NEW
+def _new(target: Version) -> tuple[str, ...]:
+    """Return the protocols to enable in a version."""
+    return _NEW if target >= _WITH_1_3 else _NEW[:1]
+
+
+def _protocols(directive: Directive, old: list[str], new: tuple[str, ...]) -> Finding:
+    kept = [str(word) for word in directive.args if word not in _OLD] or new
     line = f"ssl_protocols {' '.join(kept)};"
     fix = Fix(f"set `{line}`", (layout.rewrite(directive, line),), Safety.UNSAFE)
     verb = "is" if len(old) == 1 else "are"
@@ -159,7 +166,7 @@ def _defaults(model: Model) -> Iterator[Finding]:
                 server.source,
                 server.span,
                 f"ssl_protocols is not set: nginx {model.target} enables TLSv1 and TLSv1.1 by default",
-                help="add `ssl_protocols TLSv1.2 TLSv1.3;`",
+                help=f"add `ssl_protocols {' '.join(_new(model.target))};`",
                 severity=Severity.INFO,
             )
 

@@ -1,4 +1,5 @@
-"""The rules about comments do what their pages show, when all rules are asked; `test_conformance` tests the others."""
+"""The rules about comments do what their pages show, when all rules are asked; `test_conformance` tests the others.
+Fixes are for their target version."""
 
 from __future__ import annotations
 
@@ -7,10 +8,13 @@ from operator import attrgetter
 import pytest
 
 from nginxopt.lint import Diagnostic, Rule
-from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.catalogue import catalogue, selection
+from nginxopt.lint.check import Judge
 from nginxopt.lint.examples import Example, declares, examples
 from nginxopt.lint.suppress import FAULTY, UNUSED
-from tests.lintcheck import TARGET, diagnose, fixed
+from nginxopt.settings.file import Settings
+from nginxopt.version import Version
+from tests.lintcheck import TARGET, diagnose, fixed, read
 
 RULES = [catalogue()[FAULTY], catalogue()[UNUSED]]
 
@@ -53,6 +57,27 @@ def test_the_page_shows_the_fix(rule: Rule) -> None:
     offered = {found.fix.safety for example in bad for found in diagnose_example(rule, example) if found.fix}
     assert all(declares(rule, safety) for safety in offered)
     assert rule.fixes[0].grade in {safety.grade for safety in offered}
+
+
+OLD = tuple(map(Version.parse, ("1.4.7", "1.12.2")))
+"""Versions without much of what fixes could add, such as TLSv1.3."""
+
+
+@pytest.mark.parametrize("target", OLD, ids=str)
+def test_no_fix_adds_what_a_version_refuses(target: Version) -> None:
+    """The fixes of examples bring nothing that the target version refuses."""
+    refusing = selection(catalogue().values(), Settings(), select=["refused"])
+    fixing = [rule for rule in catalogue().values() if rule.fixes and rule.speaks_of(target)]
+    added = {}
+    for rule, example in ((each, example) for each in fixing for example in of_kind(each, "bad")):
+        after = fixed(rule.id, example.text, context=example.context, target=target)
+        before, now = (
+            {found.message for found in Judge(refusing, target, Settings())(read(text, example.context)).diagnostics}
+            for text in (example.text, after)
+        )
+        if now - before:
+            added[rule.id] = now - before
+    assert added == {}
 
 
 def diagnose_example(rule: Rule, example: Example) -> tuple[Diagnostic, ...]:
