@@ -98,6 +98,7 @@ ELSEWHERE = {
     "nginxopt/verify/canonical.py": "values that nginx has by default and no declaration has",
     "nginxopt/verify/influences.py": "its keys are variables",
     "nginxopt/verify/premises.py": "what a premise says that a file has not",
+    "nginxopt/verify/witnesses.py": "what an error shows that nginx answers as it reads a request",
     "rust/src/prove/tables.rs": "sizes of tables, by their place in an array",
     "rust/src/request/handler.rs": "the members of an enumeration, with their names",
 }
