@@ -205,7 +205,7 @@ class Compiler:
             settings["add_header"] = tuple(part for part in headers if isinstance(part, Unread) or "always" in part[2:])
         settings["error_page"] = pages
         shown = settings.keys() if pages else settings.keys() - group("no_error")
-        return {name: settings[name] for name in shown if settings[name]}
+        return self._with_deciding(level, {name: settings[name] for name in shown if settings[name]})
 
     def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
         """Return settings in force at a block: those with these names, those that are not simulated, and those that
@@ -214,13 +214,28 @@ class Compiler:
         settings, others = self._side.settings(level), self._side.others(level)
         read = {name: words for name, words in settings.items() if name in names}
         read |= {name: words for name, words in others.items() if not name.startswith(_PASSING)}
+        return self._with_deciding(level, read)
+
+    def _with_deciding(self, level: int, read: dict[str, Value]) -> dict[str, Value]:
+        """Return settings of a block with those that decide the variables that they read; code may read any."""
+        settings, others = self._side.settings(level), self._side.others(level)
+        code = self._side.code(level).items()
+        is_any = any(Reads.VARIABLES in found for name, found in code if name in read or name == "include")
         waiting = list(read.values())
-        while waiting:
-            words = (word for directive in waiting.pop() for word in directive)
-            for name in {setting for used in self.used(words) for setting in SETTINGS.get(used, ())} - read.keys():
-                read[name] = settings.get(name, others.get(name, ()))
-                waiting.append(read[name])
+        found = set().union(*SETTINGS.values()) if is_any else set[str]()
+        while waiting or found:
+            more = {name: settings.get(name, others.get(name, ())) for name in found - read.keys()}
+            read |= {name: value for name, value in more.items() if value}
+            waiting += more.values()
+            words = (word for directives in waiting for directive in directives for word in directive)
+            found, waiting = self._deciding(words) - read.keys(), []
         return read
+
+    def _deciding(self, words: Iterable[str]) -> set[str]:
+        """Return the settings that decide the variables in words."""
+        used = self.used(words)
+        is_any = any(map(self.definitions.is_opaque, filter(self.definitions.defines, used)))
+        return set().union(*SETTINGS.values()) if is_any else {name for each in used for name in SETTINGS.get(each, ())}
 
     def entering(self, level: int, *, is_internal: bool) -> frozenset[tuple[str, Hashable]]:
         """Return the settings by which nginx may refuse a request before the script of a location runs

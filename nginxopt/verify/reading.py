@@ -278,6 +278,17 @@ class SideReading:
         text = names[0]["text"] if names else ""
         return text if text.startswith("~") else folded(text.removeprefix("."))
 
+    def knows_server_name(self, server: int) -> bool:
+        """Return whether no file that was not read may state a name before the first one of a server."""
+        level = self.site.levels[self.server(server)["level"]]
+        unknown = self._unknown(level)
+        for directive in level.directives:
+            if directive.name == "server_name":
+                break
+            if directive in unknown and not self._silent.about(directive, "server_name"):
+                return False
+        return True
+
     def server_name_of(self, level: int) -> str:
         """Return the first name of the server around a block."""
         number: int | None = level

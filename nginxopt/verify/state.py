@@ -203,7 +203,11 @@ class Values:
         self._host = None if host is None else KnownBytes(host.encode("latin-1"))
         self._side = side
         self._compiler = compiler
-        self._server_name = side.server_name(server)
+        self._server_name: Symbol = (
+            KnownBytes(side.server_name(server).encode("latin-1"))
+            if side.knows_server_name(server)
+            else Variable("server_name")
+        )
         self._definitions = compiler.definitions
         self._tables = tables
 
@@ -336,12 +340,11 @@ class Values:
             case "is_args":
                 return KnownBytes(b"") if state.args == KnownBytes(b"") else Derived("is_args", (state.args,))
             case "server_name":
-                return KnownBytes(self._server_name.encode("latin-1"))
+                return self._server_name
             case "host" if self._host is not None:
                 return self._host
             case "host":  # without a header, the name of the server
-                name_without = b"" if self._side.has_host_header else self._server_name.encode("latin-1")
-                return Derived("host", (KnownBytes(name_without),))
+                return Derived("host", (KnownBytes(b"") if self._side.has_host_header else self._server_name,))
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
         if name in SETTINGS:

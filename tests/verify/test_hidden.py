@@ -222,3 +222,10 @@ def test_each_premise_is_explained() -> None:
         assert f"| `{premise.name}" in text, premise.name
     assert Premises().holds("both-start")
     assert not Premises().holds("unread-empty")
+
+
+def test_headers_of_a_neutral_file_may_show_a_folder() -> None:
+    """A file that has headers at most may name it in one; not if it uses nothing that the sides define otherwise."""
+    old, new = (f"location / {{ include nx.conf; root /{folder}; return 200 x; }}" for folder in "ab")
+    assert compared(old, new, "unread-neutral").conditions == ("unread-names",)
+    assert compared(old, new, "unread-neutral", "unread-names").verdict == "equivalent"

@@ -179,6 +179,14 @@ INHERITED_FORMS_UNLIKE = (
     hoisted("a page of early errors", "error_page 400 /f.txt;", "/%zz"),
     hoisted("the version of nginx in early errors", "server_tokens off;", "/%zz"),
     hoisted("the charset of early errors", "charset utf-8;", "/%zz"),
+    Forms("the folder that a header of early errors shows",
+          "add_header X $document_root always; location / { root {T}/r; }",
+          "add_header X $document_root always; root {T}/r; location / { }", ("/%zz",)),
+    Forms("the folder that a map for such a header is looked up by",
+          "map $document_root $m{N} { default 1; ~/r$ 2; } server { listen {L}; add_header X $m{N} always;"
+          " location / { root {T}/r; } }",
+          "map $document_root $m{N} { default 1; ~/r$ 2; } server { listen {L}; add_header X $m{N} always;"
+          " root {T}/r; location / { } }", ("/%zz",)),
     Forms("a location that had no header", "location /a { root {T}/r; } location / { add_header X 1; root {T}/r; }",
           "add_header X 1; location /a { root {T}/r; } location / { root {T}/r; }", ("/a/f.txt",)),
     Forms("requests that are in no location", "location /a { root {T}/r; }",

@@ -264,5 +264,26 @@ HIDDEN = (
         "location /n { error_page 404 =200 @f; return 404; }",
         "/n",
     ),
+    Hidden(
+        "the folder of a location that answers without files",
+        "include nx.conf; location / { root /x; return 200 a; }",
+        "include nx.conf; location / { root /y; return 200 a; }",
+        "add_header X $document_root;",
+        "/",
+    ),
+    Hidden(
+        "the folder of such a location, beside a file that has headers",
+        "location / { include nx.conf; root /x; return 200 a; }",
+        "location / { include nx.conf; root /y; return 200 a; }",
+        "add_header X $request_filename;",
+        "/",
+    ),
+    Hidden(
+        "the name of a server behind a file",
+        "server { listen 127.0.0.1:{P}; include nx.conf; server_name h; return 200 $server_name; }",
+        "server { listen 127.0.0.1:{P}; include nx.conf; server_name h; return 200 h; }",
+        "server_name b;",
+        "/",
+    ),
 )
 """What is no equivalence, as nginx shows."""
