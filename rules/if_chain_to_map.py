@@ -7,7 +7,7 @@ a `map` evaluates that variable only when it is used. Also flags eight or more i
 For those with `set`, the fix moves them into a `map` in the http block if all of them compare with `=`, or all with
 regular expressions. It is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore
 letter case. There is no fix, and no map is suggested, if something else sets the variable as well, or a value has a
-capture.
+capture. There is none for blocks with comments, which would be lost.
 
 In a map of regular expressions, the fix writes `(?:...)` for `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
 the fix (Debian's 1.22.1-9+deb12u10 has it), a capture that a map sets while another text with captures is evaluated
@@ -196,10 +196,12 @@ def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None,
         _check(model, level, cases, default)
     except ValueError as reason:
         return None, f"no map is suggested: {reason}"
+    listed = " ".join(row.strip() for row in rows)
     server, http = level.around("server"), level.around("http")
     if server is None or server.opener is None or http is None or http.block is None or not model.is_whole:
-        listed = " ".join(row.strip() for row in rows)
         return None, f"if nothing that was not read sets {cases[0].name}, in the http block: {listed}"
+    if any(layout.has_comments_inside(case.condition) for case in cases):
+        return None, f"with the comments of the blocks, in the http block: {listed}"
     gone = [case.condition for case in cases] + ([default] if default is not None else [])
     changes = (layout.before(server.opener, rows), *map(layout.delete, gone))
     return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE), ""

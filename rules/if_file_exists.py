@@ -5,8 +5,8 @@ matches every URI, or all below a directory, and is not a redirect. Does not fla
 files: `try_files` has one fallback for all of them.
 
 The fix covers one well-known form only: in `location /`, with `if (!-e $request_filename)` and a rewrite of everything
-to one file. It is not safe, since `try_files` changes the URI in a later phase: `$uri` in logs, and rules after the
-`if`, may see a different one.
+to one file, without comments. It is not safe, since `try_files` changes the URI in a later phase: `$uri` in logs, and
+rules after the `if`, may see a different one.
 
 ## Why it matters
 In a server, the `if` checks the disk for each request, including those that are passed on to an application and have no
@@ -149,4 +149,5 @@ def _target(level: Level, condition: Directive) -> str | None:
         return None
     (only,) = level.directives
     is_known = len(only.args) == 3 and only.args[0] in _EVERYTHING and only.args[2] == "last"
-    return str(only.args[1]) if is_known and _TARGET.fullmatch(only.args[1]) else None
+    is_replaceable = is_known and _TARGET.fullmatch(only.args[1]) and not layout.has_comments_inside(condition)
+    return str(only.args[1]) if is_replaceable else None

@@ -127,6 +127,15 @@ def remarks(directive: Directive) -> tuple[str, ...]:
     return (*_comments(directive), *behind)
 
 
+def has_comments_inside(directive: Directive) -> bool:
+    """Return whether the block of a directive has comments, which are lost if the directive is deleted or replaced."""
+    inner = directive.block.nodes if directive.block else ()
+    return any(
+        isinstance(node, Comment) or (isinstance(node, Directive) and (node.comments or has_comments_inside(node)))
+        for node in inner
+    )
+
+
 def indent(directive: Directive | Bulk) -> str:
     """Return the blanks before the first statement in the line of a directive."""
     data, start = directive.source.data, directive.span.start

@@ -55,6 +55,15 @@ def test_in_a_fragment_the_condition_of_the_advice_is_said() -> None:
     assert diagnostic.finding.help.startswith("if nothing that was not read sets $x, in the http block: map ")
 
 
+@pytest.mark.parametrize("commented", ["set $skip # why\n1;", "\n# why\nset $skip 1;"])
+def test_comments_are_not_lost(commented: str) -> None:
+    """Conditions whose blocks have comments stay, and the map is suggested to write by hand."""
+    conditions = SKIP.replace("set $skip 1;", commented, 1)
+    (diagnostic,) = diagnose("if-chain-to-map", f"server {{ {conditions} }}", context="http")
+    assert diagnostic.fix is None
+    assert "map $request_uri $skip {" in diagnostic.finding.help
+
+
 def chain(pattern: str, value: str = "v") -> str:
     """Three conditions that set a value, one of them with this pattern."""
     others = " ".join(f"if ($arg_k ~ {key}) {{ set $x v; }}" for key in ("one", "two"))

@@ -273,6 +273,8 @@ NOT_FIXED = [
     ("rewrite-catchall", "rewrite ^/a$ /b; rewrite ^(.*)$ https://a.b$1 permanent;"),
     ("if-file-exists", "location /x { if (!-e $request_filename) { rewrite ^ /i.php last; } }"),
     ("if-file-exists", "location / { try_files $uri =404; if (!-e $request_filename) { rewrite ^ /i.php last; } }"),
+    ("if-file-exists", "location / { if (!-e $request_filename) {\n# why\nrewrite ^ /i.php last; } }"),
+    ("if-file-exists", "location / { if (!-e $request_filename) { rewrite ^ # why\n/i.php last; } }"),
 ]
 
 

@@ -236,7 +236,7 @@ STAYS = {
     "named-group": "if ($uri ~ ^/{n}/(?<n{n}>.)) {{ return 200; }}\n",
     "variable-value": "if ($uri = /{n}$args) {{ return 200; }}\n",
     "unread-pattern": "if ($uri ~ '^/{n}/\\p{{Lu}}') {{ return 200; }}\n",
-    "comment-inside": "if ($uri ~ ^/{n}/) {{\n# Why.\nreturn 200; }}\n",
+    "comment-inside": "if ($uri ~ ^/{n}/) {{ return # Why.\n200; }}\n",
     "captures-kept": "if ($uri = '') {{ return 200; }}\n",
     "captures-read": "if ($uri ~ ^/{n}/(a|b)) {{ return 200; }}\n",
 }

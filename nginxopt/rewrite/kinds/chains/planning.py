@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from itertools import groupby
 
 from nginxopt import _native, lazy
-from nginxopt.config import Comment, File, layout
+from nginxopt.config import File, layout
 from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite.kinds.chains.reading import FEWEST, Answer, Chain, Condition, read, statement_of
@@ -306,8 +306,7 @@ def _reason(condition: Condition, defined: Definitions, *, captures_matter: bool
 
 def _reasons(condition: Condition, defined: Definitions, *, captures_matter: bool) -> Iterator[str]:
     """Yield the reasons why a condition must stay."""
-    block = condition.directive.block
-    if block is not None and any(isinstance(node, Comment) for node in block.nodes):
+    if layout.has_comments_inside(condition.directive):
         yield "comment-inside"
     if not defined.is_stable(condition.variable):
         yield "unstable-variable"
