@@ -107,6 +107,6 @@ def _finding(level: Level, alias: Directive, answer: ModelAnswer) -> Finding:
         alias.args[0].span,
         f"location {level.path} lets clients read files outside of {alias.args[0]}",
         fix,
-        "" if fix else "put a slash before the capture in the pattern",
+        "" if fix else traversal.advice(level),
         witness=answer.witness(f"nginx sends {answer.file}, if it exists"),
     )

@@ -91,6 +91,6 @@ def _finding(pass_: Pass, answer: ModelAnswer) -> Finding:
         pass_.directive.args[0].span,
         f"location {pass_.level.path} lets clients reach paths of the upstream outside of {pass_.uri}",
         fix,
-        "" if fix else "put a slash before the capture in the pattern",
+        "" if fix else traversal.advice(pass_.level),
         witness=answer.witness(f"the upstream gets {answer.passed_target}"),
     )

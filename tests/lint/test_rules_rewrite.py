@@ -275,12 +275,15 @@ NOT_FIXED = [
     ("if-file-exists", "location / { try_files $uri =404; if (!-e $request_filename) { rewrite ^ /i.php last; } }"),
     ("if-file-exists", "location / { if (!-e $request_filename) {\n# why\nrewrite ^ /i.php last; } }"),
     ("if-file-exists", "location / { if (!-e $request_filename) { rewrite ^ # why\n/i.php last; } }"),
+    ("alias-traversal", "location /i { alias /srv/i/; } location ^~ /i/ { return 200; }"),
+    ("alias-traversal", "location /i { alias /srv/i/; location /ix { return 200; } }"),
+    ("proxy-pass-traversal", "location /i { proxy_pass http://127.0.0.1/i/; } location /i/ { return 200; }"),
 ]
 
 
 @pytest.mark.parametrize(("rule", "text"), NOT_FIXED)
 def test_what_is_not_fixed(rule: str, text: str) -> None:
-    """A finding whose fix might be wrong has help and no fix."""
+    """A finding whose fix might be wrong, or refused by nginx, has help and no fix."""
     diagnostics = diagnose(rule, text, context="server")
     assert diagnostics
     assert all(diagnostic.fix is None and diagnostic.finding.help for diagnostic in diagnostics[-1:])

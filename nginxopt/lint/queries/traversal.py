@@ -34,9 +34,30 @@ def leaves(path: str, folder: str) -> bool:
 
 
 def fix(location: Level) -> Fix | None:
-    """Return how a prefix gets its slash; None for a pattern."""
-    if location.modifier not in ("", "^~") or location.opener is None:
+    """Return how a prefix gets its slash; None for a pattern, and where nginx would refuse the new prefix."""
+    if not _is_prefix(location) or location.opener is None or _is_refused(location, f"{location.path}/"):
         return None
     word = location.opener.args[-1]
     title = f"add the slash: location {location.path}/"
     return Fix(title, (replace(location.opener, word, f"{word}/"),), Safety.UNSAFE)
+
+
+def advice(location: Level) -> str:
+    """Return what to do if there is no fix."""
+    if not _is_prefix(location):
+        return "put a slash before the capture in the pattern"
+    return f"write {location.path}/, and change the locations that would be the same or outside of it"
+
+
+def _is_prefix(location: Level) -> bool:
+    return location.modifier in ("", "^~")
+
+
+def _is_refused(location: Level, path: str) -> bool:
+    """Return whether nginx refuses a prefix: another location has it, or one inside of this would be outside of it
+    (ngx_http_join_exact_locations, ngx_http_core_location)."""
+    beside = (other for other in (location.parent.levels if location.parent else ()) if other.kind == "location")
+    inside = (inner for inner in location.levels if inner.kind == "location" and inner.modifier not in ("~", "~*"))
+    return any(_is_prefix(other) and other.path == path for other in beside) or not all(
+        inner.path.startswith(path) for inner in inside
+    )
