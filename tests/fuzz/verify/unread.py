@@ -3,13 +3,14 @@ must answer alike whatever the files hold.
 
 The edits are those that change nothing if the files are empty: locations that only repeat others, `^~` where no pattern
 is, settings that move, servers in another order, names that nobody reads. `verify` compares the sites without the
-files. Where it says that a pair is equivalent, the files get contents that are meant to show the edit, and the pairs
-with these contents are what nginx is asked about.
+files. Where it says that a pair is equivalent, or that it is one under premises, the files get contents that are meant
+to show the edit, and that the premises allow. The pairs with these contents are what nginx is asked about.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
@@ -18,7 +19,7 @@ from nginxopt.errors import NginxoptError
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import verify
-from nginxopt.verify.premises import FIELD_ORDER, Premises
+from nginxopt.verify.premises import FIELD_ORDER, UNREAD_NAMES, Premises
 from nginxopt.version import Version
 from tests.fuzz.nodes import Node, render, walk
 from tests.fuzz.sites.around import http_without_logs
@@ -86,7 +87,7 @@ _ANYWHERE = (
     "etag off;", "satisfy any;", "error_page 403 =200 /e1;", "add_header X-H [$vN$mN] always;",
     "add_header X-H $server_name always;", "break;", "if ($uri ~ b) { set $vN 7; }", "rewrite ^/a/(.*)$ /b/$1;",
     "proxy_set_header X 9;", "auth_basic x;", "location / { return 200 h0; }", "return 200 h;",
-    "rewrite ^ /a/f.txt;",
+    "rewrite ^ /a/f.txt;", "add_header X-H $document_root always;", "add_header X-H $request_filename always;",
 )  # fmt: skip
 _IN_SERVER = (
     "location ~ f { return 200 h1; }", "location ~ . { return 200 h1; }", "location /a/b { return 200 h2; }",
@@ -113,38 +114,56 @@ _HOSTILE = {
 
 _CONTENTS = 4
 """How often the files of a site get contents."""
+_STATED = re.compile(r"(?:^|[{;]) *(\w+)", re.ASCII)
+"""The name of a directive in a content."""
+_SHOWN = re.compile(r"\$[mvw]N|\$(?:server_name|document_root|request_filename)|@n|uN")
+"""What the two sides may define otherwise."""
 
 _PATHS = (
     "/", "/a", "/a/", "/a/f.txt", "/a/b", "/a/b/", "/a/b/f.txt", "/b", "/b/", "/b/f.txt", "/e", "/e/f.txt", "/e1",
-    "/f.txt", "/nx", "/x.html", "/d",
+    "/f.txt", "/nx", "/x.html", "/d", "/%zz",
 )  # fmt: skip
 
 
 def cases(seed: int, number: int, edits: int) -> Iterator[Case]:
-    """Yield a site and the same after those edits that `verify` calls equivalent, with different contents of the files
-    in their texts; nothing if there are no such edits.
+    """Yield a site and the same after those edits that `verify` calls equivalent, maybe under premises, with different
+    contents of the files in their texts that the premises allow; nothing if there are no such edits.
     """
     draw = random.Random(f"unread {seed}-{number}")
     before = _site(draw)
     old = _model(before)
-    kept: dict[str, tuple[list[Node], str]] = {}
+    kept: dict[tuple[str, ...], dict[str, tuple[list[Node], str]]] = {}  # by the premises that are needed
+    tried = {_text(before, {}, number)}
     for _ in range(edits if old is not None else 0):
         after, told = before, ""
         for _ in range(draw.choice((1, 1, 1, 2))):
             after, more = _edited(draw, after)
             told += f"{more}; "
         text = _text(after, {}, number)
-        new = _model(after) if text not in kept and text != _text(before, {}, number) else None
-        if old is not None and new is not None and verify(old, new, premises=_ORDERED).verdict == "equivalent":
-            kept[text] = after, told
-    for _ in range(_CONTENTS if kept else 0):
-        contents = {name: draw.choice(texts) for name, texts in _HOSTILE.items()}
-        sides = [Edited(_text(after, contents, number), told) for after, told in kept.values()]
+        new = _model(after) if text not in tried else None
+        tried.add(text)
+        if old is not None and new is not None:
+            result = verify(old, new, premises=_ORDERED)
+            if result.verdict == "equivalent" or result.conditions:
+                kept.setdefault(result.conditions, {})[text] = after, told
+    for premises, edited in [*kept.items()] * _CONTENTS:
+        contents = {
+            name: draw.choice([text for text in texts if _is_allowed(text, premises)] or [""])
+            for name, texts in _HOSTILE.items()
+        }
+        sides = [Edited(_text(after, contents, number), told) for after, told in edited.values()]
         text = _text(before, contents, number)
         ports = [at for at, name in enumerate(("{P}", "{P1}")) if name in text]
         places = [(port, host) for port in ports for host in (draw.choice(_HOSTS), "other")]
         asked = [(port, request(path.encode(), host=host.encode())) for path in _PATHS for port, host in places]
-        yield Case(f"unread {seed}-{number} {contents}", text, sides, asked)
+        yield Case(f"unread {seed}-{number} {premises} {contents}", text, sides, asked)
+
+
+def _is_allowed(content: str, premises: tuple[str, ...]) -> bool:
+    """Return whether files may have a content under premises."""
+    taken = Premises().adding(*premises)
+    is_silent = any(taken.stated_of("", name) is not None for name in _STATED.findall(content))
+    return not is_silent and not (UNREAD_NAMES in premises and _SHOWN.search(content))
 
 
 def _chance(draw: random.Random, share: float) -> bool:
