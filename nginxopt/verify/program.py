@@ -74,9 +74,12 @@ _EARLY = {"400", "405", "408", "414", "421", "431", "494", "495", "496", "497", 
 
 
 def _changes_errors(name: str) -> bool:
-    """Return whether a setting may change the response to a request that no location has handled."""
+    """Return whether a setting may change the response to a request that no location has handled, or what follows it
+    (`ngx_http_post_action`)."""
     known = fact(name)
-    return known is None or (known.effect in ("header", "body") and name not in group("of_files"))
+    return (
+        known is None or name == "post_action" or (known.effect in ("header", "body") and name not in group("of_files"))
+    )
 
 
 def _passes_to_variable(name: str, directives: Value) -> bool:

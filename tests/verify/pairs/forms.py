@@ -243,6 +243,7 @@ IN_DOUBT = (
           "map $uri $m{N} { default 1; /zu 2; } log_format f{N} $m{N};"
           " server { listen {L}; access_log logs/a f{N}; location = /zu { return 204; }"
           " location / { root {T}/r; auth_request /zu; add_header X $m{N} always; } }"),
+    hoisted("a request behind early errors", "post_action /f.txt;", "/%zz"),
     upstreams("redirects of the upstream to its name", "proxy_set_header Host $host;"),
     Forms("an upstream may name a location", "location / { error_page 404 @a; proxy_pass http://127.0.0.1:{U}; }"
           " location @a { return 200 a; }", "location / { error_page 404 @b; proxy_pass http://127.0.0.1:{U}; }"
