@@ -71,12 +71,13 @@ def check(model: Model) -> Iterator[Finding]:
     """Find arguments that begin a line and look like a directive."""
     found = [*_candidates(model)]
     refused = {each.directive for each in refusals.refusals(model.root, model.target)} if found else set()
-    for directive, at in found:
+    for directive, at, is_enough in found:
         if directive not in refused:
-            yield _finding(directive, directive.args[at - 1], directive.args[at])
+            yield _finding(directive, directive.args[at - 1], directive.args[at], is_enough=is_enough)
 
 
-def _candidates(model: Model) -> Iterator[tuple[Directive, int]]:
+def _candidates(model: Model) -> Iterator[tuple[Directive, int, bool]]:
+    """Yield directives, the number of the argument that looks like another one, and whether a semicolon is enough."""
     for directive, scope in model.config.walk():
         if len(directive.args) < 2 or directive.block is not None or not _spans_lines(directive):
             continue
@@ -84,7 +85,8 @@ def _candidates(model: Model) -> Iterator[tuple[Directive, int]]:
             continue
         at = _swallowed(model, directive, scope)
         if at:
-            yield directive, at
+            stands = _may_stand(model, str(directive.name), at, scope)
+            yield directive, at, stands and not _is_second(model, str(directive.args[at]), scope)
 
 
 def _spans_lines(directive: Directive) -> bool:
@@ -112,23 +114,31 @@ def _begins_any(directive: Directive, words: Sequence[Token]) -> bool:
     return any(_begins_line(directive, word) for word in words)
 
 
-def _may_stand(model: Model, name: str, count: int, scope: Scope) -> bool:
+def _declared(model: Model, scope: Scope) -> Iterator[commands.Declared]:
     for outer in model.config.candidates or ((),):
-        here = commands.declared(commands.place_of(outer + scope.context), model.target)
+        yield commands.declared(commands.place_of(outer + scope.context), model.target)
+
+
+def _is_second(model: Model, name: str, scope: Scope) -> bool:
+    """Return whether nginx would refuse a directive because its block has one."""
+    is_there = any(other.name == name for other in scope.directives)
+    return is_there and any(here.is_once(name) for here in _declared(model, scope))
+
+
+def _may_stand(model: Model, name: str, count: int, scope: Scope) -> bool:
+    for here in _declared(model, scope):
         declaration = here.declaration(name)
         if declaration is not None and count and not declaration.has_block and declaration.takes(count):
             return True
     return False
 
 
-def _finding(directive: Directive, before: Token, word: Token) -> Finding:
+def _finding(directive: Directive, before: Token, word: Token, *, is_enough: bool) -> Finding:
+    change = Change(directive.source, Edit(Span(before.end, before.end), b";"))
     return Finding(
         directive.source,
         word.span,
         f'"{word}" is an argument of "{directive.name}" here, as the line above has no semicolon',
-        Fix(
-            "end the line above with a semicolon",
-            (Change(directive.source, Edit(Span(before.end, before.end), b";")),),
-            Safety.UNSAFE,
-        ),
+        Fix("end the line above with a semicolon", (change,), Safety.UNSAFE) if is_enough else None,
+        help="" if is_enough else "make two directives of it: with a semicolon alone, nginx would refuse one of them",
     )

@@ -275,6 +275,8 @@ NOT_FIXED = [
     ("if-file-exists", "location / { try_files $uri =404; if (!-e $request_filename) { rewrite ^ /i.php last; } }"),
     ("if-file-exists", "location / { if (!-e $request_filename) {\n# why\nrewrite ^ /i.php last; } }"),
     ("if-file-exists", "location / { if (!-e $request_filename) { rewrite ^ # why\n/i.php last; } }"),
+    ("swallowed-line", "location / { try_files $uri\nroot /srv; }"),
+    ("swallowed-line", "location / { root /srv; index a.html\nroot /www; }"),
     ("alias-traversal", "location /i { alias /srv/i/; } location ^~ /i/ { return 200; }"),
     ("alias-traversal", "location /i { alias /srv/i/; location /ix { return 200; } }"),
     ("proxy-pass-traversal", "location /i { proxy_pass http://127.0.0.1/i/; } location /i/ { return 200; }"),
