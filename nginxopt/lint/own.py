@@ -94,6 +94,10 @@ def _in_folders(folders: Sequence[str]) -> Iterator[_Module]:
         path = Path(os.path.realpath(folder))
         if not os.path.isdir(path):
             raise InputError("no such directory of rules", path=folder, hint='the setting "rules" names it')
+        try:
+            os.scandir(path).close()  # `pkgutil` takes what it cannot list for empty
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=folder) from error
         package = ModuleType(f"_nginxopt_rules_{next(_NUMBERS)}")  # one that is loaded again has its current text
         package.__path__ = [str(path)]
         sys.modules[package.__name__] = package

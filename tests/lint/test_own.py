@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -213,6 +215,17 @@ def test_no_such_folder(tmp_path: Path) -> None:
     """A folder that is not there is an error."""
     with pytest.raises(InputError, match="no such directory of rules"):
         with_own([str(tmp_path / "none")])
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be read is no folder without rules."""
+
+    def refused(path: object) -> Iterator[object]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(InputError, match="cannot be read: Permission denied"):
+        with_own([str(tmp_path)])
 
 
 # --- installed packages
