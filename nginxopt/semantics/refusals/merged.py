@@ -182,7 +182,7 @@ def _of_ports(outer: Level, names: set[str]) -> Found:
 
 
 _PASSES = group("pass") | {"tunnel_pass"}
-_WITHOUT_PORT = group("pass") - {"proxy_pass"}
+_WITHOUT_PORT = _PASSES - {"proxy_pass"}
 """Passes that have no default port."""
 
 
