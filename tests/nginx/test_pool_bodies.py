@@ -255,8 +255,8 @@ def test_the_advice_is_for_the_location() -> None:
     for lines, words in {
         clears: f"{advice}, or add `proxy_pass_request_body off;` where no body is meant",
         f"proxy_set_body a; {clears}": advice,
-        "proxy_pass_request_body off;": f"in a separate location with `proxy_pass_request_body off;` and `{clears}`",
-        "proxy_set_header Content-Length 1;": "remove `proxy_set_header Content-Length 1;`, as nginx sets the length",
+        "proxy_pass_request_body off;": f"a location of their own with `proxy_pass_request_body off;` and `{clears}`",
+        "proxy_set_header Content-Length 1;": "remove `proxy_set_header Content-Length 1;`: nginx sets the length",
     }.items():
         (finding,) = diagnose("upstream-keepalive-missing", text % lines, target="1.22.1")
         assert finding.finding.help.endswith(words)

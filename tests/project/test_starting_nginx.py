@@ -16,6 +16,7 @@ STARTS = {
     "nginxopt/system/exchange.py": "openssl",
     "nginxopt/system/host.py": "systemctl",
     "nginxopt/system/revision.py": "git",
+    "nginxopt/request/sheets.py": "a copy of itself, which reads a spreadsheet and may end",
     "nginxopt/system/callgrind.py": "vgdb, for an nginx under valgrind",
     "nginxopt/bench/runner/engine.py": "docker, podman",
     "nginxopt/bench/runner/local.py": "load generators",

@@ -75,6 +75,18 @@ def test_an_address_of_memcached_has_no_variables() -> None:
     assert said(text, "1.22.1") == ['no port in upstream "$host$x"']
 
 
+def test_utf_8_may_be_the_first_charset_before_1_31_3() -> None:
+    """Both tell the table of a map from its second charset, and what is a duplicate."""
+    text = "events {}\nhttp { charset_map utf-8 koi8-r { %s } %s }"
+    assert said(text % ("", ""), "1.31.2") == []
+    assert said(text % ("80 E282AC;", ""), "1.31.2") == ['invalid value "E282AC"']
+    twice = text % ("", "charset_map koi8-r utf-8 {}")
+    assert said(twice, "1.31.2") == ['duplicate "charset_map" between "koi8-r" and "utf-8"']
+    assert said(text % ("", ""), "1.31.3") == [
+        '"charset_map" with "utf-8" charset should be given in the second column'
+    ]
+
+
 def test_what_is_not_found_is_stated_once() -> None:
     """An exception that has become none goes."""
     found = {

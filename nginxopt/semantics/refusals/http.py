@@ -13,6 +13,7 @@ from nginxopt.semantics.refusals.cycle import cache_of_files
 from nginxopt.semantics.refusals.reading import Stated, before, setter
 from nginxopt.semantics.tables import VOLATILE
 from nginxopt.semantics.values import is_url, milliseconds, number, packed_inet6, quad, seconds, size
+from nginxopt.version import Version
 
 _METHODS = frozenset({
     "get", "head", "post", "put", "delete", "mkcol", "copy", "move", "options", "propfind", "proppatch", "lock",
@@ -346,13 +347,16 @@ def _geoip_proxy(stated: Stated) -> Iterator[str]:
         yield f'invalid network "{stated.args[0]}"'
 
 
+_UTF8_SECOND = Version(1, 31, 3)
+
+
 @setter("ngx_http_charset_map_block")
 def _charset_map(stated: Stated) -> Iterator[str]:
     first, second = (word.lower() for word in stated.args)
     charsets = stated.reading.charsets  # nginx compares with the first only
     if first == second:
         yield f'"charset_map" between the same charsets "{stated.args[0]}" and "{stated.args[1]}"'
-    elif first == "utf-8":
+    elif first == "utf-8" and stated.reading.target >= _UTF8_SECOND:
         yield '"charset_map" with "utf-8" charset should be given in the second column'
     elif charsets in ((first, second), (second, first)):
         yield f'duplicate "charset_map" between "{stated.args[0]}" and "{stated.args[1]}"'
