@@ -18,6 +18,7 @@ from nginxopt.config import load as load_file
 from nginxopt.config.configuration import parse_context, source
 from nginxopt.config.filesystem import Disk
 from nginxopt.config.surroundings import Alone, FoundMain
+from nginxopt.config.templating import refuse_literal_names
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.faults import collecting
@@ -57,6 +58,9 @@ def run(call: Call, compile_options: Options, named: set[str] | None = None) -> 
 
 def _run(call: Call, compile_options: Options, named: set[str]) -> int:
     config, subject, around, head = limited(lambda: load(call), path=call.file)
+    named_values = [file.block for file in config.files if b"${" in file.source.data]
+    if named_values:  # the pattern of a template matches what is written in its place
+        refuse_literal_names(named_values, only="rewrite")
     options.refuse_overwriting("--report", call.report, [call.file, *(file.path for file in config.files)])
     in_place = call.mode in ("write", "diff")
     in_force = replace(compile_options, around=head, in_place=in_place)

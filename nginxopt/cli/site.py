@@ -14,9 +14,10 @@ from nginxopt.budget import limited
 from nginxopt.cli import options
 from nginxopt.config import standins, surroundings
 from nginxopt.config.configuration import source
-from nginxopt.config.filesystem import Disk
+from nginxopt.config.filesystem import Disk, is_dump
 from nginxopt.config.inputs import InputOptions, read
 from nginxopt.config.surroundings import FoundMain
+from nginxopt.config.templating import refuse_literal_names
 from nginxopt.errors import UsageError
 from nginxopt.records import record
 from nginxopt.request import UrlError, listing, read_url
@@ -196,6 +197,15 @@ def _disk() -> Files:
 
 
 def _read_config(
+    path: str, context: str | None, prefix: str | None, main: str | None, files: Files
+) -> tuple[Config, tuple[str, ...]]:
+    config, notes = _found_config(path, context, prefix, main, files)
+    if not is_dump(config.origin):  # nginx printed what it read
+        refuse_literal_names(file.block for file in config.files)
+    return config, notes
+
+
+def _found_config(
     path: str, context: str | None, prefix: str | None, main: str | None, files: Files
 ) -> tuple[Config, tuple[str, ...]]:
     inputs = read([path], InputOptions(prefix, lambda _: context, files=files))

@@ -20,13 +20,13 @@ ngx_http_script.c), and refuses `${name:-x}` and `${a.b}` wherever it evaluates 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from nginxopt import lazy
 from nginxopt.budget import ExceededError
 from nginxopt.config.tree import Block, Directive, Token, parse
 from nginxopt.errors import InputError
-from nginxopt.facts import group
+from nginxopt.facts import fact, group
 from nginxopt.text import Source, Span, encode
 
 AT = rb"@[A-Z][A-Z0-9_]*@"
@@ -113,6 +113,7 @@ _KINDS = tuple(
 
 _LIKELY = lazy.pattern(b"|".join(LIKELY))
 _VARIABLE = lazy.pattern(ENVIRONMENT)
+_LITERAL = lazy.pattern(b"|".join((ENVIRONMENT, UNDERSCORES)))
 
 _TEXT = group("text")
 
@@ -196,6 +197,31 @@ def _name_in_word(block: Block) -> Span | None:
             if name:
                 return Span(*name.span())
     return None
+
+
+def refuse_literal_names(blocks: Iterable[Block], only: str | None = None) -> None:
+    """Raise `TemplateError` at the first `${NAME}` or `__NAME__` where nginx looks for no variable, as in a `location`.
+
+    nginx takes it as it stands there, but its author means a value, on which answers depend. Where nginx does look for
+    a variable, the text is one whose value is not known. `only` directives of a name are looked at.
+    """
+    for block in blocks:
+        data = block.source.data
+        if not _LITERAL.search(data):
+            continue
+        for directive in block.walk():
+            for word in _taken_as_they_stand(directive) if only in (None, directive.name) else ():
+                name = _LITERAL.search(data, word.start, word.end)
+                if name:
+                    raise refusal(block.source, Span(*name.span()), "nginx would take this text as it stands")
+
+
+def _taken_as_they_stand(directive: Directive) -> Iterable[Token]:
+    """Return the words of a directive in which nginx looks for no variables; none of one that is not known."""
+    known = fact(directive.name)
+    if known is None:
+        return ()
+    return {"": tuple(_known(directive)), "later": directive.args[:1]}.get(known.variables, ())
 
 
 def refuse_template(source: Source) -> None:

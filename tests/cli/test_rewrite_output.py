@@ -31,6 +31,18 @@ def test_default_prints_both_parts(run: Any, rules: Path) -> None:
     assert "2 more would move with --literal-dots --literal-ends" in ran.err
 
 
+def test_the_pattern_of_a_template_is_refused(run: Any, rules: Path) -> None:
+    """`^/${LANG}/a$` matches no URI for nginx: the rule would be left out. Values are as nginx reads them."""
+    text = rules.read_text()
+    rules.write_text(text + "rewrite ^/x$ ${TARGET}/b permanent;\n")
+    assert run("rewrite-to-map", "rules.conf").status == 0
+    rules.write_text(text + "rewrite ^/${LANG}/a$ /b permanent;\n")
+    ran = run("rewrite-to-map", "rules.conf")
+    assert ran.status == 3
+    assert ran.out == b""
+    assert "this is an envsubst template: check the rendered file\n" in ran.err
+
+
 def test_explain_shows_the_way_of_a_request(run: Any, rules: Path) -> None:
     """The same redirect has its way through the rules and through the maps; what is no URL is refused."""
     ran = run("rewrite-to-map", rules.name, "--explain", "/about")

@@ -332,3 +332,41 @@ def test_git_difftool(tmp_path: Path) -> None:
     assert "different: this request is answered differently" in shown, shown
     git("worktree", "add", "../base", "HEAD")
     assert (tmp_path / "base/nginx.conf").read_text() == SITE
+
+
+@pytest.mark.parametrize("placeholder", ["${BASE_PATH}", "__PATH__"])
+@pytest.mark.parametrize("command", [["verify", "old.conf"], ["trace"], ["test"]])
+def test_placeholders_are_refused_where_nginx_has_no_variables(
+    run: Run, tmp_path: Path, command: list[str], placeholder: str
+) -> None:
+    """No request reaches `location ${BASE_PATH}`, as nginx takes it; the rendered file has another path there."""
+    text = "server { listen 80; location %s { proxy_pass http://127.0.0.1:%d; } }"
+    (tmp_path / "old.conf").write_text(text % (placeholder, 1))
+    (tmp_path / "new.conf").write_text(text % (placeholder, 2))
+    (tmp_path / "urls.csv").write_text("from,to,status\nhttp://a.test/a,,200\n")
+    rest = {"verify": [], "trace": ["http://a.test/"], "test": ["urls.csv"]}[command[0]]
+    ran = run(*command, "new.conf", *rest)
+    assert ran.status == 3
+    assert "conf:1:30: this is " in ran.err
+    assert ": check the rendered file\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "set $BASE a; location / { return 200 ${BASE}; }",
+        "location / { proxy_pass http://${BACKEND}; }",
+        "location / { content_by_lua_block { ngx.say('${NAME}') } }",
+    ],
+)
+def test_names_of_variables_are_no_placeholders(run: Run, tmp_path: Path, text: str) -> None:
+    """In capitals, too, where nginx looks for variables; the code of a program is its own."""
+    (tmp_path / "old.conf").write_text(f"server {{ listen 80; {text} }}")
+    assert run("verify", "old.conf", "old.conf").status == 0
+
+
+def test_a_dump_has_no_placeholders(run: Run, tmp_path: Path) -> None:
+    """nginx prints what it read."""
+    text = "# configuration file /etc/nginx/nginx.conf:\nevents {}\nhttp { server { location ${A} { return 200; } } }\n"
+    (tmp_path / "old.conf").write_text(text)
+    assert run("verify", "old.conf", "old.conf").status == 0
