@@ -85,7 +85,7 @@ def controller(binary: nginx.Binary, folder: Path, authority: Issued, **annotati
 
 @pytest.mark.parametrize("binary", NGINXES, ids=str)
 def test_who_may_ask(binary: nginx.Binary, tmp_path: Path) -> None:
-    """A client of the authority whose name fits; the upstream is told who it is. Others get 400 or 403."""
+    """The upstream learns the name of a client whose certificate is accepted. Other clients get 400 or 403."""
     authority, stranger = (issue(name, is_authority=True, days=_DAYS) for name in ("ours", "theirs"))
     with controller(
         binary, tmp_path, authority, auth_tls_match_cn="CN=(amy|bob)", auth_tls_pass_certificate_to_upstream="true"
