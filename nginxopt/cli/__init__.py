@@ -152,6 +152,7 @@ _COMMANDS = {
 }
 """Each command is a module with a `command`, imported on first use."""
 
+_NO_ARGUMENTS = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2; its message is the help
 _INTERRUPTED = 128 + signal.SIGINT
 _BY_SIGNAL = (_INTERRUPTED, 128 + signal.SIGTERM)
 _COLLECT_AFTER = 100_000  # new objects; imports alone would be searched for garbage dozens of times, in vain
@@ -232,9 +233,11 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, click.ClickException):
         from nginxopt.text.display import line
 
-        shown = click.UsageError(line(error.format_message()), getattr(error, "ctx", None))
         with contextlib.suppress(*_UNPRINTABLE):
-            shown.show()
+            if isinstance(error, _NO_ARGUMENTS):
+                error.show()
+            else:
+                click.UsageError(line(error.format_message()), getattr(error, "ctx", None)).show()
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
         _say("interrupted")

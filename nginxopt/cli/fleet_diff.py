@@ -30,11 +30,12 @@ def command(result: str, hosts: tuple[str, ...], output: str | None) -> None:
     The changes that several hosts share are printed once, after a line with their names. Without HOST, print those of
     all hosts.
     """
-    from nginxopt.fleet import reading
-    from nginxopt.fleet.report.patches import render
     from nginxopt.system import cluster
 
     cluster.require("duckdb")
+    from nginxopt.fleet import reading
+    from nginxopt.fleet.report.patches import render
+
     options.refuse_overwriting("--output", output, [result])
     with reading.opened(result) as database:
         pieces = list(render(database, hosts))

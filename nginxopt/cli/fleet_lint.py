@@ -142,13 +142,14 @@ def command(
     as s3://bucket/folder. A host is a directory with an nginx.conf, or a file such as the output of nginx -T. The
     result is a database for nginxopt fleet report and nginxopt fleet query.
     """
+    from nginxopt.system import cluster
+
+    cluster.require()
     from nginxopt.fleet.plan import FleetOptions
     from nginxopt.fleet.sources import find
     from nginxopt.lint.baseline import refuse_other
     from nginxopt.settings.target import choose
-    from nginxopt.system import cluster
 
-    cluster.require()
     if workers is not None and scheduler is not None:
         raise UsageError("--workers is for processes of this machine, --scheduler for a cluster")
     if table is None and (base is not None or follows):

@@ -42,10 +42,11 @@ _WIDEST = 60  # characters of a cell of the text table
 @interruptible()
 def command(sql: str, result: str, format_: str) -> None:
     """Query the result of nginxopt fleet lint in the SQL of DuckDB. Nothing is written."""
-    from nginxopt.fleet import reading
     from nginxopt.system import cluster
 
     cluster.require("duckdb")
+    from nginxopt.fleet import reading
+
     with reading.opened(result) as database:
         columns, rows = reading.query(database, sql)
         pieces = {"text": _text, "csv": _csv, "json": _json}[format_](columns, rows)

@@ -10,7 +10,6 @@ import click
 
 from nginxopt.cli import options, stdout
 from nginxopt.errors import UsageError
-from nginxopt.fleet import reading
 from nginxopt.fleet.report.groups import grouped_by
 from nginxopt.fleet.report.since import since
 from nginxopt.fleet.report.traffic import paths_of, traffic
@@ -70,6 +69,8 @@ def command(
     Hosts of a group should be alike. Without --group-from, hosts whose names differ in numbers only are a group.
     """
     cluster.require("duckdb")
+    from nginxopt.fleet import reading
+
     if profile is not None and format_ == "sarif":
         raise UsageError("--profile is for reports as text, JSON or HTML")
     profiles = {} if profile is None else paths_of(profile)
@@ -100,6 +101,8 @@ def command(
 
 def _since(database: DuckDBPyConnection, path: str) -> Since:
     """Return what is new since an earlier result."""
+    from nginxopt.fleet import reading
+
     with reading.opened(path) as before:
         return since(database, before, path)
 

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-import yaml
-
 from nginxopt import budget
 from nginxopt.errors import InputError, MissingError
 from nginxopt.text import Source, Span
@@ -30,6 +28,7 @@ def documents(text: Source) -> Iterator[tuple[int, Any]]:
     """Yield the documents of a file with their first lines. Raises `InputError`, or `MissingError` without PyYAML."""
     if find_spec("yaml") is None:
         raise MissingError("PyYAML is not installed", hint="install it with pip install 'nginxopt[ingress]'")
+    import yaml  # an extra, which `nginxopt --help` must not need
 
     try:
         content = text.data.decode()

@@ -206,6 +206,43 @@ def test_a_word_that_is_no_command(run: Any, tmp_path: Path, words: tuple[str, .
     assert ran.err.splitlines()[-1] == f"Error: {said}"
 
 
+@pytest.mark.parametrize("group", [(), ("bench",), ("fleet",)])
+def test_no_arguments(run: Any, group: tuple[str, ...]) -> None:
+    """A command of commands without one shows its help, as a usage error."""
+    ran = run(*group)
+    assert ran.status == 2
+    assert ran.err == run(*group, "--help").out.decode()
+
+
+WITHOUT_EXTRAS = """
+import sys
+from importlib.metadata import packages_distributions
+needed = {"nginxopt", "click", "crossplane", "jinja2", "markupsafe"}
+for name, owners in packages_distributions().items():
+    if needed.isdisjoint(owner.lower() for owner in owners):
+        sys.modules[name] = None
+from nginxopt.cli import _COMMANDS, _run
+manifest, = sys.argv[1:]
+helps = [[], *([name] for name in _COMMANDS), ["test", manifest, manifest, "--live", "http://127.0.0.1:1"]]
+print(*(_run([*words, "--help"]) for words in helps), file=sys.stderr)
+fleet = [["lint", manifest], ["report", manifest], ["query", "SELECT 1"], ["diff"]]
+for words in (["ingress", manifest], ["lsp"], ["mcp"], *(["fleet", *words] for words in fleet)):
+    print(_run(words), file=sys.stderr)
+"""
+
+
+def test_without_extras(tmp_path: Path) -> None:
+    """As pip installs nginxopt alone, every command has its help, and one that needs more says what to install."""
+    manifest = tmp_path / "ingress.yaml"
+    manifest.write_text("kind: Ingress\n")
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS, str(manifest)], capture_output=True, text=True)
+    statuses, *said = done.stderr.splitlines()
+    assert set(statuses.split()) == {"0"}
+    extras = ("ingress", "lsp", "mcp", *["fleet"] * 4)
+    assert [line for line in said if line.isdigit()] == ["4" for _ in extras]
+    assert re.findall("install it with pip install '(.*)'", done.stderr) == [f"nginxopt[{extra}]" for extra in extras]
+
+
 def test_no_line_of_help_is_cut(run: Any) -> None:
     """On a terminal of 80 columns, the list of commands says what each is for, to the end."""
     listed = run("--help").out.decode().partition("Commands:\n")[2].partition("\n\n")[0]
