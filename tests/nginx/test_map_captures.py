@@ -88,6 +88,18 @@ CASES = [
         'map $1 $row { default -; "~(.+)" "<$1>"; }',
     ),
     Case(
+        "server-side includes have captures of their own",
+        "default_type text/html; ssi on; server_name '~^(.*)$'; "
+        "location / { return 200 \"$new<!--# echo var='1' -->\"; }",
+    ),
+    Case(
+        "but they evaluate any variable, and then the default of a map reads captures",
+        "default_type text/html; ssi on; server_name '~^(.*)$'; "
+        "location / { return 200 \"<!--# echo var='new' --><!--# echo var='row' -->\"; }",
+        "default",
+        'map $uri $row { default "[$1]"; }',
+    ),
+    Case(
         "what is evaluated for the log is seen by the log only",
         'server_name "~^(.*)$"; access_log logs f; location / { return 200 "[$1]"; }',
         None,

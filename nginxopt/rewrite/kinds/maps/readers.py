@@ -65,6 +65,7 @@ class CaptureReadings:
 
     def __init__(self, config: Config) -> None:
         self._program: Directive | None = None
+        self._includes: Directive | None = None
         self._readings: list[_Reading] = []
         self._uses: list[_Use] = []
         self._evaluates: list[tuple[frozenset[str], frozenset[str]]] = []
@@ -81,7 +82,7 @@ class CaptureReadings:
             return self._program
         name = variable.removeprefix("$").lower()
         when = {when for when, names in self._evaluated_when.items() if name in names}
-        if "log" in when and self._goes_on:
+        if self._includes is not None or ("log" in when and self._goes_on):
             when.add("any")
         numbers = (self._first_harmed.get(name), self._first_at(frozenset(when)))
         first = min((number for number in numbers if number is not None), default=None)
@@ -92,8 +93,8 @@ class CaptureReadings:
         named = {name for row in regex_map.patterns for name in groups(row.name)}
         if not named:
             return None
-        if self._program is not None:
-            return self._program
+        if (by_name := self._program or self._includes) is not None:
+            return by_name
         first = min((self._first_named[name] for name in named if name in self._first_named), default=None)
         return None if first is None else self._named[first][0]
 
@@ -159,7 +160,9 @@ class CaptureReadings:
         if scope.context[-1:] and scope.context[-1] in ROWS:
             self._note_row(directive, scope)
             return
-        if is_program(directive):
+        if directive.name == "ssi" and is_program(directive):  # has captures of its own (ngx_http_ssi_get_variable)
+            self._includes = self._includes or directive
+        elif is_program(directive):
             self._program = self._program or directive
         names = frozenset(name for word in directive.args for name in variables(word))
         self._goes_on = self._goes_on or directive.name in _AFTER_LOG

@@ -70,7 +70,6 @@ READERS = pytest.mark.parametrize(
     [
         ("location / { return 200 $1$new; }", ""),
         ("location / { set $x $new; content_by_lua_block { ngx.say(ngx.var[1]) } }", ""),
-        ("ssi on;", ""),
         ("some_module on;", ""),
         ("", "js_set $x main.f;"),
         ("", "perl_set $x 'sub { 1 }';"),
@@ -104,6 +103,7 @@ def test_captures_that_are_kept(server: str, http: str) -> None:
     ("server", "http"),
     [
         ("ssi off; return 200 $new;", ""),
+        ("ssi on; return 200 $new;", ""),
         ("", "map $uri $other { ~^/(.*) $1; default $new; }"),
         ("set $x $new;", "split_clients $uri $part { 50% a; * b; }"),
     ],
