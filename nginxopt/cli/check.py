@@ -93,6 +93,8 @@ def command(
             click.echo(note, err=True)
     for error in errors:
         click.echo(error.render(), err=True)
+    if found and target_version is None and not quiet:
+        click.echo(f"note: checked for nginx {target}; --target-version names another", err=True)
     return status_of(errors) if errors else int(bool(found))
 
 

@@ -21,6 +21,8 @@ Examples:
 Exit status: 0 success, 2 unknown rule or premise, 7 the rule cannot be loaded.
 """
 
+_SHORTEST_PART, _MOST_NAMES = 3, 8
+
 
 @click.command("explain", epilog=_EXAMPLES)
 @click.argument("rule", metavar="RULE|PREMISE")
@@ -40,7 +42,15 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
     if rule in catalogue.left:
         raise UsageError(f"the page of {rule} is in a program, {catalogue.left[rule]}", hint="--rules runs it")
     if rule not in rules and rule not in PREMISES:
-        hint = suggestion(rule, [*rules, *PREMISES]) or "`nginxopt rules` lists the rules"
-        raise UsageError(f'unknown rule or premise "{rule}"', hint=hint)
+        raise UsageError(f'unknown rule or premise "{rule}"', hint=_meant(rule, sorted({*rules, *PREMISES})))
     page = pages.page(rules[rule]) if rule in rules else pages.premise_page(PREMISES[rule], rules.values())
     stdout.write([pages.styled(page, color=stdout.colored()).encode()])
+
+
+def _meant(word: str, names: list[str]) -> str:
+    """Return which names may be meant: the closest, or those with this word, which may be a directive."""
+    part = word.lower().replace("_", "-")
+    having = [name for name in names if len(part) >= _SHORTEST_PART and part in name]
+    if having:
+        return f"names with this word: {', '.join(having[:_MOST_NAMES])}{', ...' if having[_MOST_NAMES:] else ''}"
+    return suggestion(word, names) or "`nginxopt rules` lists the rules"

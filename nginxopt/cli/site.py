@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ from nginxopt.config import standins, surroundings
 from nginxopt.config.configuration import source
 from nginxopt.config.filesystem import Disk, is_dump
 from nginxopt.config.inputs import InputOptions, read
+from nginxopt.config.places import MAIN
 from nginxopt.config.surroundings import FoundMain
 from nginxopt.config.templating import refuse_literal_names
 from nginxopt.errors import UsageError
@@ -208,6 +210,8 @@ def _read_config(
 def _found_config(
     path: str, context: str | None, prefix: str | None, main: str | None, files: Files
 ) -> tuple[Config, tuple[str, ...]]:
+    inside = str(Path(path) / MAIN)
+    path = inside if isfile(inside) else path  # a folder, such as /etc/nginx, stands for its main configuration
     inputs = read([path], InputOptions(prefix, lambda _: context, files=files))
     if inputs.errors:
         raise inputs.errors[0]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 _GOOD = "events {}\nhttp {\n  server { return 200 ok; }\n}\n"
+_ASSUMED = "note: checked for nginx 1.28.0; --target-version names another\n"
 _BROKEN = "events {}\nhttp {\n  sendfil on;\n  server { send_timeout 1y; }\n}\n"
 _ELSE = "events {}\nhttp { server { if ($uri) { return 200; } else { return 404; } } }\n"
 _UNREAD = "events {}\nhttp {\n  include conf.d/*.conf;\n  include gone.conf;\n  server { return 200 $nope; }\n}\n"
@@ -27,10 +28,11 @@ _UNREAD = "events {}\nhttp {\n  include conf.d/*.conf;\n  include gone.conf;\n  
     ],
 )
 def test_each_fault_is_a_line(run: Any, tmp_path: Path, text: str, status: int, found: str) -> None:
-    """All faults are said with their places, and nothing else; the status says whether there are any."""
+    """All faults are said with their places, and which nginx has them; the status says whether there are any."""
     (tmp_path / "nginx.conf").write_text(text)
     ran = run("check", "nginx.conf")
-    assert (ran.status, ran.out.decode(), ran.err) == (status, found, "")
+    assert (ran.status, ran.out.decode(), ran.err) == (status, found, _ASSUMED if found else "")
+    assert run("check", "nginx.conf", "--target-version", "1.28").err == ""
 
 
 def test_a_missing_file_is_an_error_and_the_others_are_still_judged(run: Any, tmp_path: Path) -> None:
@@ -59,7 +61,7 @@ def test_a_syntax_error_is_a_refusal_and_what_is_before_it_is_judged(run: Any, t
     """The file could be read, and nginx refuses it: status 1, as for any other fault."""
     (tmp_path / "nginx.conf").write_text("events {}\nhttp {\n  sendfil on;\n  server {\n")
     ran = run("check", "nginx.conf")
-    assert (ran.status, ran.err) == (1, "")
+    assert (ran.status, ran.err) == (1, _ASSUMED)
     assert ran.out.decode().splitlines() == [
         'nginx.conf:3:3: unknown directive "sendfil"',
         'nginx.conf:4:10: unexpected end of file, expecting "}"',

@@ -214,6 +214,19 @@ def test_no_arguments(run: Any, group: tuple[str, ...]) -> None:
     assert ran.err == run(*group, "--help").out.decode()
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("gzip_types", "names with this word: gzip-types-default"),
+        ("gzip-lvel", 'did you mean "gzip-level"?'),
+        ("xyzzy", "`nginxopt rules` lists the rules"),
+    ],
+)
+def test_a_word_that_is_no_rule(run: Any, word: str, hint: str) -> None:
+    """The error names the rules of a directive, or one of a like name."""
+    assert run("explain", word).err.splitlines() == [f'unknown rule or premise "{word}"', f"  hint: {hint}"]
+
+
 WITHOUT_EXTRAS = """
 import sys
 from importlib.metadata import packages_distributions
