@@ -37,10 +37,11 @@ def _run(*arguments: str) -> str:
 def _write(folder: Path) -> None:
     """Write a page of each command."""
     folder.mkdir()
-    config = str(ROOT / "fixtures" / "slow-site" / "nginx.conf")
+    site = folder / "a-repository-of-a-long-name" / "environments" / "production" / "etc" / "nginx"
+    shutil.copytree(ROOT / "fixtures" / "slow-site", site)
     for number in range(3):
         tree(folder / "hosts" / f"web{number}", s=SITE if number else SITE * 2)
-    (folder / "lint.html").write_text(_run("lint", "--isolated", config, "--format", "html"))
+    (folder / "lint.html").write_text(_run("lint", "--isolated", str(site / "nginx.conf"), "--format", "html"))
     (folder / "bench.html").write_text(html.render(result_of(experiment())))
     (folder / "profile.html").write_text(profile_html.render(_profile(folder)))
     with pytest.MonkeyPatch.context() as patch, in_threads():
