@@ -75,7 +75,6 @@ fmt:
 clippy:
 	$(call need,cargo clippy --version,cargo clippy is missing: run `rustup component add clippy`.)
 	$(call title,cargo clippy)
-	@cargo clippy --quiet $(CRATE) --all-targets -- -D warnings
 	@PYO3_PYTHON=$(BIN)/python cargo clippy --quiet $(CRATE) --all-targets --features python -- -D warnings
 
 # What it prints comes as a whole, as pytest prints meanwhile.
