@@ -11,11 +11,12 @@ import pytest
 
 from tests.docker.conftest import base_image, engine
 from tests.project.action import step
+from tests.support import made_once
 
 __all__ = ["base_image", "engine"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel whose command is the nginxopt that is tested, and which needs no other package."""
     path = tmp_path_factory.mktemp("package") / "nginxopt-1-py3-none-any.whl"
@@ -34,7 +35,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def source(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the action, from which that wheel is built."""
     folder = tmp_path_factory.mktemp("source")
@@ -48,18 +49,22 @@ def source(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def machine(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of GitHub's machine after the first step, which installs without a network."""
-    temp = tmp_path_factory.mktemp("runner")
     environment = {
         **os.environ,
-        "RUNNER_TEMP": str(temp),
         "GITHUB_ACTION_PATH": str(source),
-        "GITHUB_OUTPUT": str(temp / "output"),
         "PIP_NO_INDEX": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     }
-    done = step("Install nginxopt", temp, environment)
-    assert done.returncode == 0, done.stdout
-    return environment
+
+    def install(folder: Path) -> None:
+        folder.mkdir()
+        of_step = {"RUNNER_TEMP": str(folder), "GITHUB_OUTPUT": str(folder / "output")}
+        done = step("Install nginxopt", folder, environment | of_step)
+        assert done.returncode == 0, done.stdout
+
+    temp = tmp_path_factory.mktemp("runner")
+    (temp / "nginxopt").symlink_to(made_once(tmp_path_factory, "action", install) / "nginxopt")
+    return environment | {"RUNNER_TEMP": str(temp), "GITHUB_OUTPUT": str(temp / "output")}
