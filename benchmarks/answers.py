@@ -22,9 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nginxopt.cli.site import read_with_standins
+from nginxopt.cli.site import NEUTRAL, StandIns, UnreadFiles, read_with_standins
 from nginxopt.config import Config
-from nginxopt.config.standins import NEUTRAL, StandIns, UnreadFiles
 from nginxopt.errors import NginxoptError
 from nginxopt.request.client import LOCAL, RequestForm
 from nginxopt.request.doors import Doors

@@ -167,7 +167,7 @@ def _comparing(made: type, name: str) -> Callable[..., Any]:
 
     def first(self: object, *others: object) -> Any:
         compared = [one.name for one in fields(made) if one.compare]
-        method = eval(_written(name, compared))
+        method = eval(_written(name, compared), {"__name__": made.__module__})
         setattr(made, name, method)
         return method(self, *others)
 

@@ -28,11 +28,10 @@ from nginxopt.rewrite import report as reports
 from nginxopt.rewrite.compilation import moved_by_literals
 from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.settings import file as settings
 from nginxopt.settings.target import choose
 from nginxopt.system import files
-from nginxopt.text.display import count, hide, hide_in_json, line
+from nginxopt.text.display import count, hide, hide_in_json, line, percent_encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

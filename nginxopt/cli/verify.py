@@ -9,7 +9,6 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, site, stdout
-from nginxopt.config import standins
 from nginxopt.errors import UsageError
 from nginxopt.request import UrlError, read_url
 from nginxopt.request.model import SiteModel
@@ -89,7 +88,7 @@ def command(
         _model(path, stated or target_version, context, files)
         for path, stated in ((old, old_version), (new, new_version))
     )
-    _refuse_unused({*taken.of_paths, *standins.assume(files).by_path}, (config, new_config), (*of_old, *of_new))
+    _refuse_unused({*taken.of_paths, *site.assumed_files(files).by_path}, (config, new_config), (*of_old, *of_new))
     part = None if only is None else _part(only, before, after)
     result = limited(lambda: verify(before, after, only=part, premises=taken), path=new)
     result = replace(result, given=tuple(dict.fromkeys((*result.given, *of_old, *of_new))))
@@ -142,7 +141,7 @@ def _model(
     """Return a configuration with its model, and what is taken as given of files that are read in place of missing
     ones: `files`, and those of packages.
     """
-    unread = standins.assume(files)
+    unread = site.assumed_files(files)
     read, _ = site.read_with_standins(path, context, None, None, unread, is_one_of_two=True)
     model = limited(lambda: SiteModel(read.config, Build(choose(stated, None).version)), path=path)
     return read.config, model, read.notes

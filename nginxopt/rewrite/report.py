@@ -15,8 +15,7 @@ from nginxopt.rewrite.kinds.kind import Cost, Proved
 from nginxopt.rewrite.kinds.registry import KINDS, PROVED
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.proving import Proof
-from nginxopt.rewrite.requests import percent_encode
-from nginxopt.text.display import count
+from nginxopt.text.display import count, percent_encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.comparison import Differential

@@ -21,6 +21,7 @@ from nginxopt import lazy
 _SURROGATE = r"[\ud800-\udfff]"
 _NUMBER = lazy.pattern(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?")
 _NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~"
 
 
 def printable(text: str) -> str:
@@ -156,6 +157,22 @@ def shorten(text: str, width: int) -> str:
         return text
     tail = (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def percent_encode(uri: bytes) -> bytes:
+    """Return a request target that nginx decodes to `uri`, with everything but unreserved bytes encoded."""
+    if not uri.translate(None, _UNRESERVED):
+        return uri
+    return b"".join(map(_ENCODED.__getitem__, uri))
+
+
+def spellings(encoded: Iterable[int]) -> tuple[bytes, ...]:
+    """Return how a request target spells each byte: percent-encoded if it is one of `encoded`, otherwise unchanged."""
+    chosen = frozenset(encoded)
+    return tuple(b"%%%02X" % byte if byte in chosen else bytes([byte]) for byte in range(256))
+
+
+_ENCODED = spellings(set(range(256)) - set(_UNRESERVED))
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

@@ -181,7 +181,7 @@ def _rules() -> frozenset[str]:
 
 def read(assumed: Iterable[str], denied: Iterable[str]) -> tuple[Premises, tuple[str, ...]]:
     """Return the premises that options state, and the assumptions about files that are to be read instead
-    (`include:PATH=FILE`, for `config.standins`).
+    (`include:PATH=FILE`, for `cli.site`).
 
     Raises `UsageError` for an unknown name, and for one that is both assumed and denied.
     """

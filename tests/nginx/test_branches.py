@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config import load, load_text, standins
+from nginxopt.cli import site
+from nginxopt.config import load, load_text
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
 from nginxopt.request.model import BranchForm, SiteModel, World
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.nginx
 
 probe = cache(builds.probe)
 
-NEUTRALS = standins.UnreadFiles(standins.NEUTRAL)
+NEUTRALS = site.UnreadFiles(site.NEUTRAL)
 
 SITE = """events {}
 http {
@@ -58,13 +59,13 @@ def traced(text: str, url: str, binary: nginx.Binary) -> Trace:
 
 
 @pytest.mark.parametrize("target", REQUESTS)
-def test_each_branch_is_what_nginx_answers(each_binary: nginx.Binary, target: str) -> None:
+def test_each_branch_is_what_nginx_answers(a_binary: nginx.Binary, target: str) -> None:
     """Kind, status, `Location`, body and headers are those that nginx sends with the files of the branch."""
-    found = traced(SITE, f"http://h{target}", each_binary)
+    found = traced(SITE, f"http://h{target}", a_binary)
     assert len(found.branches) > 1
     for branch in found.branches:
         assert branch["outcome"]["kind"] != "unknown"
-    comparison = compare_branches(load_text(SITE.encode()), found, World(), each_binary)
+    comparison = compare_branches(load_text(SITE.encode()), found, World(), a_binary)
     assert (comparison.differences, comparison.reason) == ((), None)
 
 
@@ -97,16 +98,16 @@ http {
 
 
 @pytest.mark.parametrize("target", ["/r", "/t", "/f", "/p", "/p/x?y"])
-def test_a_neutral_file_changes_no_outcome(each_binary: nginx.Binary, tmp_path: Path, target: str) -> None:
+def test_a_neutral_file_changes_no_outcome(a_binary: nginx.Binary, tmp_path: Path, target: str) -> None:
     """With a file full of what a neutral one may have, nginx gives the answer that is known without it."""
     (tmp_path / "nginx.conf").write_text(PARTS)
-    standing = standins.read(lambda files: load(tmp_path / "nginx.conf", missing_ok=True, files=files), NEUTRALS)
-    model = SiteModel(standing.config, probe(each_binary), neutral=standing.neutral)
+    standing = site.with_standins(lambda files: load(tmp_path / "nginx.conf", missing_ok=True, files=files), NEUTRALS)
+    model = SiteModel(standing.config, probe(a_binary), neutral=standing.neutral)
     found = trace(model, read_request(f"http://h{target}"), Circumstances(World(), model.gate(), "stated"))
     known: BranchForm = {"exists": [], "missing": [], "happens": [], "fails": [], "outcome": found.outcome}
     told = replace(found, branches=found.branches or (known,))
     assert all(branch["outcome"]["unknown"] for branch in told.branches)
     (tmp_path / "own.conf").write_text(NEUTRAL)
-    comparison = compare_branches(load(tmp_path / "nginx.conf"), told, World(), each_binary)
+    comparison = compare_branches(load(tmp_path / "nginx.conf"), told, World(), a_binary)
     assert [text for text in comparison.differences if "nginx answers" in text] == []
     assert comparison.reason is None

@@ -15,10 +15,10 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.kinds.rules.differential import differential
 from nginxopt.rewrite.kinds.rules.reading import Phase
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
+from nginxopt.text.display import percent_encode
 from tests import rulegen
 from tests.config.test_corpus import CORPUS, is_plain, rows
 from tests.nginx.compiling import PHASES, REQUESTS, SEEDS, answers, check, compiled, different, keys

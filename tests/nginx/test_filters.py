@@ -15,10 +15,10 @@ from nginxopt.rewrite.compilation import plan
 from nginxopt.rewrite.differential import ask
 from nginxopt.rewrite.mapfile import DEFAULT_SIZES, sizes_text
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
+from nginxopt.text.display import percent_encode
 from tests.nginx.compiling import different
 from tests.nginx.grouplists import random_list
 from tests.nginx.sides import LIMIT, Site, check, get, together
@@ -74,7 +74,7 @@ TRIES_FILES = {"try_files", "try_files to another"}
 
 
 @pytest.mark.parametrize("arounds", together([*LOCATIONS], 10))
-def test_filters_in_a_location(each_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
+def test_filters_in_a_location(a_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
     """What passes a filter has the location's configuration; beside `try_files`, only rules that fire are behind it."""
     servers, filtered = [], []
     for around in arounds:
@@ -82,7 +82,7 @@ def test_filters_in_a_location(each_binary: nginx.Binary, arounds: Sequence[str]
             stays = around in SILENT or (rules == MIXED and around.removesuffix(", again") in TRIES_FILES)
             servers.append(SHOWN + LOCATIONS[around].replace("%s", rules))
             filtered.append(0 if stays else rules.count("rewrite"))
-    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=filtered), tmp_path, REQUESTS)
+    check(a_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=filtered), tmp_path, REQUESTS)
 
 
 AROUND_IN_A_SERVER = {
@@ -98,15 +98,15 @@ AROUND_IN_A_SERVER = {
 
 
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
-def test_captures_where_pcre_gives_up(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+def test_captures_where_pcre_gives_up(a_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Where PCRE gives up on a rule, the error page shows the captures from before the rule, not those of a filter."""
     rules = f"rewrite {GIVES_UP} /l/kept permanent;\n{MIXED.replace(f'rewrite {GIVES_UP} /l/kept permanent;', '')}"
     servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', rules)}"]
-    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=7), tmp_path, REQUESTS)
+    check(a_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=7), tmp_path, REQUESTS)
 
 
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
-def test_captures_where_pcre_gives_up_behind_groups(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+def test_captures_where_pcre_gives_up_behind_groups(a_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Rules in groups that did not fire leave no captures, nor does a filter behind them: the error page shows none."""
     groups = "".join(f"rewrite ^/i/{number}/(.*)$ /l/i/$1 permanent;\n" for number in range(20))
     filtered = (
@@ -115,17 +115,17 @@ def test_captures_where_pcre_gives_up_behind_groups(each_binary: nginx.Binary, a
     servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', groups + filtered)}"]
     site = Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, grouped=20, filtered=3)
     given_up = get(f"/l/g/{'a' * 34}!", host="cap.test")
-    check(each_binary, site, tmp_path, [*REQUESTS, given_up, get("/i/3/x"), get("/i/33/x")])
+    check(a_binary, site, tmp_path, [*REQUESTS, given_up, get("/i/3/x"), get("/i/33/x")])
 
 
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
-def test_filters_in_a_server(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+def test_filters_in_a_server(a_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """A filter in a server changes nothing where no rule fires, and leaves `$1` to `$9` as the rules did."""
     servers = [
         f"access_log access.log main; {AROUND_IN_A_SERVER[around].replace('%s', rules)}" for rules in (MIXED, FIRING)
     ]
     filtered = MIXED.count("rewrite") + FIRING.count("rewrite")
-    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=filtered), tmp_path, REQUESTS)
+    check(a_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=filtered), tmp_path, REQUESTS)
 
 
 # PCRE finds the literal that all of them need, and may give up on one; most go on with the new URI.
@@ -165,12 +165,12 @@ GATED_REQUESTS = [
 
 
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
-def test_one_gate_for_many_rules(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+def test_one_gate_for_many_rules(a_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Rules that go on, break or fail are all behind one pattern, and do what they did."""
     servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', GATED)}"]
     # The first two are a run of their own, of which one moves.
     site = Site(servers, HTTP, files=FILES, gives_up=NEEDED, filtered=GATED.count("rewrite") - 2)
-    check(each_binary, site, tmp_path, GATED_REQUESTS)
+    check(a_binary, site, tmp_path, GATED_REQUESTS)
 
 
 NAMED = "".join(
@@ -185,12 +185,12 @@ NAMED_REQUESTS = [
 
 
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
-def test_named_groups(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+def test_named_groups(a_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """The rule that fires sets its variables, and the lookup that finds it sets none."""
     shown = f"{SHOWN} set $old before; rewrite ^/l/set/(?<more>.*) /l/$more; add_header X-Old '[$old] [$more]' always;"
     site = Site([f"{shown} {AROUND_IN_A_SERVER[around].replace('%s', NAMED)}"], HTTP, files=FILES, grouped=21)
     asked = [*NAMED_REQUESTS, *(get(f"/l/set/n{n}/x") for n in (1, 2, 30))]
-    check(each_binary, site, tmp_path, asked)
+    check(a_binary, site, tmp_path, asked)
 
 
 def test_a_differential_run_asks_about_filters(each_binary: nginx.Binary) -> None:

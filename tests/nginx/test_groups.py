@@ -11,10 +11,10 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
 from nginxopt.rewrite.mapfile import DEFAULT_SIZES, sizes_text
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
+from nginxopt.text.display import percent_encode
 from tests.nginx.compiling import different
 from tests.nginx.grouplists import random_list
 

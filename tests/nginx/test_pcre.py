@@ -8,10 +8,10 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Instance
+from nginxopt.text.display import percent_encode
 from tests.nginx.compiling import check, different
 from tests.rewrite.test_rewrite_pcre import BACKTRACKING, OTHER
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.rewrite.requests import FORMS, VARIANTS, percent_encode, receivable, sample, spell_least, spell_most
+from nginxopt.rewrite.requests import FORMS, VARIANTS, receivable, sample, spell_least, spell_most
+from nginxopt.text.display import percent_encode
 
 uris = st.binary(max_size=12).map(lambda tail: b"/" + tail)
 

@@ -25,8 +25,9 @@ from nginxopt.bench.scenario import (
 from nginxopt.config import Config
 from nginxopt.rewrite import Emission
 from nginxopt.rewrite.kinds.maps.reading import read
-from nginxopt.rewrite.requests import percent_encode, receivable
+from nginxopt.rewrite.requests import receivable
 from nginxopt.text import encode
+from nginxopt.text.display import percent_encode
 
 NONE = "no rules"
 LOAD = OpenLoop(rate=1000, seconds=2)

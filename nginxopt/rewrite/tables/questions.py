@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator, Sequence
 
 from nginxopt.records import record
-from nginxopt.rewrite.requests import percent_encode, receivable, spell_most
+from nginxopt.rewrite.requests import receivable, spell_most
 from nginxopt.rewrite.tables.emission import TableEmission
 from nginxopt.rewrite.tables.meaning import Meaning, RowRequest
 from nginxopt.rewrite.tables.premises import is_forwarded
 from nginxopt.system.http import Client, RequestBytes, batches
 from nginxopt.system.nginx import Binary, Instance
 from nginxopt.text import decode
+from nginxopt.text.display import percent_encode
 
 REQUESTS = 20_000
 """The most requests."""

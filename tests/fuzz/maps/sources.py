@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system.http import RequestBytes
+from nginxopt.text.display import percent_encode
 from tests.fuzz.maps.words import STYLES, Style
 
 PRELUDE = b"""

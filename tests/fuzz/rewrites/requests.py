@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nginxopt.rewrite.requests import percent_encode, receivable
+from nginxopt.rewrite.requests import receivable
+from nginxopt.text.display import percent_encode
 
 _MUST_ENCODE = frozenset([*range(0x21), 0x7F, *b"%?#"])
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from nginxopt.config import Config, load
 from nginxopt.errors import InputError
 from nginxopt.rewrite.kinds.maps.differential import example
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.system import nginx
 from nginxopt.text import encode
+from nginxopt.text.display import percent_encode
 from tests.fuzz.fixes import material
 from tests.fuzz.fixes.case import MAIN, placed
 from tests.fuzz.fixes.corpus import runnable, texts

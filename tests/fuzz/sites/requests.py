@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from nginxopt.rewrite.requests import percent_encode
+from nginxopt.text.display import percent_encode
 from tests.fuzz.sites.generate import Site
 from tests.fuzz.sites.messages import Fields, request
 from tests.fuzz.sites.words import HOSTS, PATHS, VALUES, chance

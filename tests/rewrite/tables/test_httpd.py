@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies
 
-from nginxopt.rewrite.requests import percent_encode, receivable
+from nginxopt.rewrite.requests import receivable
 from nginxopt.rewrite.tables import CheckedTable
 from nginxopt.rewrite.tables.meaning import RowRequest
 from nginxopt.rewrite.tables.paths import escaped
 from nginxopt.system.http import Client, RequestBytes
+from nginxopt.text.display import percent_encode
 from tests.servers import httpd
 from tests.tables import SAMPLES, apache_lists, checked
 

@@ -27,10 +27,11 @@ from nginxopt.rewrite.comparison import (
 from nginxopt.rewrite.kinds.maps.proof import EmittedMap, read
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.rewrite.mapfile import sizes_text
-from nginxopt.rewrite.requests import HOST, spellings
+from nginxopt.rewrite.requests import HOST
 from nginxopt.system.http import RequestBytes
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 from nginxopt.text import encode
+from nginxopt.text.display import spellings
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.output import Emission

@@ -21,9 +21,8 @@ from nginxopt.rewrite.kinds.kind import (
 from nginxopt.rewrite.kinds.rules import planning, proof
 from nginxopt.rewrite.kinds.rules.planning import Dead, PlannedRun, RulesPlan, reasons
 from nginxopt.rewrite.options import Readings
-from nginxopt.rewrite.requests import percent_encode
 from nginxopt.text import Edit, Span
-from nginxopt.text.display import count
+from nginxopt.text.display import count, percent_encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
