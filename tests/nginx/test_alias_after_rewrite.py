@@ -61,10 +61,10 @@ SERVERS = {
 
 
 @pytest.mark.parametrize("around", SERVERS)
-def test_moved_rules_and_alias(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+def test_moved_rules_and_alias(a_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Answers, paths and logs are what they were: a moved rule changes the URI where the rule did, and only there."""
     servers = [SHOWN + SERVERS[around].replace("%s", rules) for rules in (RULES, STAYS + RULES)]
-    answers = check(each_binary, Site(servers, HTTP, files=FILES), tmp_path, REQUESTS).answers
+    answers = check(a_binary, Site(servers, HTTP, files=FILES), tmp_path, REQUESTS).answers
     assert any(b"X-Path: [<prefix>/html/l/" in answer for answer in answers)
 
 

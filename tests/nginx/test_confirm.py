@@ -42,9 +42,9 @@ def cases() -> list[ParameterSet]:
 
 
 @pytest.mark.parametrize(("rule", "example"), cases())
-def test_nginx_confirms_the_witness_of_an_example(each_binary: nginx.Binary, rule: Rule, example: Example) -> None:
+def test_nginx_confirms_the_witness_of_an_example(a_binary: nginx.Binary, rule: Rule, example: Example) -> None:
     """What a rule says of its own examples is so, or nobody can ask a private nginx."""
-    binary = nginx_for(example, each_binary)
+    binary = nginx_for(example, a_binary)
     if binary is None:
         pytest.skip(f"an example for nginx {example.target or 'with stream'}")
     config = read(example.text, example.context)

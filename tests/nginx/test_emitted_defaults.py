@@ -42,24 +42,24 @@ def answers(binary: Binary, maps: bytes, statements: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("kind", ["many", "two", "arguments", "lines", "shadowing"])
-def test_a_map_without_a_default_gives_the_same(each_binary: Binary, kind: str) -> None:
+def test_a_map_without_a_default_gives_the_same(a_binary: Binary, kind: str) -> None:
     """With and without `default "";`, each map has the same value for each URI, and the rules do the same."""
     emission = emitted(kind)
     maps, bare = emission.maps, emission.maps.replace(DEFAULT, b"")
     assert maps.count(DEFAULT) > 0 == bare.count(DEFAULT)
     statements = emission.after(emission.plan.config.main)
-    with_default = answers(each_binary, maps, statements)
-    assert with_default == answers(each_binary, bare, statements)
+    with_default = answers(a_binary, maps, statements)
+    assert with_default == answers(a_binary, bare, statements)
     assert len(set(with_default)) > 5
 
 
 @pytest.mark.parametrize("kind", ["many", "two", "arguments", "shadowing"])
-def test_another_default_is_seen(each_binary: Binary, kind: str) -> None:
+def test_another_default_is_seen(a_binary: Binary, kind: str) -> None:
     """The comparison above would see another default."""
     emission = emitted(kind)
     statements = emission.after(emission.plan.config.main)
     other = emission.maps.replace(DEFAULT, b'    default "/other";\n')
-    assert answers(each_binary, emission.maps, statements) != answers(each_binary, other, statements)
+    assert answers(a_binary, emission.maps, statements) != answers(a_binary, other, statements)
 
 
 def test_a_default_is_no_key_of_the_table(each_binary: Binary) -> None:

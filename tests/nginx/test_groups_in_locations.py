@@ -141,7 +141,7 @@ LOCATIONS = {**IN_LOCATION, **{f"{name}, again": text for name, text in AROUND.i
 
 
 @pytest.mark.parametrize("arounds", together([*LOCATIONS], 6))
-def test_groups_in_a_location(each_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
+def test_groups_in_a_location(a_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
     """Rules are in groups wherever no `if` says anything, and never one with `break` beside `try_files`."""
     servers: list[str] = []
     grouped: list[int] = []
@@ -149,7 +149,7 @@ def test_groups_in_a_location(each_binary: nginx.Binary, arounds: Sequence[str],
         servers += [SHOWN + LOCATIONS[around].replace("%s", rules) for rules in RULES]
         counts = WITHOUT_BREAKS if around.removesuffix(", again") in HAS_TRY_FILES else GROUPED
         grouped += [0] * len(RULES) if around in SILENT else counts
-    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, grouped=grouped), tmp_path, REQUESTS)
+    check(a_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, grouped=grouped), tmp_path, REQUESTS)
 
 
 PASSES = {

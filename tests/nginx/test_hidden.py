@@ -18,7 +18,7 @@ _ECHO = "server { listen 127.0.0.1:{U}; location / { return 200 echo; } }"
 
 
 @pytest.mark.parametrize("pair", HIDDEN, ids=lambda pair: pair.name)
-def test_a_file_shows_the_edit(pair: Hidden, each_binary: nginx.Binary, tmp_path: Path) -> None:
+def test_a_file_shows_the_edit(pair: Hidden, a_binary: nginx.Binary, tmp_path: Path) -> None:
     """With these contents of the file, nginx answers the request differently; with an empty file, alike."""
     make(tmp_path, FILES)
     tmp_path.chmod(0o755)
@@ -33,6 +33,6 @@ def test_a_file_shows_the_edit(pair: Hidden, each_binary: nginx.Binary, tmp_path
                 data = whole(filled, ports[0], ports[1], str(tmp_path))
                 data = data.replace("http {\n", f"http {{ access_log off; {echo}", 1)
                 data = data.replace("{U}", str(ports[1])).replace("{P}", str(ports[0]))
-                with running(each_binary, data.replace("{T}", str(tmp_path))):
+                with running(a_binary, data.replace("{T}", str(tmp_path))):
                     answers.append(ask(request, ports[pair.port] if content or not pair.port else ports[0]))
             assert (answers[0] == answers[1]) == is_alike, content

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.nginx
 @pytest.mark.parametrize("long", [False, True])
 @pytest.mark.parametrize("form", ["-o", "--write", "--write at once", "print"])
 def test_fragments_of_an_unknown_configuration(
-    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, form: str, long: bool
+    a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, form: str, long: bool
 ) -> None:
     """Two fragments, each included as the command says: sizes once, where there are any, then the maps."""
     names = ["one.conf", "two.conf"]
@@ -50,7 +50,7 @@ def test_fragments_of_an_unknown_configuration(
     blocks = "".join(f"server {{ listen unix:{n}.sock; include {s}; }}\n" for n, s in enumerate(servers))
     lines = "\n".join(dict.fromkeys(http))
     main = tree(tmp_path, {"main.conf": f"events {{}}\nhttp {{\n{lines}\n{blocks}}}\n"}) / "main.conf"
-    accepted(each_binary, main)
+    accepted(a_binary, main)
 
 
 def test_a_fragment_where_nginx_includes_all(run: Callable[..., Ran], tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_fragment_where_nginx_includes_all(run: Callable[..., Ran], tmp_path: 
 
 @pytest.mark.parametrize("name", ["n" * 40, "n" * 33])
 @pytest.mark.parametrize("whole", [False, True])
-def test_long_names(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, name: str, whole: bool) -> None:
+def test_long_names(a_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, name: str, whole: bool) -> None:
     """A name as long as --name takes, with the form of many rules, which has a group: nginx and its PCRE take it."""
     rules = "".join(f"rewrite ^/page-{number}$ /to permanent;\n" for number in range(600))
     rules += "".join(f"rewrite ^/Page-{number}$ /upper last;\n" for number in range(600))
@@ -77,7 +77,7 @@ def test_long_names(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path
         main = (
             tree(tmp_path, {"m.conf": text + "server { listen unix:a.sock; include out/server.conf; }\n}\n"}) / "m.conf"
         )
-    accepted(each_binary, main)
+    accepted(a_binary, main)
 
 
 @pytest.mark.parametrize("servers", [15, 80])

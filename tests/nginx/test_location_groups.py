@@ -173,7 +173,7 @@ OUTER = {
 
 
 @pytest.mark.parametrize("outer", OUTER)
-def test_in_a_location(each_binary: nginx.Binary, outer: str, tmp_path: Path) -> None:
+def test_in_a_location(a_binary: nginx.Binary, outer: str, tmp_path: Path) -> None:
     """In a location, too, they have what it has."""
     regex = "" if outer == "a regex location" else "location ~ ^/in/(.*) { return 200 'a regex beside: $1'; }"
     site = Site(
@@ -185,7 +185,7 @@ def test_in_a_location(each_binary: nginx.Binary, outer: str, tmp_path: Path) ->
     names = ("a", "a%0A", "a/xx", "a/yx", "a/", "b", "b/x", "b/y", "none", "other", "y", "")
     uris = [f"{start}/in/{name}" for name in names for start in ("", "/go")]
     asked = [get(uri, method=method) for uri in uris for method in ("GET", "HEAD", "PUT")]
-    check(each_binary, site, tmp_path, [*asked, get("/in/a?x=1"), get("/in"), get("/i"), get("/page")])
+    check(a_binary, site, tmp_path, [*asked, get("/in/a?x=1"), get("/in"), get("/i"), get("/page")])
 
 
 @pytest.mark.parametrize("around", ["off", "on", "merge"])

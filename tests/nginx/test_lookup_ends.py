@@ -54,15 +54,15 @@ def test_a_script_that_ends_at_once(name: str, each_binary: nginx.Binary) -> Non
 
 
 @pytest.mark.parametrize("name", [name for name in NOT_STOPPED if name != "more-files"])
-def test_a_script_that_goes_on(name: str, each_binary: nginx.Binary) -> None:
+def test_a_script_that_goes_on(name: str, a_binary: nginx.Binary) -> None:
     """Where something follows, a `break` would skip it."""
-    emission, after, before = _same(AROUND % NOT_STOPPED[name].decode(), each_binary)
+    emission, after, before = _same(AROUND % NOT_STOPPED[name].decode(), a_binary)
     assert "break;" not in after
     variable = next(each for each in ("_kind", "_rules", "_hit") if f"{each} = 1) {{" in after)
     stem = after.partition(f"{variable} = 1) {{")[0].rpartition("$")[2]
     first = f"if (${stem}{variable} = 1) {{"
     faulty = after.replace(first, f'if (${stem}{variable} = "") {{ break; }}\n{first}', 1)
-    (stopped,) = answers([faulty], REQUESTS, http=emission.http.decode(), binary=each_binary)
+    (stopped,) = answers([faulty], REQUESTS, http=emission.http.decode(), binary=a_binary)
     assert (stopped != before) or name == "more-rules"
 
 

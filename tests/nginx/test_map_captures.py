@@ -109,13 +109,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.claim for case in CASES])
-def test_captures_after_a_map(each_binary: nginx.Binary, case: Case) -> None:
+def test_captures_after_a_map(a_binary: nginx.Binary, case: Case) -> None:
     """A reader is named if the answers on nginx differ, and none if they do not."""
     server = case.server.replace("logs", "access.log")
     text = f"events {{}} http {{ {MAP} {case.http} server {{ {server} }} }}"
     reader = CaptureReadings(load_text(text.encode(), "nginx.conf")).reader("$new")
     assert (reader and str(reader.name)) == case.reader
-    answers = [_answers(each_binary, server, f"{http} {case.http}") for http in (MAP, TREE)]
+    answers = [_answers(a_binary, server, f"{http} {case.http}") for http in (MAP, TREE)]
     assert (answers[0] == answers[1]) is (reader is None)
 
 
@@ -131,13 +131,13 @@ ASKED = ("a/b", "a/bc", "a/", "a/%0A", "hit/c", "hit/", "none", "NONE", "none%0A
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.claim for case in CASES])
-def test_captures_after_a_compiled_map(each_binary: nginx.Binary, case: Case, tmp_path: Path) -> None:
+def test_captures_after_a_compiled_map(a_binary: nginx.Binary, case: Case, tmp_path: Path) -> None:
     """Whatever reads captures, or a named group, sees in the compiled maps what it saw in the map."""
     shown = "add_header X-Shown '[$1] [$2] [$named]' always; access_log access.log shown;"
     http = f"map $uri $new {{ default d; {ROWS} }} {case.http} log_format shown '$new [$named]';"
     servers = [f"{shown} {case.server.replace('logs', 'other.log')}"]
     requests = [get(f"/{path}", host=host) for path in ASKED for host in ("a.test", "cap.test")]
-    check(each_binary, Site(servers, http), tmp_path, requests)
+    check(a_binary, Site(servers, http), tmp_path, requests)
 
 
 def _answers(binary: nginx.Binary, server: str, http: str) -> list[bytes]:

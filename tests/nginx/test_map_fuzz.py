@@ -65,21 +65,21 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults_are_seen(each_binary: nginx.Binary, fault: str) -> None:
+def test_faults_are_seen(a_binary: nginx.Binary, fault: str) -> None:
     """A map that is the same has no difference, and each fault in it is one."""
     case = by_hand(0, b"volatile;")
     same = case.block(AFTER)
     wrong = re.sub(FAULTS[fault][0], FAULTS[fault][1], same)
     assert wrong != same
-    assert compare(each_binary, [Trial(case, same, SUBJECT)]) == (len(SUBJECT), [], [])
-    _, differences, refused = compare(each_binary, [Trial(case, same, SUBJECT), Trial(case, wrong, SUBJECT)])
+    assert compare(a_binary, [Trial(case, same, SUBJECT)]) == (len(SUBJECT), [], [])
+    _, differences, refused = compare(a_binary, [Trial(case, same, SUBJECT), Trial(case, wrong, SUBJECT)])
     assert {difference.trial.after for difference in differences} == {wrong}
     assert (differences[0].subject is None) == (fault == "refused")
     assert not refused
 
 
 @pytest.mark.parametrize("source", range(len(SOURCES)), ids=lambda place: SOURCES[place][0].text.decode())
-def test_sources_reach_the_map(each_binary: nginx.Binary, source: int) -> None:
+def test_sources_reach_the_map(a_binary: nginx.Binary, source: int) -> None:
     """The strings arrive where the map looks them up: a row for one of them lost is a difference for that one."""
     case = by_hand(source)
     chosen = SOURCES[source][0]
@@ -87,7 +87,7 @@ def test_sources_reach_the_map(each_binary: nginx.Binary, source: int) -> None:
     row = Row(Kind.REGEX, b'"~^%s" found;' % re.sub(rb"\W", b".", subject))
     with_row = replace(case, rows=(row, *case.rows))
     trial = Trial(with_row, with_row.block(AFTER).replace(row.text, b""), [subject, b"/nothing"])
-    _, differences, _ = compare(each_binary, [trial])
+    _, differences, _ = compare(a_binary, [trial])
     assert [difference.subject for difference in differences] == [subject]
     assert differences[0].before.startswith(b"200 found")
 

@@ -26,12 +26,12 @@ FLOATS = "".join(f'"~^/.*/f{number}/(.*)$" "/float/$1"; "~^/t{number}/(.*)$" "/t
 @pytest.mark.parametrize(
     ("source", "rows"), [("$http_referer", RUNS), ("$uri", RUNS), ("$uri", FLOATS), ("$http_user_agent", AGENTS)]
 )
-def test_words(each_binary: nginx.Binary, source: str, rows: str) -> None:
+def test_words(a_binary: nginx.Binary, source: str, rows: str) -> None:
     """Values that rows match, and values near them, have equal answers."""
     emission = emit(plan(load_text(f"map {source} $bad {{ default 0; {rows} }}".encode(), context="http")))
     assert emission.plan.maps.compiled
     assert prove(emission).holds
-    (comparison,) = ask(emission, each_binary)
+    (comparison,) = ask(emission, a_binary)
     assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
     assert comparison.requests > 50
 

@@ -190,7 +190,7 @@ def test_what_no_term_knows_is_beyond_them(logs: Any) -> None:
 
 @needs_valgrind
 @pytest.mark.slow
-def test_a_site_is_measured(each_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_is_measured(a_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kind of request is measured to 15 % of what it takes, and a mix to 5 %."""
     server = "".join(f"rewrite ^/old/page-{number:03}$ /new permanent;\n" for number in range(60)) + (
         "gzip on; gzip_types text/css; location / { try_files $uri $uri/ =404; }"
@@ -204,7 +204,7 @@ def test_a_site_is_measured(each_binary: nginx.Binary, monkeypatch: pytest.Monke
     }
     site = Site("", server, kinds, {f"{number}.html": 4_000 + 2_000 * number for number in range(8)})
     monkeypatch.setitem(blind.SITES, "small", site)
-    *lines, mix = blind.compare("small", each_binary, 60)
+    *lines, mix = blind.compare("small", a_binary, 60)
     assert {one.what for one in lines} == set(kinds)
     for one in lines:
         assert one.measured == pytest.approx(1, abs=blind.MOST_OF_A_KIND), one

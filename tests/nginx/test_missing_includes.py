@@ -75,11 +75,11 @@ def skip_without(binary: nginx.Binary, text: str) -> None:
 
 
 @pytest.mark.parametrize("script", [*SCRIPTS, *ONCE, *IN_LOCATION])
-def test_any_script_between_the_rules(each_binary: nginx.Binary, script: str, tmp_path: Path) -> None:
+def test_any_script_between_the_rules(a_binary: nginx.Binary, script: str, tmp_path: Path) -> None:
     """Script of a missing file between rules, before and behind them, of a server and of a location."""
     text = {**SCRIPTS, **ONCE, **IN_LOCATION}[script]
     servers = (LOCATION,) if script in IN_LOCATION else SERVERS
-    skip_without(each_binary, text)
+    skip_without(a_binary, text)
     files = FILES | {"html/l/file": "[<!--# echo var='1' -->]"}
     http = "js_import read.js;" if "js_" in text else ""
     main = "include modules.conf;"
@@ -92,7 +92,7 @@ def test_any_script_between_the_rules(each_binary: nginx.Binary, script: str, tm
         "unread.conf": http,
         "read.js": NJS_HEAD,
     }
-    check(each_binary, Site(servers, HTTP + "include unread.conf;", main, files, GIVES_UP, missing), tmp_path, REQUESTS)
+    check(a_binary, Site(servers, HTTP + "include unread.conf;", main, files, GIVES_UP, missing), tmp_path, REQUESTS)
 
 
 IN_SERVER = {
@@ -106,11 +106,11 @@ IN_SERVER = {
 
 
 @pytest.mark.parametrize("text", IN_SERVER)
-def test_anything_beside_the_rules(each_binary: nginx.Binary, text: str, tmp_path: Path) -> None:
+def test_anything_beside_the_rules(a_binary: nginx.Binary, text: str, tmp_path: Path) -> None:
     """Locations, names and internal redirects of a missing file of the server."""
     servers = [f"include server.conf; {RULES[0]}", f"{RULES[1]} include server.conf;"]
     check(
-        each_binary,
+        a_binary,
         Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, missing={"server.conf": IN_SERVER[text]}),
         tmp_path,
         REQUESTS,
@@ -142,10 +142,10 @@ LEVELS = {
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("text", IN_HTTP)
-def test_anything_in_the_http_block(each_binary: nginx.Binary, text: str, level: str, tmp_path: Path) -> None:
+def test_anything_in_the_http_block(a_binary: nginx.Binary, text: str, level: str, tmp_path: Path) -> None:
     """Sizes of hash tables, maps, headers and programs of a missing file of the http block."""
     hostile = IN_HTTP[text]
-    skip_without(each_binary, hostile)
+    skip_without(a_binary, hostile)
     if "map_hash" in hostile and (level == "last" or ("map_hash_max_size" in hostile and level == "behind sizes")):
         pytest.skip("nginx refuses such sizes there")
     files = FILES | {"html/l/file": "[<!--# echo var='1' -->]", "there.conf": "include unread.conf;"}
@@ -156,7 +156,7 @@ def test_anything_in_the_http_block(each_binary: nginx.Binary, text: str, level:
     }
     servers = [f"server_name a.test; {rules}" for rules in RULES]
     http = LEVELS[level]
-    check(each_binary, Site(servers, http, "include modules.conf;", files, GIVES_UP, missing), tmp_path, REQUESTS[:40])
+    check(a_binary, Site(servers, http, "include modules.conf;", files, GIVES_UP, missing), tmp_path, REQUESTS[:40])
 
 
 def test_a_missing_file_makes_nginx_refuse(each_binary: nginx.Binary) -> None:

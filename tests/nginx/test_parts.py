@@ -225,13 +225,13 @@ def ask(path: Path, request: str) -> bytes:
 
 @pytest.mark.parametrize("more", HOSTILE.values(), ids=HOSTILE)
 def test_fixes_of_a_part_break_nothing(
-    sides: tuple[Layout, Path, list[Path]], more: str, each_binary: nginx.Binary
+    sides: tuple[Layout, Path, list[Path]], more: str, a_binary: nginx.Binary
 ) -> None:
     """nginx accepts the fixed part where it accepts the part, and answers the same."""
     layout, host, parts = sides
     answers = []
     for part in parts:
         main = install(layout, part, host, more)
-        assert not refusal(each_binary, main, host), part.name
-        answers.append(responses(each_binary, main, host))
+        assert not refusal(a_binary, main, host), part.name
+        answers.append(responses(a_binary, main, host))
     assert answers[0] == answers[1]

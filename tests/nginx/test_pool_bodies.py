@@ -83,7 +83,7 @@ UNFRAMED = {
 
 
 @pytest.mark.parametrize("lines", UNFRAMED.values(), ids=UNFRAMED)
-def test_no_body_is_taken_for_a_request(each_binary: nginx.Binary, lines: str) -> None:
+def test_no_body_is_taken_for_a_request(a_binary: nginx.Binary, lines: str) -> None:
     """With a pool, the server reads a body without its length as a request of its own: no fix adds one."""
     with origins.serving(origins.plain) as origin:
         text = whole(
@@ -93,7 +93,7 @@ def test_no_body_is_taken_for_a_request(each_binary: nginx.Binary, lines: str) -
         assert fixed(text, BOTH) == text
         kept = 'http://app; proxy_set_header Connection "";' + ("" if "1.1" in lines else " proxy_http_version 1.1;")
         http, server = inside(text.replace(";\n}", "; keepalive 4;\n}", 1).replace("http://app;", kept))
-        with nginx.Instance(each_binary, servers=(server,), http=http) as running, running.client() as client:
+        with nginx.Instance(a_binary, servers=(server,), http=http) as running, running.client() as client:
             head = b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED)
             client.ask([RequestBytes(head + SMUGGLED)])
             until = time.monotonic() + PATIENCE
@@ -133,14 +133,14 @@ LATE = {
 
 
 @pytest.mark.parametrize("server", LATE.values(), ids=LATE)
-def test_no_pool_where_a_body_comes_late(each_binary: nginx.Binary, server: str) -> None:
+def test_no_pool_where_a_body_comes_late(a_binary: nginx.Binary, server: str) -> None:
     """nginx passes the request on without its body, and a pool would send the next request in its place.
 
     No fix adds a pool there. An nginx that pools by default breaks the next request before any fix.
     """
     for name in ("add_after_body", "mp4", "flv"):
         if name in server:
-            require_directive(each_binary, name)
+            require_directive(a_binary, name)
     backend = (
         b"listen unix:temp/b.sock; location / { if ($request_method != GET) { return 403; } return 200; }"
         b" location /early { add_header X-Accel-Redirect /end; return 200; }"
@@ -150,10 +150,10 @@ def test_no_pool_where_a_body_comes_late(each_binary: nginx.Binary, server: str)
     pooled = text.replace("b.sock;\n}", "b.sock;\n    keepalive 4;\n}").replace(
         "http://app;", 'http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";'
     )
-    default, after = (after_a_late_body(each_binary, conf, backend) for conf in (text, pooled))
+    default, after = (after_a_late_body(a_binary, conf, backend) for conf in (text, pooled))
     broken = (b"400", b"403")
     assert after in broken
-    assert default in (broken if pools_by_default(each_binary) else (b"200",))
+    assert default in (broken if pools_by_default(a_binary) else (b"200",))
 
 
 def after_a_late_body(binary: nginx.Binary, text: str, backend: bytes) -> bytes:

@@ -64,14 +64,14 @@ KINDS = {
 
 @pytest.mark.parametrize(("reply", "server", "requests"), KINDS.values(), ids=KINDS)
 def test_a_pool_waits_for_its_premises(
-    each_binary: nginx.Binary, reply: origins.Reply, server: str, requests: list[bytes]
+    a_binary: nginx.Binary, reply: origins.Reply, server: str, requests: list[bytes]
 ) -> None:
     """Safe fixes change no response and no request to the upstream; fixes under premises that are false do.
 
     An nginx that pools by default has the broken responses before any fix.
     """
     if "sub_filter" in server:
-        require_directive(each_binary, "sub_filter")
+        require_directive(a_binary, "sub_filter")
     cache = "proxy_cache_path cache keys_zone=pages:1m;" if "pages" in server else ""
     exchanges = []
     with contextlib.ExitStack() as stack:
@@ -79,11 +79,11 @@ def test_a_pool_waits_for_its_premises(
             origin = stack.enter_context(origins.serving(reply))
             text = pool(origin.port, server, cache)
             text = text if assumed is None else fixed(text, assumed)
-            received = responses(each_binary, text, requests)
+            received = responses(a_binary, text, requests)
             exchanges.append((received, [(request.head, request.body, request.number) for request in origin.asked]))
     before, safe, pooled = exchanges
     assert safe == before
-    if pools_by_default(each_binary):
+    if pools_by_default(a_binary):
         assert pooled == before
     else:
         assert pooled[0] != before[0]
@@ -200,15 +200,15 @@ NESTED = {
 
 @pytest.mark.parametrize(("reply", "server", "requests"), NESTED.values(), ids=NESTED)
 def test_24_nothing_else_inherits_the_lines(
-    each_binary: nginx.Binary, reply: origins.Reply, server: str, requests: list[bytes]
+    a_binary: nginx.Binary, reply: origins.Reply, server: str, requests: list[bytes]
 ) -> None:
     """Fixes under all premises change no byte of a request to a server outside the upstream."""
     with origins.serving(origins.plain) as app, origins.serving(reply) as legacy:
         text = pool(app.port, server % legacy.port)
-        before = responses(each_binary, text, requests)
+        before = responses(a_binary, text, requests)
         requests_before = [(request.head, request.body) for request in legacy.asked]
         legacy.asked.clear()
-        assert responses(each_binary, fixed(text, BOTH, version(each_binary)), requests) == before
+        assert responses(a_binary, fixed(text, BOTH, version(a_binary)), requests) == before
         assert [(asked.head, asked.body) for asked in legacy.asked] == requests_before
         assert requests_before
 

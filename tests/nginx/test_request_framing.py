@@ -115,14 +115,14 @@ def lines_of(asked: Sequence[origins.Asked]) -> list[bytes]:
 
 @pytest.mark.parametrize("pool", ["keepalive 4;", ""], ids=["pool", "none"])
 @pytest.mark.parametrize(("lines", "request_"), ERRORS.values(), ids=ERRORS)
-def test_a_body_is_read_as_a_request(each_binary: nginx.Binary, lines: str, request_: bytes, pool: str) -> None:
+def test_a_body_is_read_as_a_request(a_binary: nginx.Binary, lines: str, request_: bytes, pool: str) -> None:
     """The upstream reads the request in the body, with a pool and without, until the fix is made."""
     text = configuration(location(lines), pool)
-    (diagnostic,) = diagnose("request-framing", text, target=version(each_binary))
+    (diagnostic,) = diagnose("request-framing", text, target=version(a_binary))
     assert diagnostic.severity is Severity.ERROR
-    assert lines_of(read(each_binary, text, 2, request_))[1] == b"GET /smuggled HTTP/1.1"
-    fixed = apply_fix(each_binary, text)
-    assert lines_of(read(each_binary, fixed, 2, request_, LAST))[1] == b"GET /last HTTP/1.1"
+    assert lines_of(read(a_binary, text, 2, request_))[1] == b"GET /smuggled HTTP/1.1"
+    fixed = apply_fix(a_binary, text)
+    assert lines_of(read(a_binary, fixed, 2, request_, LAST))[1] == b"GET /last HTTP/1.1"
 
 
 def test_another_client_gets_the_response(each_binary: nginx.Binary) -> None:
@@ -153,11 +153,11 @@ def test_a_mirror_gets_a_body_without_its_length(each_binary: nginx.Binary) -> N
 
 
 @pytest.mark.parametrize(("lines", "request_"), HARMLESS.values(), ids=HARMLESS)
-def test_a_body_is_no_request(each_binary: nginx.Binary, lines: str, request_: bytes) -> None:
+def test_a_body_is_no_request(a_binary: nginx.Binary, lines: str, request_: bytes) -> None:
     """The rule is silent where the upstream reads no request in a body."""
     text = configuration(location(lines))
-    assert not diagnose("request-framing", text, target=version(each_binary))
-    assert lines_of(read(each_binary, text, 2, request_, LAST))[1].startswith(b"GET /last ")
+    assert not diagnose("request-framing", text, target=version(a_binary))
+    assert lines_of(read(a_binary, text, 2, request_, LAST))[1].startswith(b"GET /last ")
 
 
 def test_what_is_harmless_before_1_29_7(each_binary: nginx.Binary) -> None:
@@ -242,17 +242,17 @@ BACKEND = (
 
 
 @pytest.mark.parametrize(("server", "breaks"), BODILESS.values(), ids=BODILESS)
-def test_a_request_is_read_as_a_body(each_binary: nginx.Binary, server: str, breaks: bool) -> None:
+def test_a_request_is_read_as_a_body(a_binary: nginx.Binary, server: str, breaks: bool) -> None:
     """The upstream reads two bytes of the next request as the body, and then a method without them."""
     for name in ("auth_request", "mirror"):
         if name in server:
-            require_directive(each_binary, name)
+            require_directive(a_binary, name)
     text = configuration(server)
-    found = diagnose("request-framing", text, target=version(each_binary))
+    found = diagnose("request-framing", text, target=version(a_binary))
     assert [diagnostic.severity for diagnostic in found] == ([Severity.WARNING] if breaks else [])
-    assert any(map(is_cut, logged(each_binary, text))) is breaks
+    assert any(map(is_cut, logged(a_binary, text))) is breaks
     if breaks:
-        assert not any(map(is_cut, logged(each_binary, apply_fix(each_binary, text))))
+        assert not any(map(is_cut, logged(a_binary, apply_fix(a_binary, text))))
 
 
 def is_cut(line: str) -> bool:

@@ -130,13 +130,13 @@ CHAINS = [
 
 
 @pytest.mark.parametrize(("text", "rule"), [case[1:] for case in CHAINS], ids=[case[0] for case in CHAINS])
-def test_nginx_takes_the_steps_that_are_reported(each_binary: nginx.Binary, text: str, rule: str) -> None:
+def test_nginx_takes_the_steps_that_are_reported(a_binary: nginx.Binary, text: str, rule: str) -> None:
     """What the rules report is what nginx answers, URI by URI."""
     text = f"server_name a.test; {text}"
     assert len(diagnose(rule, text, context="server")) == 1
-    found = list(chains(read(text, "server"), build_of(each_binary)))[:1]
+    found = list(chains(read(text, "server"), build_of(a_binary)))[:1]
     assert found[0].is_loop == (rule == "redirect-loop")
-    taken = list(steps([text], found, each_binary))
+    taken = list(steps([text], found, a_binary))
     assert taken
     for uri, target, reply in taken:
         assert (location(reply) or "").removeprefix("http://a.test").partition("?")[0] == target, (uri, reply)

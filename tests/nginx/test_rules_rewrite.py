@@ -116,12 +116,12 @@ def test_never_matches(pattern: str, targets: list[str]) -> None:
         ("^/*.html$", "/ahtml"),
     ],
 )
-def test_what_a_warning_allows(each_binary: nginx.Binary, pattern: str, target: str) -> None:
+def test_what_a_warning_allows(a_binary: nginx.Binary, pattern: str, target: str) -> None:
     """A pattern that is reported as a warning is matched by a request that no ordinary client sends."""
     rewrite = f"rewrite {pattern} /hit permanent;"
     (diagnostic,) = diagnose("rewrite-never-matches", rewrite, context="server")
     assert diagnostic.severity is Severity.WARNING
-    ((answer,),) = answers([rewrite + STATE], [get(target)], binary=each_binary)
+    ((answer,),) = answers([rewrite + STATE], [get(target)], binary=a_binary)
     assert location(answer) == "http://a.test/hit"
 
 
@@ -244,7 +244,7 @@ GROUPS = [
 
 @pytest.mark.parametrize(("operator", "pattern", "written", "values"), GROUPS)
 def test_a_pattern_without_captures_finds_the_same(
-    each_binary: nginx.Binary, operator: str, pattern: str, written: str, values: list[str]
+    a_binary: nginx.Binary, operator: str, pattern: str, written: str, values: list[str]
 ) -> None:
     """A map has `(?:...)` for `(...)`, and each value is what the conditions made it."""
     keys = ["never", pattern.replace("\\", "\\\\"), "nothing"]
@@ -256,7 +256,7 @@ def test_a_pattern_without_captures_finds_the_same(
     assert ("" in block.names) is ("" in values)
     requests = [get("/?k=" + value.replace("(", "%28")) for value in values]
     ((was,), (now,)) = (
-        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], requests, http=outside(text), binary=each_binary)
+        answers([re.sub(r"(?s).*server \{(.*)\}\n\}\n", r"\1", text)], requests, http=outside(text), binary=a_binary)
         for text in (before, after.decode())
     )
     assert was == now

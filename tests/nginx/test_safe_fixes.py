@@ -60,7 +60,7 @@ def responses_to(binary: nginx.Binary, http: str, server: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_every_response_stays(each_binary: nginx.Binary, rule: str) -> None:
+def test_every_response_stays(a_binary: nginx.Binary, rule: str) -> None:
     """A server after the safe fixes of a rule gives the same responses."""
     assert Safety.SAFE in catalogue()[rule].fixes
     http, server = CASES[rule]
@@ -68,4 +68,4 @@ def test_every_response_stays(each_binary: nginx.Binary, rule: str) -> None:
     after = fixed(rule, before, context="http", unsafe=False).decode()
     assert after != before
     new_http, _, new_server = after.partition("server {\n")
-    assert responses_to(each_binary, new_http, new_server.rpartition("}")[0]) == responses_to(each_binary, http, server)
+    assert responses_to(a_binary, new_http, new_server.rpartition("}")[0]) == responses_to(a_binary, http, server)

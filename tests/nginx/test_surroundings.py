@@ -203,10 +203,10 @@ FILES |= {
 
 
 @pytest.mark.parametrize("arounds", together([*SURROUNDINGS], 8))
-def test_nothing_around_the_rules_changes(each_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
+def test_nothing_around_the_rules_changes(a_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
     """Whatever stands around rules: the answers, the access log and the errors are what they were."""
     servers = [SHOWN + SURROUNDINGS[around].replace("%s", rules) for around in arounds for rules in RULES]
-    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP), tmp_path, REQUESTS)
+    check(a_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP), tmp_path, REQUESTS)
 
 
 def test_the_failure_is_that_of_the_limit_of_pcre(each_binary: nginx.Binary) -> None:
@@ -251,20 +251,20 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_captures_that_no_text_shows(each_binary: nginx.Binary, reader: str, tmp_path: Path) -> None:
+def test_captures_that_no_text_shows(a_binary: nginx.Binary, reader: str, tmp_path: Path) -> None:
     """What programs read of `$1` is what it was, after a URI of no rule, of a rule, and of one that captures."""
     reads, main, http = READERS[reader]
     if main:
-        require_lua(each_binary)
+        require_lua(a_binary)
     if reader == "njs":
-        require_njs(each_binary)
+        require_njs(a_binary)
     files = FILES | {"read.js": NJS, "html/l/file": "[<!--# echo var='1' -->]"}
     server = (
         f"{SHOWN.replace('[$1] [$2] ', '')} rewrite ^/l/first$ /l/1 last; rewrite ^/l/(x|y)$ /l/file last;"
         f" location /l/ {{ if ($arg_x ~ (.)) {{ set $y 1; }} {RULES[0]} {reads} }}"
     )
     requests = [*REQUESTS, get("/l/x"), get("/l/file?x=1"), get("/l/file", host="cap.test")]
-    answers = check(each_binary, Site([server], HTTP + http, main, files, GIVES_UP), tmp_path, requests).answers
+    answers = check(a_binary, Site([server], HTTP + http, main, files, GIVES_UP), tmp_path, requests).answers
     assert any(b"x" in answer.partition(b"\r\n\r\n")[2] for answer in answers)
 
 
@@ -292,11 +292,11 @@ LUA_AROUND = {
 
 
 @pytest.mark.parametrize("around", LUA_AROUND)
-def test_lua_around_the_rules(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+def test_lua_around_the_rules(a_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """Lua may change the URI, ask for others, and read captures, before, between and behind the rules."""
-    require_lua(each_binary)
+    require_lua(a_binary)
     servers = [SHOWN + LUA_AROUND[around].replace("%s", rules) for rules in RULES]
-    check(each_binary, Site(servers, HTTP, LUA, FILES, GIVES_UP), tmp_path, REQUESTS)
+    check(a_binary, Site(servers, HTTP, LUA, FILES, GIVES_UP), tmp_path, REQUESTS)
 
 
 WORDS = [f"/l/{number * 7919 % 100_003:05d}/{'ab'[number % 2]}.html" for number in range(600)]
@@ -329,7 +329,7 @@ TARGETS_READ_TWICE = {
 
 @pytest.mark.parametrize("level", ["server", "location"])
 @pytest.mark.parametrize("name", TARGETS_READ_TWICE)
-def test_targets_that_could_be_read_otherwise(each_binary: nginx.Binary, name: str, level: str, tmp_path: Path) -> None:
+def test_targets_that_could_be_read_otherwise(a_binary: nginx.Binary, name: str, level: str, tmp_path: Path) -> None:
     """A target as it is written again is no redirect and has no arguments that it did not have."""
     rules = TARGETS_READ_TWICE[name] + " rewrite ^/l/always$ /l/moved permanent;"
     around = {"server": "location /l/ { return 200 '$uri [$args]'; }", "location": "location /x { return 200 $uri; }"}
@@ -337,7 +337,7 @@ def test_targets_that_could_be_read_otherwise(each_binary: nginx.Binary, name: s
     server = f"merge_slashes off; {inner} {around[level]} location / {{ return 201 '$uri [$args]'; }}"
     paths = [*"abcdexyz_", "a%3Fb", "d%3F", "a=b", "http://a", "https://a", "/x", "$host", "$scheme", "always"]
     check(
-        each_binary,
+        a_binary,
         Site([server], files=FILES),
         tmp_path,
         [get(f"/l/{path}{end}") for path in paths for end in ("", "?q")],

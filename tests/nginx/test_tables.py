@@ -30,10 +30,10 @@ def assert_answered(table: CheckedTable, binary: Binary) -> int:
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
-def test_samples(kind: TableKind, each_binary: Binary) -> None:
+def test_samples(kind: TableKind, a_binary: Binary) -> None:
     """A table of each kind is answered as it says, by keys, patterns and what is nearly one of them."""
     emission = compiled(kind, SAMPLES[kind])
-    assert assert_answered(emission.checked, each_binary) > 50
+    assert assert_answered(emission.checked, a_binary) > 50
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_patterns_answer_only_what_clients_ask_for(each_binary: Binary) -> None:
 
 
 @pytest.mark.parametrize("rest", [b"%0d%0aSet-Cookie:%20a=b", b"%0aX:1", b"a%0d%0a%0d%0a<html>", b"%00"])
-def test_no_header_is_split(each_binary: Binary, rest: bytes) -> None:
+def test_no_header_is_split(a_binary: Binary, rest: bytes) -> None:
     """What a client puts into the rest of a path cannot end the header of a redirect."""
     tables: list[tuple[TableKind, bytes]] = [
         ("netlify", b"/a/* https://h/:splat"),
@@ -115,7 +115,7 @@ def test_no_header_is_split(each_binary: Binary, rest: bytes) -> None:
         ("csv", b"/a/x,/b"),
     ]
     for table in tables:
-        for response in answers(each_binary, table, b"", [b"/a/" + rest, b"/a/x?" + rest]):
+        for response in answers(a_binary, table, b"", [b"/a/" + rest, b"/a/x?" + rest]):
             header = response.partition(b"\r\n\r\n")[0]
             assert b"\r\nSet-Cookie" not in header
             assert b"\nX:1" not in header

@@ -95,7 +95,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize("name", [*KEPT, *NOT_KEPT])
-def test_targets_that_are_kept(name: str, each_binary: nginx.Binary, tmp_path: Path) -> None:
+def test_targets_that_are_kept(name: str, a_binary: nginx.Binary, tmp_path: Path) -> None:
     """Targets stay for the request where that changes no response, and only there: elsewhere, one would change."""
     for folder in ("dir", "a/b"):
         (tmp_path / folder).mkdir(parents=True)
@@ -110,10 +110,10 @@ def test_targets_that_are_kept(name: str, each_binary: nginx.Binary, tmp_path: P
     assert is_volatile == (name in NOT_KEPT)
     after = emission.after(config.main).decode().partition("server {\n")[2].rpartition("}\n}\n")[0]
     requests = [get(path) for path in ASKED]
-    (before,) = answers([server], requests, binary=each_binary)
-    (compiled,) = answers([after], requests, http=emission.http.decode(), binary=each_binary)
+    (before,) = answers([server], requests, binary=a_binary)
+    (compiled,) = answers([after], requests, http=emission.http.decode(), binary=a_binary)
     assert before == compiled
     if name in NOT_KEPT:
         kept = emission.http.replace(b"    volatile;\n", b"")
-        (faulty,) = answers([after], requests, http=kept.decode(), binary=each_binary)
+        (faulty,) = answers([after], requests, http=kept.decode(), binary=a_binary)
         assert before != faulty

@@ -163,12 +163,12 @@ def test_what_differs_is_found(config: Config, binary: nginx.Binary, monkeypatch
     ["return 302 http://b.test$uri;", "add_header X-Path $uri; return 200 ok;", "proxy_pass http://127.0.0.1:1$uri;"],
 )
 @pytest.mark.parametrize("end", ["%0d%0a", "%0a", "%20%0a", "%0a%0d"])
-def test_a_value_ends_with_its_line(each_binary: nginx.Binary, location: str, end: str) -> None:
+def test_a_value_ends_with_its_line(a_binary: nginx.Binary, location: str, end: str) -> None:
     """A value with a line end from the path is received up to there, as nginx writes it, and is no difference."""
     config = load_text(f"location / {{ {location} }}".encode(), "a.conf")
-    result = traced(config, each_binary, f"http://localhost/{end}X-Injected:1", World())
+    result = traced(config, a_binary, f"http://localhost/{end}X-Injected:1", World())
     assert "\n" in json.dumps(result.outcome).replace("\\n", "\n")
-    assert compare(config, result, World(), each_binary).differences == ()
+    assert compare(config, result, World(), a_binary).differences == ()
 
 
 def test_spaces_around_a_value_are_no_difference(each_binary: nginx.Binary) -> None:

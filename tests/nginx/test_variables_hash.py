@@ -34,7 +34,7 @@ def warns(binary: Binary, config: bytes, files: dict[str, bytes]) -> bool:
 
 @pytest.mark.parametrize("longest", [6, 14, 24, 40])
 @pytest.mark.parametrize("count", [0, 2, 5, 10, 15, 20, 25, 30, 40, 60, 120, 200])
-def test_no_new_warning(each_binary: Binary, count: int, longest: int) -> None:
+def test_no_new_warning(a_binary: Binary, count: int, longest: int) -> None:
     """With any number of variables of the configuration's own, of any length, on one server or four."""
     draw = random.Random(f"{count} {longest}")
     for number in range(2):
@@ -48,5 +48,5 @@ def test_no_new_warning(each_binary: Binary, count: int, longest: int) -> None:
         assert prove(emission).holds
         assert emission.maps_path is not None
         (change,) = emission.changes
-        is_new = warns(each_binary, change.after, {Path(emission.maps_path).name: emission.maps})
-        assert not is_new or warns(each_binary, config, {})
+        is_new = warns(a_binary, change.after, {Path(emission.maps_path).name: emission.maps})
+        assert not is_new or warns(a_binary, config, {})

@@ -62,7 +62,7 @@ def test_nginx_agrees_about_captures(each_binary: nginx.Binary) -> None:
 
 def test_nginx_agrees_about_missing_includes(each_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is called equivalent while files are missing is answered alike whatever these files hold."""
-    cases = [case for number in drawn(20, each_binary) if (case := includes.case(SEED, number, 10)).edited]
+    cases = [case for number in drawn(8, each_binary) if (case := includes.case(SEED, number, 10)).edited]
     monkeypatch.setattr(by_nginx, "verify", lambda *_: EQUIVALENT)
     figures, faults = played(each_binary, *cases)
     assert faults == []

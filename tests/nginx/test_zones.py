@@ -51,38 +51,38 @@ def accepted(binary: nginx.Binary, data: bytes) -> str:
 
 @pytest.mark.parametrize("rule", WANTED)
 @pytest.mark.parametrize("holder", HOLDERS)
-def test_a_new_zone_has_a_name_of_its_own(each_binary: nginx.Binary, rule: str, holder: str) -> None:
+def test_a_new_zone_has_a_name_of_its_own(a_binary: nginx.Binary, rule: str, holder: str) -> None:
     """nginx takes the zone that a fix adds, whoever has one of the name that it would have had."""
     name, http = WANTED[rule]
     main, inside, rest = (text.format(name) for text in HOLDERS[holder])
     before = whole(main, f"{inside} {http}", rest)
-    if refused := accepted(each_binary, before):
+    if refused := accepted(a_binary, before):
         assert re.search("unknown directive|dlopen", refused), "this nginx has not all of these modules"
         return
     after = fix_text(rule, before)
     assert after != before
-    assert accepted(each_binary, after) == ""
+    assert accepted(a_binary, after) == ""
 
 
 @pytest.mark.parametrize("name", ["my app", "a{b", "a;b", 'say "a"', "a'b", "a#b", "a\\b", "app"])
-def test_a_zone_is_quoted_as_its_upstream(each_binary: nginx.Binary, name: str) -> None:
+def test_a_zone_is_quoted_as_its_upstream(a_binary: nginx.Binary, name: str) -> None:
     """Whatever an upstream is called, nginx takes the zone that the fix adds, if there is one."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     before = whole("", f'upstream "{escaped}" {{ least_conn; server 127.0.0.1:1; server 127.0.0.2:1; }}')
-    assert accepted(each_binary, before) == ""
+    assert accepted(a_binary, before) == ""
     after = fix_text("upstream-zone-missing", before)
     assert (after == before) is (";" in name)
-    assert accepted(each_binary, after) == ""
+    assert accepted(a_binary, after) == ""
 
 
 @pytest.mark.parametrize("count", [24, 25, 128, 129, 512, 513, 2048, 2049])
-def test_a_zone_has_room_for_its_servers(each_binary: nginx.Binary, count: int) -> None:
+def test_a_zone_has_room_for_its_servers(a_binary: nginx.Binary, count: int) -> None:
     """The zone is large enough for servers that take most room: sockets of long paths; or there is none."""
     servers = " ".join(f"server unix:/{'x' * 80}{number:05d}.sock;" for number in range(count))
     before = whole("", f"upstream app {{ least_conn; {servers} }}")
     after = fix_text("upstream-zone-missing", before)
     assert (after == before) is (count > 2048)
-    assert accepted(each_binary, after) == ""
+    assert accepted(a_binary, after) == ""
 
 
 def test_two_names_may_be_two_hundred_addresses(each_binary: nginx.Binary) -> None:
