@@ -4,29 +4,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import runpy
 import subprocess
 import sys
-from dataclasses import fields
-from enum import Enum
 from pathlib import Path
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-import nginxopt.lint
 from nginxopt import rules as package
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.declare import Rule, loaded, names
-from nginxopt.lint.diagnostic import Safety
+from nginxopt.lint.diagnostic import Reach, Safety
+from nginxopt.lint.index import COLUMNS, FLAGS, ONLY_IF_SELECTED
 from nginxopt.lint.report import pages
-from nginxopt.settings import vocabulary
-from nginxopt.settings.vocabulary import PREMISES, Premise
-from nginxopt.version import Version
+from nginxopt.settings.vocabulary import PREMISES
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"(?<=<!-- rules: written by `make docs` -->\n).*(?=<!-- end of rules -->)", re.DOTALL)
@@ -129,69 +124,33 @@ def picture() -> str:
     return "".join(f"{line.rstrip()}\n" for line in svg.splitlines())
 
 
-_RULES = '''"""What is known of each rule before its module is imported. Written by `make docs` from its declaration."""
-
-from nginxopt.lint import (
-{imports}
-)
-from nginxopt.lint.declare import unloaded
-
-RULES = {{
-{rules}
-}}
-'''
-_WIDEST = 120
-
-
 def index() -> str:
-    """Return the module with the declarations of all rules (`nginxopt.lint.catalogue`)."""
-    rules = "".join(map(_declaration, (loaded(name) for name in names(package))))
-    words = {*re.findall(r"\b(?:[A-Z][A-Z_0-9]{3,}|Safety|Severity|Reach|Version)\b(?=[.(,)])", rules)} - {
-        "SAFE",
-        "UNSAFE",
-    }
-    named = sorted(word for word in words if word in nginxopt.lint.__all__)
-    named.sort(key=lambda word: not word.isupper())
-    return _RULES.format(imports="\n".join(f"    {word}," for word in named), rules=rules.rstrip())
+    """Return the table of all rules (`nginxopt.lint.index`)."""
+    lines = (_declaration(loaded(name)) for name in names(package))
+    return "".join(f"{line}\n" for line in ("\t".join(COLUMNS), *lines))
 
 
 def _declaration(rule: Rule) -> str:
-    """Return the call that makes a rule, without what is as usual."""
-    module = rule.id.replace("-", "_")
-    lines = [f'    "{module}": unloaded(', f'        "{module}",']
-    for one in fields(rule):
-        value = getattr(rule, one.name)
-        if one.name not in ("id", "check", "page") and value != one.default:
-            lines += _argument(one.name, value)
-    return "\n".join([*lines, "    ),", ""])
-
-
-def _argument(name: str, value: object) -> list[str]:
-    if not isinstance(value, tuple):
-        return [f"        {name}={_written(value)},"]
-    words = [_written(each) for each in value]
-    line = f"        {name}=({', '.join(words)}{',' * (len(words) == 1)}),"
-    return (
-        [line]
-        if len(line) <= _WIDEST
-        else [f"        {name}=(", *(f"            {word}," for word in words), "        ),"]
+    """Return the line of a rule, with nothing in the place of what is as usual."""
+    flags = [flag for flag in FLAGS if getattr(rule, flag)] + [ONLY_IF_SELECTED] * (not rule.default)
+    columns = (
+        rule.id.replace("-", "_"),
+        rule.severity.value,
+        rule.highest.value if rule.highest else "",
+        rule.category,
+        " ".join(map(_safety, rule.fixes)),
+        str(rule.since or ""),
+        str(rule.until or ""),
+        rule.reach.name if rule.reach is not Reach.EVERYTHING else "",
+        rule.scenario or "",
+        " ".join(rule.about),
+        " ".join(flags),
     )
+    return "\t".join(columns)
 
 
-def _written(value: object) -> str:
-    if isinstance(value, Enum):
-        return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, Version):
-        return f"Version({value.major}, {value.minor}, {value.patch})"
-    if isinstance(value, Safety):
-        if not value.premises:
-            return "Safety.UNSAFE" if value.premises is None else "Safety.SAFE"
-        return f"Safety.under({', '.join(sorted(map(_constant, value.premises)))})"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
-
-
-def _constant(premise: Premise) -> str:
-    return next(name for name, value in vars(vocabulary).items() if value is premise)
+def _safety(safety: Safety) -> str:
+    return "+".join(sorted(premise.name for premise in safety.premises or ())) or safety.grade.value
 
 
 def generated() -> dict[Path, str]:
@@ -208,7 +167,7 @@ def generated() -> dict[Path, str]:
     files[ROOT / "docs" / "lint.svg"] = picture()
     files[ROOT / "docs" / "design" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
     files[ROOT / "docs" / "packages.svg"] = runpy.run_path(str(ROOT / "docs" / "packages.py"))["picture"]()
-    files[ROOT / "nginxopt" / "lint" / "index.py"] = index()
+    files[ROOT / "nginxopt" / "lint" / "rules.tsv"] = index()
     files[guide / "lint.md"] = _TABLE.sub(lambda _: table, lint)
     manual: dict[Path, str] = runpy.run_path(str(ROOT / "docs" / "man.py"))["generated"]()
     return files | manual

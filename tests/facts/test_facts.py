@@ -85,7 +85,6 @@ ELSEWHERE = {
     "nginxopt/bench/isolation.py": "what a benchmark leaves out, or replaces",
     "nginxopt/config/templates/lines.py": "samples of text for placeholders",
     "nginxopt/config/templates/values.py": "samples of text for placeholders",
-    "nginxopt/lint/index.py": "written from what rules declare",
     "nginxopt/lint/queries/load.py": "what operators of busy servers set",
     "nginxopt/lsp/outline.py": "how an editor shows blocks and definitions",
     "nginxopt/request/trace.py": "what a trace shows, in this order",
