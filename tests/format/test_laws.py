@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nginxopt.config import load_text
@@ -103,7 +103,6 @@ def test_any_text(text: bytes, style: IndentStyle) -> None:
     check(text, style)
 
 
-@settings(max_examples=300)
 @given(configurations(FEW_WORDS, SUPPRESSIONS))
 @example(b"a\n{ b; # nginxopt: ignore[x]\n}")
 @example(b"z; a\n; # nginxopt: ignore[x]")

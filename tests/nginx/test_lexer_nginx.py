@@ -92,14 +92,14 @@ PIECES += [
 junk = st.lists(st.sampled_from(PIECES), max_size=24).map(b"".join)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=FIXTURES)
+@settings(max_examples=100, deadline=None, suppress_health_check=FIXTURES)
 @given(text=junk)
 def test_any_text(tmp_path: Path, text: bytes) -> None:
     """nginx reads any text up to its first statement as the lexer does, or refuses it in the same words."""
     assert nginx_test(tmp_path, text) == predict(text)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=FIXTURES)
+@settings(max_examples=100, deadline=None, suppress_health_check=FIXTURES)
 @given(body=junk, close=st.booleans())
 def test_any_text_in_a_block(tmp_path: Path, body: bytes, close: bool) -> None:
     """Inside `types`, which takes any words, nginx accepts exactly the statements the lexer accepts."""

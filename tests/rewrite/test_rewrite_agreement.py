@@ -21,7 +21,6 @@ from tests.rulegen import escape
 
 CONTEXTS = st.sampled_from(["server", "location"])
 SEEDS = st.integers(0, 2**40)
-many = settings(max_examples=300, deadline=None)
 
 TARGETS = (
     b"/to permanent", b"/to/x redirect", b"/to last", b"/to break", b"/to? last", b"/to?k=v permanent", b"/a/$1 last",
@@ -81,7 +80,6 @@ def compiled(text: bytes, context: str, options: Options) -> Emission:
 
 @pytest.mark.slow
 @given(SEEDS, CONTEXTS, st.sampled_from([64, 256, 1024]), st.booleans())
-@many
 def test_no_plan_is_refuted(seed: int, context: str, bound: int, ends: bool) -> None:
     """A refutation of a plan would be a defect of one of the two; a second and a third compilation are no exception."""
     text = rules(seed).replace(b"rewrite", b"  rewrite")
@@ -99,7 +97,6 @@ def test_a_reference_to_a_group() -> None:
 
 @pytest.mark.slow
 @given(SEEDS, CONTEXTS)
-@many
 def test_captures_that_somebody_reads(seed: int, context: str) -> None:
     """Nor is one where `$1` to `$9` are read behind the rules."""
     text = rules(seed) + b'add_header X "[$1]";\n'
