@@ -48,10 +48,10 @@ _VENDORS = (vendors.OLDER, vendors.PLUS, vendors.ANGIE, vendors.MODULES)
 
 
 def is_configuration(data: bytes) -> bool:
-    """Return whether a file that was found, not named, is for nginx, as a template, broken or whole.
+    """Return whether a file that was found, not named by the user, is a configuration of nginx, or a template of one.
 
-    This is what `looks_like_nginx`, and what parses with more directives of nginx, with a block only if they have one,
-    than what nginx does not have. Rows of a map alone may be anyone's.
+    It is if it `looks_like_nginx`, even if it does not parse, or if it parses and has more directives of nginx, with
+    blocks where nginx has them, than other statements. Rows of a map alone may belong to any program.
     """
     text = without_tags(data if len(data) <= _MOST_BYTES else data[: data.rfind(b"\n", 0, _MOST_BYTES) + 1])
     return looks_like_nginx(text) or _parses_as_nginx(text)
@@ -63,13 +63,13 @@ def is_main(data: bytes) -> bool:
 
 
 def is_empty(data: bytes) -> bool:
-    """Return whether a text has only blanks and comments, so that it is nobody's."""
+    """Return whether a text has only blanks and comments, so that nothing shows whose it is."""
     lines = (line.strip() for line in data.removeprefix(_MARK).splitlines())
     return not any(line and not line.startswith(b"#") for line in lines)
 
 
 def without_tags(data: bytes) -> bytes:
-    """Return a text without the tags of a template, and with a word for each that writes a value."""
+    """Return a template with a word in place of each tag that writes a value, and without its other tags."""
     data = _NAMES.sub(b"x", data)
     if not any(tag in data for tag in (b"{{", b"{%", b"<%", b"{#", b"{!!", b"@", b"${")):
         return data

@@ -30,7 +30,7 @@ from nginxopt.text import decode, encode
 from nginxopt.text.display import unicode
 
 _REQUESTS = 10
-"""The number of requests that take as long as one comparison."""
+"""How many requests may take as many steps as one comparison of two sites: each gets this part of the budget."""
 
 _VARIABLE = lazy.pattern(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
 
@@ -271,7 +271,7 @@ def _question(outcome: OutcomeForm) -> str | None:
 
 
 def told(branches: Sequence[BranchForm]) -> tuple[BranchForm, ...]:
-    """Return the branches for people, without the last ones that repeat the one before them."""
+    """Return the branches without those at the end that have the same outcome: one of them says it for all."""
     kept = [*branches]
     while len(kept) > 1 and kept[-2]["outcome"] == kept[-1]["outcome"]:
         del kept[-2]
@@ -386,8 +386,9 @@ class SiteModel:
         return other
 
     def failing(self, level: int, uri: str) -> Self:
-        """Return the model of the same site if nginx cannot open a file, by its URI and level, as if it were a socket:
-        the answer is an error with status 500 (`ngx_http_static_handler`).
+        """Return the model of the same site if nginx cannot open the file that it would send for `uri` in `level`.
+
+        The response is the error 500, as for a path that is a socket (`ngx_http_static_handler`).
         """
         site = self.site.site
         form, number = site["levels"][level], len(site["levels"])
@@ -406,8 +407,9 @@ class SiteModel:
         return other
 
     def with_headers(self, level: int, headers: Sequence[tuple[str, str]]) -> Answering | None:
-        """Return a function that says how nginx answers a request, as JSON, if every response from a level has these
-        headers instead of its own, whatever its status; None if nginx refuses them.
+        """Return a function that tells how nginx answers a request if `level` adds these headers to every response.
+
+        They replace those that the level adds itself, and stand whatever the status. None if nginx refuses them.
         """
         site = self.site.site
         form, first = site["levels"][level], len(site["directives"])

@@ -1,4 +1,7 @@
-"""wrk, the generator for throughput, or if vegeta is missing. It only supports closed loops with a fixed duration."""
+"""wrk, the load generator that measures throughput, and that replaces vegeta where it is missing.
+
+It only has closed loops: each connection sends its next request once the response has arrived, for a fixed time.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Parses a template into a tree of texts, values, and blocks with alternative options.
 
-An option is what a block may write: one branch of a condition, or the body of a loop no, one or two times.
+An option is what a block may write: one branch of a condition, or the body of a loop zero, one or two times.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class UnreadableTag(Exception):  # noqa: N818 - as InputError, it says what the 
 
 @record(eq=True)
 class TagText:
-    """The text between two tags. `drops_newline`: some engines drop the line end at its start."""
+    """The text between two tags.
+
+    `drops_newline`: whether it follows a tag after which some engines drop the line end.
+    """
 
     start: int
     end: int
@@ -53,7 +56,7 @@ class ValueTag:
     """A tag that is replaced by text.
 
     `is_alone`: whether only blanks, a comment or tags that write nothing follow it on its line. `is_comments`: whether
-    the text is comments of nginx.
+    it is replaced by nothing but comments of nginx.
     """
 
     number: int
@@ -110,7 +113,7 @@ class _Open:
     """A block that is not closed yet.
 
     Attributes:
-        parts: Its branches so far.
+        parts: Its branches so far, each a list of pieces.
         before: The beginnings of the last branch, each up to a tag (`continue`, `break`) that may skip its rest.
         jumps: Whether one of its tags skips the rest of a loop around the block.
     """

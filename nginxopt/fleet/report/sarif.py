@@ -1,4 +1,7 @@
-"""A report as SARIF, by the code of `nginxopt lint`: a finding in the same text of several hosts is one result."""
+"""Writes the result of a fleet as SARIF, with the code of `nginxopt lint`.
+
+Hosts with the same file have one result for each of its findings.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _ERRORS = """
 
 
 def render(database: DuckDBPyConnection) -> Iterator[str]:
-    """Yield the findings of a result; the path of a file begins with one of the hosts that have it."""
+    """Yield the parts of the report. The path of a file begins with the name of one of the hosts that have it."""
     sources = _Sources(database)
     rows = database.execute(_FINDINGS).fetchall()
     diagnostics = tuple(_diagnostic(sources, row) for row in rows)

@@ -171,7 +171,7 @@ def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
 
 
 def may_be_used(model: Model) -> Iterator[Upstream]:
-    """Yield the upstreams to which a pass goes, or may go: all of a file without passes, or with names in variables."""
+    """Yield the upstreams that passes may use: all, if the file has no pass or one whose upstream is in a variable."""
     passes = model.passes
     is_known = bool(passes) and not any(pass_.has_variable for pass_ in passes)
     used = {pass_.upstream for pass_ in passes}
@@ -248,7 +248,7 @@ def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
 
 @once
 def stated(model: Model) -> set[Upstream]:
-    """Return the upstreams with a pool already: `upstream-keepalive-missing` reports the others, with the whole fix."""
+    """Return the upstreams that have a pool now; `upstream-keepalive-missing` adds one to the others."""
     return pooled(model) - set(without_pool(model))
 
 
@@ -281,7 +281,7 @@ def pooled(model: Model) -> set[Upstream]:
 
 
 def keeping_names(pass_: Pass) -> str:
-    """Return what advice to pass to an upstream block adds, as nginx sends the name of the block otherwise."""
+    """Return the end of advice to pass to an upstream block: nginx would send the name of the block as the host."""
     if pass_.protocol == "grpc":
         return "; set Host (grpc_set_header), or the upstream's name is sent"
     if pass_.protocol != "proxy":

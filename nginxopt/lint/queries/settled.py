@@ -42,9 +42,9 @@ def _is_defined_elsewhere(model: Model, name: str) -> bool:
     """Return whether something other than `set` may define a variable: another directive, a group, or code."""
     if any(_CODE.fullmatch(directive.name) for level in model.root.walk() for directive in level.directives):
         return True
-    group = re.compile(rf"\(\?P?[<']{name}[>']", re.IGNORECASE)
+    named_group = re.compile(rf"\(\?P?[<']{name}[>']", re.IGNORECASE)
     return any(_name(word) == name for directive, _ in model.each(*_DEFINERS) for word in directive.args) or any(
-        group.search(word) for level in model.root.walk() for d in level.directives for word in d.args
+        named_group.search(word) for level in model.root.walk() for d in level.directives for word in d.args
     )
 
 
