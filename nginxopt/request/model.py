@@ -52,6 +52,14 @@ class LimitsForm(TypedDict):
     bytes: int
 
 
+class ExceededForm(TypedDict):
+    """What `Exceeded` of `rust/src/request/world.rs` reads."""
+
+    node: int
+    level: int
+    status: int
+
+
 class WorldForm(TypedDict):
     """What `World` of `rust/src/request/world.rs` reads. Text is bytes as Latin-1."""
 
@@ -59,6 +67,7 @@ class WorldForm(TypedDict):
     variables: Mapping[str, str]
     may_send_more: bool
     limits: LimitsForm
+    exceeded: ExceededForm | None
 
 
 @record(eq=True)
@@ -72,6 +81,7 @@ class World:
         listed: The folders, without a slash at their end, in which nothing exists but what `existing` has.
         root: The folder in which all other files are looked for by their paths; None if it is unknown which exist.
         may_send_more: Whether arguments, headers and cookies that a request does not have are unknown, not absent.
+        exceeded: A `limit_req` or `limit_conn` that refuses the request.
     """
 
     existing: tuple[str, ...] = ()
@@ -80,6 +90,7 @@ class World:
     listed: tuple[str, ...] = ()
     root: str | None = None
     may_send_more: bool = False
+    exceeded: ExceededForm | None = None
 
     @classmethod
     def assume(cls, assumptions: Iterable[str], root: str | None = None) -> Self:
@@ -129,7 +140,13 @@ class World:
         }
         variables = {name: _latin(value) for name, value in self.variables.items()}
         limits: LimitsForm = {"steps": max(1, limit("steps") // _REQUESTS), "bytes": limit("value-bytes")}
-        return {"files": files, "variables": variables, "may_send_more": self.may_send_more, "limits": limits}
+        return {
+            "files": files,
+            "variables": variables,
+            "may_send_more": self.may_send_more,
+            "exceeded": self.exceeded,
+            "limits": limits,
+        }
 
 
 def _path(assumption: str, path: str) -> str:
@@ -288,9 +305,15 @@ def conditions(branches: Sequence[BranchForm]) -> list[str]:
 
 
 def _condition(branch: BranchForm) -> str:
-    paths = [shown(path) for path in branch["exists"]]
+    exists = branch["exists"]
+    paths = [shown(path) for path in exists if not any(_is_below(other, path) for other in exists)]
     files = [f"{' and '.join(paths)} exist{'' if paths[1:] else 's'}"] if paths else []
     return " and ".join([*files, *branch["happens"]])
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Return whether a path is in a folder, whose own path ends with a slash, so that it exists only if that does."""
+    return folder.endswith("/") and path != folder and path.startswith(folder)
 
 
 def location_of(outcome: OutcomeForm) -> str | None:

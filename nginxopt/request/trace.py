@@ -7,6 +7,7 @@ up next.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from nginxopt.config import Directive
 from nginxopt.records import record
@@ -85,7 +86,7 @@ def _of_protocol(level: Level | None, prefix: str) -> set[str]:
 
 
 _LIMITS = ("limit_req", "limit_conn")
-_TOO_MANY = "503"
+_TOO_MANY = 503
 """What a request beyond a limit gets by default."""
 
 WIDTH = 100
@@ -110,6 +111,21 @@ class RealComparison:
 
 
 @record(eq=True)
+class Supposition:
+    """What was taken as given.
+
+    Attributes:
+        place: Its directive; None if there is none.
+        text: A clause.
+        otherwise: The outcomes if it does not hold, where that is known: one, or one for each branch.
+    """
+
+    place: DirectivePlace | None
+    text: str
+    otherwise: tuple[OutcomeForm, ...] = ()
+
+
+@record(eq=True)
 class Trace:
     """What becomes of a request, and why.
 
@@ -119,6 +135,7 @@ class Trace:
         sent: The request as the model reads it, with the connection.
         branches: If the outcome depends on files or events, what it is by them; it is then `unknown` itself.
         notes: What was taken as given besides the premises of the site.
+        limits: The limits in force, which other requests may have used up.
         comparison: With the answer of a real nginx, if one was asked.
     """
 
@@ -131,6 +148,7 @@ class Trace:
     steps: Sequence[StepForm]
     branches: tuple[BranchForm, ...] = ()
     notes: tuple[str, ...] = ()
+    limits: tuple[Supposition, ...] = ()
     comparison: RealComparison | None = None
 
     def place(self, node: Node) -> DirectivePlace:
@@ -167,22 +185,10 @@ class Trace:
         return str(directive.args[0]) if directive is not None and directive.name == "include" else None
 
     @property
-    def premises(self) -> list[tuple[DirectivePlace | None, str]]:
-        """What was taken as given, with its place."""
-        of_site = [(self.place(premise.node), premise.text) for premise in self.site.premises]
-        return [*of_site, *self._limits(), *((None, note) for note in self.notes)]
-
-    def _limits(self) -> Iterator[tuple[DirectivePlace, str]]:
-        """Yield the limits in force, which other requests may have used up. Scripts answer before them."""
-        if self.level is None or self.outcome["kind"] in ("return", "redirect", "closed"):
-            return
-        for name in _LIMITS:
-            if (self.level.setting(f"{name}_dry_run").value or "").lower() == "on":
-                continue
-            status = self.level.setting(f"{name}_status").value or _TOO_MANY
-            for directive in self.level.setting(name).directives:
-                place = self.place(self.site.nodes.number(directive))
-                yield place, f"this limit is not exceeded; a request beyond it gets {status}"
+    def premises(self) -> list[Supposition]:
+        """What was taken as given."""
+        of_site = [Supposition(self.place(premise.node), premise.text) for premise in self.site.premises]
+        return [*of_site, *self.limits, *(Supposition(None, note) for note in self.notes)]
 
 
 @record(eq=True)
@@ -216,7 +222,30 @@ def trace(model: SiteModel, request: Request, known: Circumstances) -> Trace:
     branches = tuple(model.branches(sent, known.world)) if depends(outcome) else ()
     if len(told(branches)) == 1:  # whatever exists
         outcome, branches = branches[0]["outcome"], ()
-    return Trace(model.site, model.version, known.origin, request, sent, outcome, steps, branches, known.notes)
+    limits = tuple(_limits(model, sent, known.world, outcome))
+    return Trace(model.site, model.version, known.origin, request, sent, outcome, steps, branches, known.notes, limits)
+
+
+def _limits(model: SiteModel, sent: RequestForm, world: World, outcome: OutcomeForm) -> Iterator[Supposition]:
+    """Yield the limits in force, with the outcome of a request that they refuse. Scripts answer before them."""
+    number = outcome["level"]
+    if number is None or outcome["kind"] in ("return", "redirect", "closed"):
+        return
+    level = model.site.levels[number]
+    for name in _LIMITS:
+        if (level.setting(f"{name}_dry_run").value or "").lower() == "on":
+            continue
+        status = int(level.setting(f"{name}_status").value or _TOO_MANY)
+        for directive in level.setting(name).directives:
+            node = model.site.nodes.number(directive)
+            place = model.site.nodes.place(node)
+            beyond = replace(world, exceeded={"node": node, "level": number, "status": status})
+            refused = model.trace(sent, beyond)["outcome"]
+            branches = told(model.branches(sent, beyond)) if depends(refused) else ()
+            otherwise = tuple(branch["outcome"] for branch in branches) or (refused,)
+            answers = " or ".join(dict.fromkeys(map(headline, otherwise)))
+            text = f"{shorten(place.text, WIDTH)} is not exceeded; a request beyond it gets {answers}"
+            yield Supposition(place, text, otherwise)
 
 
 def line_of(place: DirectivePlace) -> str:
@@ -438,8 +467,8 @@ class _Text:
         if premises:
             yield ""
             yield self._style("Taken as given", bold=True)
-        for place, text in premises:
-            yield f"  {'' if place is None else printable(line_of(place)) + ': '}{printable(text)}"
+        for given in premises:
+            yield f"  {'' if given.place is None else printable(line_of(given.place)) + ': '}{printable(given.text)}"
 
     def _at(self, place: DirectivePlace) -> str:
         """Return `file:line: directive`."""

@@ -9,7 +9,7 @@ from typing import Any
 from nginxopt import __version__
 from nginxopt.config import Directive
 from nginxopt.request.model import BranchForm, HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
-from nginxopt.request.trace import RealComparison, Trace
+from nginxopt.request.trace import RealComparison, Supposition, Trace
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import DirectivePlace
 from nginxopt.semantics.site.form import Node
@@ -41,9 +41,7 @@ def form(trace: Trace) -> Json:
         "steps": [writer.step(step) for step in trace.steps],
         "settings": writer.settings(),
         "nginx": _comparison(trace.comparison),
-        "premises": [
-            {**(_EMPTY if place is None else _place(place)), "premise": text} for place, text in trace.premises
-        ],
+        "premises": [writer.given(premise) for premise in trace.premises],
     }
 
 
@@ -105,6 +103,10 @@ class _Writer:
             "unknown": self._unknown(outcome["unknown"]),
             "branches": [self._branch(branch) for branch in branches],
         }
+
+    def given(self, given: Supposition) -> Json:
+        place = _EMPTY if given.place is None else _place(given.place)
+        return {**place, "premise": given.text, "otherwise": [self.outcome(outcome) for outcome in given.otherwise]}
 
     def _branch(self, branch: BranchForm) -> Json:
         level = branch["outcome"]["level"]

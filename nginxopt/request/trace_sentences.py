@@ -29,7 +29,7 @@ def render(trace: Trace) -> Iterator[str]:
     yield from (f"{number}. {sentence}\n" for number, sentence in enumerate(kept, 1))
     if trace.premises:
         yield "\n"
-        yield from (f"It is taken as given that {printable(text)}.\n" for _, text in trace.premises)
+        yield from (f"It is taken as given that {printable(given.text)}.\n" for given in trace.premises)
 
 
 def _seen(trace: Trace) -> Iterator[str]:

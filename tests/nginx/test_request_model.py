@@ -22,6 +22,7 @@ from tests.nginx.request_model import (
     addresses,
     handlers,
     internal,
+    links,
     locations,
     passes,
     phases,
@@ -45,6 +46,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *passes.PASSES,
     *internal.INTERNAL,
     *handlers.HANDLERS,
+    *links.LINKS,
 )
 _OF_PCRE = {
     "/m%0Ax": "versions of PCRE differ",

@@ -130,7 +130,7 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     /// Whether an event happens. Unknown unless a branch settles it.
-    fn happens(&self, text: String, node: Node) -> Result<bool, Unknown> {
+    pub(super) fn happens(&self, text: String, node: Node) -> Result<bool, Unknown> {
         let settled = self.world.events.iter().find(|(event, _)| *event == text);
         settled.map(|(_, happens)| *happens).ok_or_else(|| {
             let reason = format!("whether {text}");

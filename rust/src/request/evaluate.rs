@@ -6,6 +6,7 @@ use crate::request::record::Recorder;
 use crate::request::run::{Run, unknown_variable};
 use crate::request::script::Engine;
 use crate::request::setting;
+use crate::request::site::Node;
 use crate::request::state::Slot;
 use crate::request::tables;
 use crate::request::uri::{self, Escape};
@@ -164,6 +165,18 @@ impl<R: Recorder> Run<'_, R> {
                 self.state.slots[variable] = Slot::Computed(folder);
                 Ok(())
             }
+            Source::Request(RequestVariable::SecureLink) => {
+                let value = self.nested(self.settings().node, Self::secure_link)?;
+                text.extend_from_slice(&value);
+                self.keep(variable, Ok(value));
+                Ok(())
+            }
+            Source::Request(RequestVariable::SecureLinkExpires) => {
+                let value = self.state.link_expires.clone().unwrap_or_default();
+                text.extend_from_slice(&value);
+                self.keep(variable, Ok(value));
+                Ok(())
+            }
             Source::Request(of_request) => self.write_request_variable(*of_request, text),
             Source::Header(name) => {
                 self.write_header(name, text);
@@ -253,17 +266,26 @@ impl<R: Recorder> Run<'_, R> {
     /// The value of a map, `geo` or `split_clients`, which stays unless it is volatile.
     fn table(&mut self, table: usize, variable: VariableId) -> Result<Vec<u8>, Unknown> {
         let table = &self.model.tables[table];
-        if self.state.depth == DEPTH {
-            let reason = "variables that depend on each other".to_owned();
-            return Err(Unknown { reason, node: Some(table.node), question: None });
-        }
-        self.state.depth += 1;
-        let value = self.row(table);
-        self.state.depth -= 1;
-        let value = value.map_err(|unknown| Unknown { node: unknown.node.or(Some(table.node)), ..unknown })?;
+        let value = self.nested(table.node, |run| run.row(table))?;
         let slot = if table.table.is_volatile() { Slot::Computed } else { Slot::Known };
         self.state.slots[variable] = slot(value.clone());
         Ok(value)
+    }
+
+    /// Computes the value of a variable that may depend on others. `node` is what says how.
+    fn nested(
+        &mut self,
+        node: Node,
+        compute: impl FnOnce(&mut Self) -> Result<Vec<u8>, Unknown>,
+    ) -> Result<Vec<u8>, Unknown> {
+        if self.state.depth == DEPTH {
+            let reason = "variables that depend on each other".to_owned();
+            return Err(Unknown { reason, node: Some(node), question: None });
+        }
+        self.state.depth += 1;
+        let value = compute(self);
+        self.state.depth -= 1;
+        value.map_err(|unknown| Unknown { node: unknown.node.or(Some(node)), ..unknown })
     }
 
     fn row(&mut self, table: &Table) -> Result<Vec<u8>, Unknown> {

@@ -9,6 +9,7 @@ use crate::request::directives::error_page::ErrorPage;
 use crate::request::directives::fastcgi;
 use crate::request::directives::headers::{AddHeader, Expires};
 use crate::request::directives::root::Root;
+use crate::request::directives::secure_link::SecureLink;
 use crate::request::directives::try_files::TryFiles;
 use crate::request::handler::{Handler, Pass};
 use crate::request::outcome::Unknown;
@@ -120,6 +121,7 @@ impl Reader<'_> {
             real_ip_header: own.merge("real_ip_header", &outer.real_ip_header, |directives| {
                 setting::argument(directives[0], 0).to_ascii_lowercase().into()
             }),
+            secure_link: SecureLink::read(&own, &outer.secure_link, self.variables)?,
             verifies_client: own.merge("ssl_verify_client", &outer.verifies_client, |directives| {
                 match &*setting::argument(directives[0], 0).to_ascii_lowercase() {
                     b"off" => Verify::Never,

@@ -48,6 +48,7 @@ pub mod response;
 pub mod rules;
 pub mod run;
 pub mod script;
+mod secure_link;
 pub mod servers;
 pub mod setting;
 pub mod settle;

@@ -110,6 +110,7 @@ impl<R: Recorder> Run<'_, R> {
         state.is_return = false;
         state.missing = None;
         state.fastcgi = None;
+        state.link_expires = None;
         state.internal = true;
         state.valid_unparsed_uri = false;
         state.add_uri_to_alias = false;
@@ -128,6 +129,7 @@ impl<R: Recorder> Run<'_, R> {
         self.state.is_return = false;
         self.state.missing = None;
         self.state.fastcgi = None;
+        self.state.link_expires = None;
         self.state.internal = true;
         self.state.handler = None;
         self.state.uri_changed = false;

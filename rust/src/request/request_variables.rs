@@ -71,6 +71,7 @@ impl<R: Recorder> Run<'_, R> {
                 }
             }
             RequestVariable::DocumentRoot | RequestVariable::RequestFilename => {} // `Run::write_variable`
+            RequestVariable::SecureLink | RequestVariable::SecureLinkExpires => {} // `Run::write_variable`
             RequestVariable::RequestMethod => {
                 text.extend_from_slice(self.main_method.as_ref().unwrap_or(&self.state.method));
             }

@@ -9,7 +9,7 @@ use crate::request::record::Recorder;
 use crate::request::site::{LevelId, Node};
 use crate::request::state::State;
 use crate::request::wire::Head;
-use crate::request::world::{Request, World};
+use crate::request::world::{Exceeded, Request, World};
 
 /// What a step takes that is kept, in bytes.
 const STEP: usize = 128;
@@ -85,6 +85,10 @@ impl<'m, R: Recorder> Run<'m, R> {
             Phase::Rewrite => self.script(self.location_level()),
             Phase::PostRewrite => Ok(self.post_rewrite()),
             Phase::Access => {
+                if let Some(limit) = self.exceeded_limit() {
+                    self.state.is_limited = true;
+                    return Ok(self.fail(limit.status, Some(limit.node)));
+                }
                 self.state.has_read_body = true;
                 self.check_opaque()?;
                 self.find_client();
@@ -93,6 +97,11 @@ impl<'m, R: Recorder> Run<'m, R> {
             Phase::TryFiles => self.try_files(),
             Phase::Content => self.content(),
         }
+    }
+
+    /// The limit that refuses the request before the access phase, once (`r->main->limit_req_status`).
+    fn exceeded_limit(&self) -> Option<Exceeded> {
+        self.world.exceeded.filter(|limit| limit.level == self.state.level && !self.state.is_limited)
     }
 
     /// The settings of the level in force.

@@ -60,6 +60,10 @@ pub struct State {
     pub has_filename: bool,
     /// The URI as nginx has split it for FastCGI, which it keeps up to the next internal redirect.
     pub fastcgi: Option<(Vec<u8>, Vec<u8>)>,
+    /// What `$secure_link_expires` is, once `$secure_link` was computed. Kept up to the next internal redirect.
+    pub link_expires: Option<Vec<u8>>,
+    /// Whether a limit has refused the request.
+    pub is_limited: bool,
     /// Whether a trusted proxy told the address of the client.
     pub has_real_address: bool,
     /// Whether a value was longer than nginx expected.
@@ -120,6 +124,8 @@ impl State {
             has_read_body: false,
             has_filename: false,
             fastcgi: None,
+            link_expires: None,
+            is_limited: false,
             has_real_address: false,
             has_overrun: false,
             depth: 0,

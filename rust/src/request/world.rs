@@ -4,7 +4,7 @@ use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
 use crate::request::bytes::Bytes;
-use crate::request::site::Family;
+use crate::request::site::{Family, LevelId, Node};
 
 /// A request of a client.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,11 +50,22 @@ pub struct World {
     /// then unknown, and not absent.
     #[serde(default)]
     pub may_send_more: bool,
+    /// A `limit_req` or `limit_conn` that refuses the request.
+    #[serde(default)]
+    pub exceeded: Option<Exceeded>,
     #[serde(default)]
     pub limits: Limits,
     /// Whether some events happen, in the branch of an outcome that is looked at.
     #[serde(skip)]
     pub events: Vec<(String, bool)>,
+}
+
+/// A limit in force at a level, and the status of the requests that it refuses.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Exceeded {
+    pub node: Node,
+    pub level: LevelId,
+    pub status: u16,
 }
 
 /// What one request may cost: nginx itself may need hours, or all memory, for what a small configuration says.

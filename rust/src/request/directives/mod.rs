@@ -6,5 +6,6 @@ pub mod fastcgi;
 pub mod headers;
 pub mod limit_except;
 pub mod root;
+pub mod secure_link;
 pub mod try_files;
 pub mod wire;

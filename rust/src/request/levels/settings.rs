@@ -7,6 +7,7 @@ use crate::request::directives::access::Address;
 use crate::request::directives::error_page::ErrorPage;
 use crate::request::directives::headers::{AddHeader, Expires};
 use crate::request::directives::root::Root;
+use crate::request::directives::secure_link::SecureLink;
 use crate::request::directives::try_files::TryFiles;
 use crate::request::handler::{Handler, Pass};
 use crate::request::outcome::Unknown;
@@ -67,6 +68,7 @@ pub struct Settings {
     /// The trusted proxies, and the header in which they send the address of the client.
     pub real_ip_from: Setting<Arc<[Address]>>,
     pub real_ip_header: Setting<Arc<[u8]>>,
+    pub secure_link: Setting<SecureLink>,
     /// `ssl_verify_client`
     pub verifies_client: Setting<Verify>,
     /// A directive that is not understood, so that any answer is possible.
@@ -131,6 +133,7 @@ impl Settings {
             fastcgi_split: Ok(None),
             real_ip_from: Ok([].into()),
             real_ip_header: Ok((*b"x-real-ip").into()),
+            secure_link: Ok(SecureLink::default()),
             verifies_client: Ok(Verify::Never),
             opaque: None,
         }
