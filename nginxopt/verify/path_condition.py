@@ -48,6 +48,12 @@ _PLAIN_TEXT = lazy.pattern(rb"\^" + _TEXT.pattern + rb"(?:\$|\\[zZ])", re.DOTALL
 _FOLDED = lazy.pattern(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
 """The beginning of a pattern that is text in any case of letters."""
 
+_FEW = lazy.pattern(rb"(?:\(\?s\))?\^(" + _TEXT.pattern + rb")(\??)(\n|\\n)?(\$|\\[zZ])", re.DOTALL)
+"""Text whose last byte may be optional: at most four values."""
+
+_SPELLED = lazy.pattern(rb"((?:\(\?s\))?\^)\(\?i:(" + _TEXT.pattern + rb")\)(.*)", re.DOTALL)
+"""A beginning that is text in any case of letters, between what is before and behind it."""
+
 _NEVER = lazy.pattern(rb"[\^A-Za-z0-9/]*\(\?!\)")
 """Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
 
@@ -167,13 +173,16 @@ class Known:
 
     def with_answer(self, pattern: bytes, answer: bool) -> Known:
         """Return what is known after one more answer."""
-        return self.with_known(Known({pattern: None}) if answer else Known(outside=Excluded([pattern])))
+        if answer:
+            return self.with_known(Known({pattern: None}))
+        is_excluded = self.beginning is not None and not may_begin(pattern, self.beginning)
+        return self if is_excluded else Known(self.inside, self.outside.and_more((pattern,)))
 
     def with_known(self, other: Known) -> Known:
         """Return what is known if both hold."""
         inside = {**self.inside, **other.inside}
-        longest = _longest_beginning(inside)
         mine, more = self.outside, other.outside
+        longest = max(filter(None, (self.beginning, *map(beginning, other.inside))), key=len, default=None)
         if longest is not None:
             if longest != self.beginning:  # else those were looked at before
                 mine = mine.near(longest)
@@ -239,6 +248,35 @@ def _may_be(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> 
     return all(matches(pattern, value) is not False for pattern in inside) and not any(
         matches(pattern, value) for pattern in outside
     )
+
+
+def _is_certain(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> bool:
+    return all(matches(pattern, value) for pattern in inside) and all(
+        matches(pattern, value) is False for pattern in outside
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def few_values(pattern: bytes) -> tuple[bytes, ...]:
+    """Return all values that a pattern matches, such as `^/a/?$`; none if these are not obvious."""
+    match = _FEW.fullmatch(pattern)
+    if match is None or (match[2] and not match[1]):
+        return ()
+    units = list(map(_byte, _UNIT.findall(match[1])))
+    texts = [units, units[:-1]] if match[2] else [units]
+    ends = (b"",) if match[4] == rb"\z" else (b"", b"\n")
+    return tuple(b"".join(text) + (b"\n" if match[3] else b"") + end for text in texts for end in ends)
+
+
+def _spellings(patterns: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield spellings of the texts that patterns match in any case of letters, where these are obvious."""
+    for pattern in patterns:
+        spelled = _SPELLED.fullmatch(pattern)
+        is_folded = pattern.startswith(_ANY_CASE)
+        if spelled is not None or is_folded:
+            text = pattern.removeprefix(_ANY_CASE) if spelled is None else b"".join(spelled.groups())
+            for value in few_values(text):
+                yield from dict.fromkeys((value, value.lower(), value.upper(), value.swapcase()))
 
 
 def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
@@ -333,6 +371,11 @@ def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
 
     Most patterns in `outside` do not matter. Those that do are found by the values that they match.
     """
+    few = next(filter(None, map(few_values, inside)), None)
+    if few is not None:
+        return not any(_may_be(value, inside, outside) for value in few)
+    if any(_is_certain(value, inside, outside) for value in _spellings(inside)):
+        return False
     against: tuple[bytes, ...] = ()
     while len(against) < min(len(outside), _MOST_AGAINST):
         is_nothing, value = _example(inside, against, False)

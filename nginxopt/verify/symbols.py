@@ -243,6 +243,8 @@ class Substitution:
 
     def into(self, symbol: Symbol, new: Symbol) -> Symbol:
         """Return a value in which the part is replaced."""
+        if not parts_of(symbol):
+            return new if symbol == self._old else symbol
         return mapped(symbol, self._known.setdefault(new, {self._old: new}), _with_parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -386,22 +387,28 @@ def _fact(fact: Fact, values: tuple[Symbol, ...], region: PathCondition, answer:
 
 def _end(leaf: Leaf, value: Symbol, put: Substitution) -> Leaf:
     """Return the end of a script in which a value is known now."""
-    what = tuple(put.into(item, value) if isinstance(item, Symbol) else item for item in leaf.what)
-    return replace(leaf, what=what, state=_state(leaf.state, value, put))
+    what = tuple([put.into(item, value) if isinstance(item, Symbol) else item for item in leaf.what])
+    state = _state(leaf.state, value, put)
+    is_same = state is leaf.state and all(map(operator.is_, what, leaf.what))
+    return leaf if is_same else replace(leaf, what=what, state=state)
 
 
 def _state(state: State, value: Symbol, put: Substitution) -> State:
+    """Return a state in which a value is known now: the same object if the value is not in it."""
+    is_same = True
+
     def now(part: Symbol) -> Symbol:
-        return put.into(part, value)
+        nonlocal is_same
+        known = put.into(part, value)
+        is_same = is_same and known is part
+        return known
 
     captures = state.captures
     if captures is not None and captures.subject is not None:
         captures = Match(now(captures.subject), captures.pattern)
-    return replace(
-        state,
-        uri=now(state.uri),
-        args=now(state.args),
-        values=None if state.values is None else {name: now(part) for name, part in state.values.items()},
-        cached=None if state.cached is None else {name: now(part) for name, part in state.cached.items()},
-        captures=captures,
-    )
+    uri, args = now(state.uri), now(state.args)
+    values = None if state.values is None else {name: now(part) for name, part in state.values.items()}
+    cached = None if state.cached is None else {name: now(part) for name, part in state.cached.items()}
+    if is_same:
+        return state
+    return replace(state, uri=uri, args=args, values=values, cached=cached, captures=captures)

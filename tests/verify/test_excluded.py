@@ -35,6 +35,13 @@ def test_near_are_those_that_may_begin_so(first: list[bytes], rest: list[bytes],
         assert list(patterns.near(text)) == [pattern for pattern in patterns if may_begin(pattern, text)]
 
 
+@given(st.lists(PATTERNS, max_size=3), st.lists(PATTERNS), PATTERNS)
+def test_one_pattern_more(inside: list[bytes], outside: list[bytes], pattern: bytes) -> None:
+    """One pattern that a value does not match is what it is among several."""
+    known = Known(dict.fromkeys(inside)).with_known(Known(outside=Excluded(outside)))
+    assert known.with_answer(pattern, False) == known.with_known(Known(outside=Excluded([pattern])))
+
+
 def _looks(rules: int) -> int:
     """Return how many beginnings are looked at for a list of rules, each tried where none before matches."""
     before = beginning.cache_info()

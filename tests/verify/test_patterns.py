@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt._native import captures
 from nginxopt.verify.executor import ProgramIndex
-from nginxopt.verify.path_condition import beginning, is_empty, may_begin
+from nginxopt.verify.path_condition import beginning, few_values, is_empty, matches, may_begin
 from nginxopt.verify.patterns import (
     beginnings,
     branches,
@@ -226,6 +228,41 @@ def test_groups_of_groups_of_many_with_look_arounds() -> None:
     union, part = (b"|".join(pattern.replace(b"(/", b"(?:/") for pattern in inner[:most]) for most in (26, 8))
     assert is_empty((union, part), inner)
     assert not is_empty((union, part), inner[1:])
+
+
+_SHORT = [bytes(text) for length in range(6) for text in product(b"/aA\n", repeat=length)]
+_OF_FEW = (
+    rb"^/a$",
+    rb"^/a\z",
+    rb"^/\a?$",
+    b"^/a?$",
+    b"^/A/?\\z",
+    b"(?s)^/a\n\\z",
+    b"(?s)^/a?\\n$",
+    b"^$",
+    rb"^/\x61\Z",
+)
+_OF_MORE = (rb"(?i)^/a\z", b"(?s)^(?i:/a)\n\\z", b"^/a*$", b"^/(?:a|A)", b"^", b"A", b"(?i)^/a/?$", rb"^[^A-Z]*\z")
+
+
+def test_patterns_with_few_values() -> None:
+    """The values are all that the pattern matches."""
+    for pattern in _OF_FEW[:2] + _OF_FEW[3:]:
+        assert set(few_values(pattern)) == {text for text in _SHORT if matches(pattern, text)}, pattern
+    assert not any(map(few_values, (*_OF_MORE, _OF_FEW[2], b"^?$", b"^/a??$", b"^/a?+$", b"/a$", b"^/.a$", b"^/a")))
+
+
+@given(st.lists(st.sampled_from(_OF_FEW + _OF_MORE), max_size=3), st.lists(st.sampled_from(_OF_FEW + _OF_MORE)))
+def test_regions_of_few_values(inside: list[bytes], outside: list[bytes]) -> None:
+    """A region is empty if no value is in it; where its values are few, the reverse holds too."""
+    left = [
+        text
+        for text in _SHORT
+        if all(matches(pattern, text) for pattern in inside) and not any(matches(pattern, text) for pattern in outside)
+    ]
+    is_nothing = is_empty(tuple(inside), tuple(outside))
+    assert not (is_nothing and left)
+    assert is_nothing or left or not any(map(few_values, inside))
 
 
 def test_names_of_groups() -> None:
