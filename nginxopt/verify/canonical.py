@@ -376,6 +376,8 @@ _Row = tuple[str, ...]
 _RANGES = frozenset(["ranges", "delete", "include", "proxy", "proxy_recursive"])
 """Rows of `geo` that are about the other rows, or about other addresses."""
 
+_ALL = frozenset(["0.0.0.0/0", "::/0"])
+
 
 def content(form: MapForm | GeoForm | OpaqueVariableForm, taken: Collection[str]) -> tuple[Hashable, ...]:
     """Return the content of a definition, without the name of the variable. `taken` as in `canonical_words`."""
@@ -406,11 +408,15 @@ def _key(key: str) -> str:
 
 
 def _of_geo(rows: tuple[_Row, ...]) -> tuple[_Row, ...]:
-    """Return the rows of a `geo` by their networks, if no network is there twice and no row is about others."""
+    """Return the rows of a `geo` by their networks, if no network is there twice and no row is about others. `default`
+    is the network of all addresses (`ngx_http_geo_cidr`): the last of both counts.
+    """
     if any(row[0] in _RANGES for row in rows):
         return rows
     found = tuple((network(row[0]), *row[1:]) for row in rows)
     names = [row[0] for row in found]
+    if "default" in names and not _ALL.isdisjoint(names):
+        return rows
     return tuple(sorted(found)) if len(set(names)) == len(names) and all(map(_is_network, names)) else rows
 
 

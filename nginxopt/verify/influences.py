@@ -117,6 +117,10 @@ READING = {"memcached_pass": "$memcached_key", "userid": "$uid_reset"}
 (`ngx_http_memcached_create_request`), and whether a cookie is renewed (`ngx_http_userid_create_uid`).
 """
 
+SHOWS_READING = {"secure_link_expires": "secure_link", "slice": "slice_range"}
+"""A variable and a directive that show whether another variable has been read: the time of a link is known only then
+(`ngx_http_secure_link_expires_variable`), and a response is cut only then (`ngx_http_slice_header_filter`)."""
+
 _KEPT_BY = {
     **{name: SETTINGS[name] for name in ("ancient_browser", "invalid_referer", "modern_browser", "slice_range")},
     **{name: SETTINGS[name] for name in ("secure_link", "secure_link_expires", "uid_got", "uid_set")},
@@ -134,13 +138,18 @@ _KEEPALIVE = group("keepalive")
 _BODY = group("client_body")
 _COMPRESSION = having("model", "encoding")
 
+_SENT_COMPRESSED = tuple(
+    f"sent_http_{field}" for field in ("accept_ranges", "content_encoding", "content_length", "etag")
+)
+"""The fields that compression sets, removes or weakens (`ngx_http_gzip_header_filter`)."""
+
 _PROTOCOL = frozenset(["http2"])
 
 _SAYS_PROTOCOL = lazy.pattern(r"\$\{?(?:http2|request)\b")
 """The variables that contain the protocol and whose names are also prefixes of other words."""
 
 _SHOWN_BY = {
-    **dict.fromkeys(("bytes_sent", "gzip_ratio", "sent_http_content_encoding"), _COMPRESSION),  # of `add_trailer`
+    **dict.fromkeys(("bytes_sent", "gzip_ratio", *_SENT_COMPRESSED), _COMPRESSION),  # of `add_trailer`, `post_action`
     "connection_requests": _KEEPALIVE,
     "connection_time": _KEEPALIVE,
     "limit_rate": SETTINGS["limit_rate"],
@@ -170,6 +179,9 @@ _SHOWN_TO_CODE = INVISIBLE - NOT_SHOWN
 response (`output_buffers`), its encoding, or what a connection is. `log_by_lua` may keep what it sees, for a program
 that answers later."""
 
+_WITH_TRAILERS = frozenset(["add_trailer", "grpc_pass", "proxy_pass_trailers"])
+"""The directives that send trailers, which only a chunked response can have (`ngx_http_chunked_body_filter`)."""
+
 _LOGS_SHOWN_BY = "lua_capture_error_log"
 _ERROR_LOG = group("error_log")
 """What a program reads by `ngx.errlog.get_logs`, where that directive is stated."""
@@ -195,6 +207,8 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
     counted = set().union(*(directives for variable, directives in _SHOWN_BY.items() if variable in text))
     if _SAYS_PROTOCOL.search(text):
         counted |= _PROTOCOL
+    if not _WITH_TRAILERS.isdisjoint(names):
+        counted |= {"chunked_transfer_encoding"}
     if any("log_subrequest" in level.names for site in sites for level in site.levels):
         counted |= {"access_log", "log_format", "log_subrequest"}  # a lookup for a log is kept for the request
     if "ssl_verify_client" in names or "ssl_client_" in text:

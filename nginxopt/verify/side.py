@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
+from itertools import chain
 from operator import or_
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,7 +29,7 @@ from nginxopt.verify.canonical import (
     server_of_upstream,
     without_defaults,
 )
-from nginxopt.verify.influences import INVISIBLE, READING, Reads, reads
+from nginxopt.verify.influences import INVISIBLE, READING, SHOWS_READING, Reads, reads
 from nginxopt.verify.names import Names, host_of_pass
 from nginxopt.verify.premises import COLD_CACHE, REDIRECTS_BY_NAME, UNREAD_NAMES
 from nginxopt.verify.reading import Definition, SideReading
@@ -280,20 +281,33 @@ class VerifiedSide(SideReading):
         return found
 
     def _is_entangled(self, run: tuple[Words, ...]) -> bool:
-        """Return whether words may read what a lookup among them captures."""
-        names = set().union(*(variables(word.encode("latin-1")) for words in run for word in words if "$" in word))
+        """Return whether words may read what a lookup among them captures, or the fields that those before them add
+        (`ngx_http_headers_filter`).
+        """
+        names = _read_in(word for words in run for word in words)
         looked_up = [self.definitions[name] for name in names & self.definitions.keys()]
+        if any(name.startswith("sent_") or name in SHOWS_READING.values() for name in self._read_through(names)):
+            return True
         captures = {name for name in names if name.isdigit() or name in self.named_groups}
         if looked_up and captures:
             return True
         return len(looked_up) > 1 and any(map(self._reads_captures, looked_up))
 
+    def _read_through(self, names: Iterable[str]) -> set[str]:
+        """Return variables with those that the lookups among them read, directly or by others."""
+        found: set[str] = set()
+        new = set(names)
+        while new:
+            found |= new
+            forms = [self.definitions[name] for name in new & self.definitions.keys()]
+            new = _read_in(chain(*map(_words_of, forms))) - found
+        return found
+
     def _reads_captures(self, form: Definition) -> bool:
         """Return whether a lookup may read captures of another one."""
         if form["kind"] == "opaque":
             return True
-        words = [form["source"] or "", *(word for row in form["rows"] for word in row["args"][1:])]
-        read = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        read = _read_in((form["source"] or "", *(word for row in form["rows"] for word in row["args"][1:])))
         return any(name.isdigit() or name in self.named_groups or name in self.definitions for name in read)
 
     def _is_default(self, name: str, value: Value) -> bool:
@@ -520,6 +534,8 @@ class VerifiedSide(SideReading):
             }
         for name in READING.keys() & level.names:
             others[name] = (*others.get(name, ()), (READING[name],))
+        for name in SHOWS_READING.keys() & others.keys():
+            others[name] += tuple((text,) for text in self.readers(SHOWS_READING[name]))
         if any("server_names" in words for words in others.get("valid_referers", ()) if not isinstance(words, Unread)):
             others["valid_referers"] = (*others["valid_referers"], tuple(_names_of_server(level)))
         acting = tuple(str(each.name) for each in stated if self._acts_in_order(each))
@@ -605,6 +621,26 @@ class VerifiedSide(SideReading):
     def _name(self, node: int) -> str:
         directive = self.site.nodes.directive(node)
         return "" if directive is None else str(directive.name)
+
+    def readers(self, name: str) -> tuple[str, ...]:
+        """Return what may read a variable, with all scripts, each with its place; nothing if nothing does."""
+        readers = {name, *(each for each in self.definitions if name in self._read_through((each,)))}
+        stated = [
+            (directive, level, not _read_in(map(str, directive.args)).isdisjoint(readers))
+            for level in self.site.levels
+            for directive in level.directives
+            if directive.name not in self._invisible
+        ]
+        bulks = (bulk for level in self.site.levels for bulk in level.bulks)
+        folded = tuple(bulk.source.data[bulk.span.start : bulk.span.end].decode("latin-1") for bulk in bulks)
+        if not any(is_reader for _, _, is_reader in stated) and not any(name in text for text in folded):
+            return ()
+        scripts = having("effect", "script")
+        return folded + tuple(
+            " ".join((str(directive.name), *self._whole(directive), *_around(level)))
+            for directive, level, is_reader in stated
+            if is_reader or directive.name in scripts
+        )
 
     @cached_property
     def has_code(self) -> bool:
@@ -723,6 +759,11 @@ def _names_in_tls(gateway: str, passed: Value, others: Mapping[str, Value]) -> b
         return False
     is_named = f"{gateway}_ssl_name" in others
     return not is_named and bool({f"{gateway}_ssl_server_name", f"{gateway}_ssl_verify"} & others.keys())
+
+
+def _read_in(words: Iterable[str]) -> set[str]:
+    """Return the variables in words that nginx evaluates."""
+    return set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
 
 
 def _words_of(form: Definition) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from nginxopt.records import record
 from nginxopt.verify.dataflow import Live
 from nginxopt.verify.definitions import Tables
-from nginxopt.verify.influences import SETTINGS, keeps_first
+from nginxopt.verify.influences import SETTINGS, SHOWS_READING, keeps_first
 from nginxopt.verify.program import Compiler, Operation
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import (
@@ -351,6 +351,8 @@ class Values:
             where = f"{self._compiler.handler(state.level)}{state.epoch}"
             if state.is_stopped or state.is_rewritten:  # then there may be no `alias`
                 where += f" stopped {state.is_stopped}, rewritten {state.is_rewritten}"
+            if name in SHOWS_READING:
+                where += f" after {'; '.join(self._side.readers(SHOWS_READING[name]))}"
             return Derived(f"{name} {where}", (state.uri,))
         return Variable(name + state.epoch)
 

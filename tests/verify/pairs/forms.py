@@ -444,6 +444,7 @@ ACCESS_UNLIKE = (
     Forms("a denial in a location without a password", _ASKED.format("deny all; location /f { auth_basic off; } "),
           _ASKED.format("location /f { auth_basic off; } "), ("/f.txt",)),
 )  # fmt: skip
+_LINK = "secure_link $arg_m,$arg_e; secure_link_md5 $uri;"
 ELSEWHERE_UNLIKE = (
     Forms("names that a Referer may have", f"server_name z.test; {_REFERRED}", f"server_name y.test; {_REFERRED}"),
     Forms("a variable of a subrequest", f"{_AUTHORISED} location = /zu {{ set $x 1; return 204; }}",
@@ -457,6 +458,20 @@ ELSEWHERE_UNLIKE = (
     Forms("a setting with a pattern", _COOKIE % ("(?<x>a.)", "$x"), _COOKIE % ("(a.)", "$1"), ("/ab",)),
     Forms("the first name in capitals", "server_name A.test; return 200 $server_name;",
           "server_name A.test; return 200 A.test;"),
+    Forms("the last of default and all addresses", "geo $g{N} { default a; 0.0.0.0/0 b; } server { listen {L};"
+          " return 200 $g{N}; }", "geo $g{N} { 0.0.0.0/0 b; default a; } server { listen {L}; return 200 $g{N}; }"),
+    Forms("a field that shows one before it", "root {T}/r; add_header B 1; add_header A $sent_http_b;",
+          "root {T}/r; add_header A $sent_http_b; add_header B 1;", ("/f.txt",)),
+    Forms("a field that shows one before it by a map", "map $sent_http_b $m{N} { 1 x; } server { listen {L};"
+          " root {T}/r; add_header B 1; add_header A $m{N}; }", "map $sent_http_b $m{N} { 1 x; } server { listen {L};"
+          " root {T}/r; add_header A $m{N}; add_header B 1; }", ("/f.txt",)),
+    Forms("the time of a link that was not checked", f"{_LINK} set $a $secure_link; return 200 $secure_link_expires;",
+          f"{_LINK} return 200 $secure_link_expires;", ("/?m=x&e=1",)),
+    Forms("a field with the time of a link before the link", f"{_LINK} root {{T}}/r; add_header A [$secure_link];"
+          " add_header B $secure_link_expires;", f"{_LINK} root {{T}}/r; add_header B $secure_link_expires;"
+          " add_header A [$secure_link];", ("/f.txt?m=x&e=1",)),
+    Forms("trailers of a response in no chunks", "root {T}/r; add_trailer X 1; chunked_transfer_encoding off;",
+          "root {T}/r; add_trailer X 1;", ("/f.txt",)),
     Forms("a first buffer that is larger than the others", "client_header_buffer_size 1k;"
           " large_client_header_buffers 4 1k; return 200;", "client_header_buffer_size 4k;"
           " large_client_header_buffers 4 1k; return 200;", (f"/{'a' * 2000}",)),

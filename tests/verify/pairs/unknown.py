@@ -27,6 +27,17 @@ UNKNOWN = (
         "server { listen 127.0.0.1:{P} http2; return 200 a; }",
     ),
     Pair(
+        "an ETag that is weak in a trailer, as the response is compressed",
+        "root {T}/r; add_trailer X $sent_http_etag;",
+        "root {T}/r; add_trailer X $sent_http_etag; gzip on;",
+    ),
+    Pair(
+        "a response that is cut, as a script read the range of a slice",
+        "slice 1k; location / { proxy_set_header Range bytes=0-1023; proxy_pass http://127.0.0.1:{U};"
+        " set $a $slice_range; }",
+        "slice 1k; location / { proxy_set_header Range bytes=0-1023; proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
         "another server of an upstream",
         "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
         "upstream app { server 127.0.0.1:1; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
