@@ -262,9 +262,10 @@ _SPECIAL = ("cache-control", "last-modified", "etag")
 
 
 def _own_headers(name: str, version: Version) -> Mapping[str, str]:
-    """Return the headers that nginx sends to an upstream where none of their names is stated, with their values."""
-    if name == "grpc_set_header":
-        return {"host": "${proxy_host}"}
+    """Return the headers that nginx sends to an upstream where none of their names is stated, with their values.
+
+    Those of gRPC are no text: `$proxy_host` is empty there, and `:authority` is not sent beside a Host.
+    """
     if name != "proxy_set_header":
         return {}
     closing = {"connection": "close"} if version < PIVOT else {}

@@ -38,6 +38,11 @@ UNKNOWN = (
         "slice 1k; location / { proxy_set_header Range bytes=0-1023; proxy_pass http://127.0.0.1:{U}; }",
     ),
     Pair(
+        "a Host for gRPC, where $proxy_host is empty, and no :authority beside it",
+        "location / { grpc_pass 127.0.0.1:{U}; }",
+        "location / { grpc_pass 127.0.0.1:{U}; grpc_set_header Host $proxy_host; }",
+    ),
+    Pair(
         "another server of an upstream",
         "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
         "upstream app { server 127.0.0.1:1; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
