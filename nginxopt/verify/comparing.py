@@ -13,6 +13,7 @@ from nginxopt.config import Config, Directive, Scope
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError
 from nginxopt.facts import known
+from nginxopt.facts.table import declarations
 from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.inherit import origin
@@ -589,6 +590,10 @@ class _Verifier:
         has_servers = self._has_servers or not any(side.is_open(_HTTP) for side in self._sides)
         if unread[0] != unread[1] or (unread[0] and names[0] != names[1] and has_servers):
             self._doubt("something in http is not understood or missing, and may be servers", None, None)
+        if any(side.runs_anything for side in self._sides):
+            for name in unlike_outside(*self._configs):
+                if name == "env" or not declarations(name):
+                    self._doubt(f"{name} is another one now, and may be read by what is not understood", None, None)
         self._compare_places()
         if any(map(may_add_servers, self._sides)) and servers(self._old) != servers(self._new):
             self._doubt("names and addresses of servers that were not read may be others among the rest", None, None)

@@ -186,3 +186,15 @@ def test_code_with_letters_of_any_language() -> None:
     text = 'events {} http { server { listen 80; location / { content_by_lua_block { ngx.say("Привет $x 世界") } } } }'
     assert verify(model(text), model(text)).verdict == "equivalent"
     assert verify(model(text), model(text.replace("世", "界"))).verdict == "unknown"
+
+
+@pytest.mark.parametrize("outside", ["env TIER;", "rtmp { server { application live { live on; } } }"])
+def test_what_code_may_read_outside_of_http(outside: str) -> None:
+    """A program may read the environment, and a module its own block; nginx shows neither."""
+    for content, verdict in (
+        ("content_by_lua_file a.lua;", "unknown"),
+        ("rtmp_stat all;", "unknown"),
+        ("root /;", "equivalent"),
+    ):
+        http = f"events {{}} http {{ server {{ listen 80; location / {{ {content} }} }} }}"
+        assert verify(model(http), model(f"{outside} {http}")).verdict == verdict, content
