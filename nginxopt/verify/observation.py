@@ -196,6 +196,9 @@ _OF_NGINX = {"content-length", "expect", "keep-alive", "te", "transfer-encoding"
 _DROPPED = {"expect", "keep-alive", "te", "upgrade"}
 """Those that `proxy_pass` does not pass on where nobody says so."""
 
+_PASSED = {"authorization", "cookie", "origin", "referer", "user-agent"}
+"""Headers that `proxy_pass` passes on as they are, where nobody says otherwise."""
+
 _CLOSES = Version(1, 29, 7)
 """The release from which on nginx does not send `Connection: close` to upstreams."""
 
@@ -384,6 +387,8 @@ class _Unstated:
             return ("close",) if kind == "proxy" and self.level.target < _CLOSES else None
         if kind == "proxy" and name in _DROPPED:
             return ()
+        if kind == "proxy" and name in _PASSED and _flag(self.level, "proxy_pass_request_headers", "on") == "on":
+            return (self.headers[name],) if name in self.headers else ()
         return None if name in self.headers or (kind != "proxy" and name in _OF_NGINX) else ()
 
 
@@ -396,6 +401,8 @@ def _added(model: SiteModel, level: Level, number: int) -> _Shown | None:
     names: dict[str, str] = {}
     for directive in stated.directives:
         key, value, *_ = map(latin, directive.args)
+        if key.lower() == "etag" and value:
+            names["etag"], texts["etag"] = key, [(value, True)]
         if key.lower() not in _SINGLE:
             names.setdefault(key.lower(), key)
             texts.setdefault(key.lower(), []).append((value, True))
@@ -433,10 +440,13 @@ def _flag(level: Level, name: str, default: str) -> str | None:
 
 
 def _tagged(level: Level) -> _Shown | None:
-    """Return whether a file has an ETag; None if `add_header` may set it."""
+    """Return the ETag of a file, the last that `add_header` sets; None if it is not known."""
     flag, added = _flag(level, "etag", "on"), level.headers("add_header")
-    if flag is None or not added.known or any(each.args[0].lower() == "etag" for each in added.directives):
+    if flag is None or not added.known:
         return None
+    stated = [latin(each.args[1]) for each in added.directives if each.args[0].lower() == "etag"]
+    if stated:
+        return _Shown("response header", {"etag": [(stated[-1], True)]}, names=_TAG)
     return _Shown("response header", {"etag": [("of the file", False)]} if flag.lower() == "on" else {}, names=_TAG)
 
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import islice
 
 from nginxopt import lazy
@@ -46,7 +46,7 @@ def probes(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
 
 def guards(old: VerifiedSide, new: VerifiedSide) -> tuple[Candidate, ...]:
     """Return what a request may need besides its path, as requests for `/`: what conditions and maps ask for, and a
-    value of each argument, cookie and header that is read.
+    value of each argument, cookie and header that is read, or that is not passed on.
 
     A script that both sides have may answer all others, such as one for a maintenance or for requests without TLS.
     """
@@ -55,10 +55,19 @@ def guards(old: VerifiedSide, new: VerifiedSide) -> tuple[Candidate, ...]:
     plain = Candidate()
     asked = [each for each in dict.fromkeys(found) if each != plain][:_MOST_GUARDS]
     words = {word for side in (old, new) for text in _texts(side) for word in _OF_REQUEST.findall(text)}
+    words.update(name for side in (old, new) for name in _withheld(side))
     named = plain
     for word in sorted(words)[:_MOST_GUARDS]:
         named = with_value(named, word.lower(), f"v-{word[-8:]}".encode())
     return tuple(asked if named == plain else [*asked, named])
+
+
+def _withheld(side: VerifiedSide) -> Iterator[str]:
+    """Yield the variables of headers that `proxy_set_header` does not let pass."""
+    for level in side.site.levels:
+        for name, value in (map(str, directive.args) for directive in level.own("proxy_set_header")):
+            if not value:
+                yield f"http_{name.lower().replace('-', '_')}"
 
 
 def _texts(side: VerifiedSide) -> Iterator[str]:
@@ -225,7 +234,7 @@ class Asking:
         """Return a request with both outcomes if they differ; None if they are alike or not known.
 
         If they depend on files, the request is tried without these files, with all of them, with those that settings
-        name, and with folders alone; if it is passed on alike, also as if no upstream answered.
+        name, with folders alone, and with one index alone; if it is passed on alike, also as if no upstream answered.
         """
         text = json.dumps(request)
         if text in self._alike:
@@ -273,7 +282,8 @@ class Asking:
         return pages[0] != pages[1]
 
     def _found(self, request: RequestForm, text: str) -> RequestWitness | None:
-        for exists in (lambda _: False, lambda _: True, self._is_named, lambda path: path.endswith("/")):
+        of_indexes = (partial(_is_alone, name) for name in self._indexes)
+        for exists in (lambda _: False, lambda _: True, self._is_named, lambda path: path.endswith("/"), *of_indexes):
             paths: set[str] = set()
             found = self._telling(request, text, exists, paths)
             if found is not None:
@@ -360,15 +370,30 @@ class Asking:
 
     @cached_property
     def _named(self) -> tuple[str, ...]:
-        words = {
+        words = self._words("error_page", "try_files")
+        return tuple(word for word in words if word.startswith("/") and "$" not in word)
+
+    @cached_property
+    def _indexes(self) -> tuple[str, ...]:
+        """The names that an index of a folder may have, if there are several."""
+        names = sorted(word for word in {*self._words("index"), "index.html"} if "/" not in word and "$" not in word)
+        return tuple(names[:_MOST_INDEXES]) if len(names) > 1 else ()
+
+    def _words(self, *names: str) -> set[str]:
+        """Return the words of settings on both sides."""
+        return {
             word
             for model in self._models
             for level in model.site.site["levels"]
-            for name in ("error_page", "try_files")
+            for name in names
             for directive in level["settings"].get(name) or ()
             for word in model.site.site["directives"][directive]["args"]
         }
-        return tuple(word for word in words if word.startswith("/") and "$" not in word)
+
+
+def _is_alone(index: str, path: str) -> bool:
+    """Return whether a path is that of an index, or of a folder."""
+    return path.endswith(("/", f"/{index}"))
 
 
 def _file(outcome: OutcomeForm) -> str | None:
@@ -380,6 +405,7 @@ def _file(outcome: OutcomeForm) -> str | None:
 
 
 _MOST_FILES = 16
+_MOST_INDEXES = 4
 
 
 def request_of(candidate: Candidate, address: ListenAddress, *, is_tls: bool) -> RequestForm:
