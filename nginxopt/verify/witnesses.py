@@ -282,8 +282,9 @@ class Asking:
         return pages[0] != pages[1]
 
     def _found(self, request: RequestForm, text: str) -> RequestWitness | None:
-        of_indexes = (partial(_is_alone, name) for name in self._indexes)
-        for exists in (lambda _: False, lambda _: True, self._is_named, lambda path: path.endswith("/"), *of_indexes):
+        worlds: list[Callable[[str], bool]] = [lambda _: False, lambda _: True, self._is_named]
+        worlds += [lambda path: path.endswith("/"), *(partial(_is_alone, name) for name in self._indexes)]
+        for exists in worlds:
             paths: set[str] = set()
             found = self._telling(request, text, exists, paths)
             if found is not None:
