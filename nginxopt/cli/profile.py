@@ -38,7 +38,7 @@ Exit status: 0 success, 2 usage error, 3 unreadable input, 4 nginx is missing.
 
 @click.command("profile", epilog=_EXAMPLES, short_help="Show from access logs what answers, and what it costs.")
 @click.argument("files", nargs=-1, metavar="CONFIG LOG... | PROFILE...")
-@click.option("--input-format", metavar="NAME", help="Format of the logs: combined, or the name of a log_format.")
+@click.option("--input-format", metavar="NAME", help="Format of the logs: combined, or name or text of a log_format.")
 @click.option(
     "--host-of", multiple=True, metavar="LOG=HOST", help="Host of the requests in LOG, if its format has none."
 )

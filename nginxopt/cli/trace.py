@@ -52,7 +52,7 @@ Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwis
     metavar="FILE",
     help="Trace the requests in FILE: URLs, vegeta targets or an access log.",
 )
-@click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or that of a log_format.")
+@click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or name or text of a log_format.")
 @options.check_with_nginx(
     "Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams, and compare.", options.ALLOW_CODE
 )

@@ -150,6 +150,16 @@ class Figures:
         return sum(cell.requests for _, cell in self.of_verdict(verdict))
 
     @cached_property
+    def empty(self) -> int:
+        """The number of lines without an HTTP request, which nginx answers whatever the configuration says."""
+        return sum(file.malformed for file in self.profile.files)
+
+    @property
+    def unknown(self) -> int:
+        """The number of HTTP requests of which it is not known what answers them."""
+        return self.number("unknown") - self.empty
+
+    @cached_property
     def locations(self) -> list[Group]:
         """The requests by the level that answers: what takes the most time first, or what has the most requests."""
         return self._grouped(lambda key: None if key.verdict == "ambiguous" else key.level or key.server)
@@ -253,9 +263,7 @@ class Figures:
         """The sentence about nginx's own share of the machine."""
         work = self.work
         if self.is_blind:
-            return (
-                f"What answers {self.number('unknown') / self.requests:.0%} of the requests is not known: {self.why}."
-            )
+            return f"What answers {self.unknown / self.requests:.0%} of the requests is not known: {self.why}."
         if work.share is not None:
             low, high = (100 * share for share in work.share)
             share = _span(low, high) if high >= _LEAST_SHARE else f"less than {_LEAST_SHARE}"
@@ -271,7 +279,7 @@ class Figures:
     @property
     def is_blind(self) -> bool:
         """Whether so little is known of what answers requests that nothing can be said of nginx's work."""
-        return 2 * self.number("unknown") > self.requests
+        return 2 * self.unknown > self.requests
 
     @property
     def why(self) -> str:
@@ -339,6 +347,8 @@ class Figures:
         if not total.request.count:
             return "How long requests take is not in the log ($request_time)."
         hours = _hours(total.request.sum)
+        if not total.upstream.count and "upstream_response_time" in self.profile.variables:
+            return f"Requests took {hours} in all, and no upstream any of it."
         if not total.upstream.count:
             return f"Requests took {hours} in all; what upstreams took of it is not in the log."
         share = min(1.0, total.upstream.sum / max(total.request.sum, 1))
@@ -383,4 +393,4 @@ def _hours(milliseconds: int) -> str:
     for unit, name in ((3600, "h"), (60, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:,.0f} {name}"
-    return f"{seconds:.1f} s"
+    return f"{seconds:.1f} s" if seconds >= 0.1 else f"{milliseconds} ms"

@@ -75,7 +75,7 @@ def render(profile: Profile) -> str:
         profile=profile,
         requests=figures.requests,
         differs=figures.number("differs"),
-        unsettled=_percent(figures.number("ambiguous") + figures.number("unknown"), figures.requests),
+        unsettled=_percent(figures.number("ambiguous") + figures.unknown, figures.requests),
         broken=figures.broken,
         at_once=None if peak is None else at_once(peak.requests),
         capacity=figures.capacity,

@@ -14,6 +14,7 @@ from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.pieces import Range, opened, ranges, require
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Tries, Use
+from nginxopt.profile.unlogged import UnloggedHeaders
 from nginxopt.profile.work import LevelFacts
 from nginxopt.records import record
 from nginxopt.request.access_logs import HOSTS, AccessLog
@@ -103,11 +104,38 @@ class SiteLogs:
         if not profile.files:
             raise InputError("the file is empty", path=self.paths[0])
         profile.notes += self._without_servers()
+        self._reconsider(profile)
         site = self.model.site
         for use in usage(site.site, requests).uses:
             logs = self.places.logs_here(use.node)
             profile.uses.count(self.place(use.node), Use(use.part, use.requests, logs), lambda use=use: Use(use.part))  # type: ignore[misc]
         return profile
+
+    def _reconsider(self, profile: Profile) -> None:
+        """Count responses as unknown, not as others than the configuration gives, if a header decides that no log has.
+
+        The first request of a class stands for all of it.
+        """
+        logged = frozenset.intersection(*(frozenset(file.variables) for file in profile.files))
+        unlogged = UnloggedHeaders(self.model, self.gate, self.world, logged)
+        for key, cell in list(profile.classes.items()):
+            if key.verdict != "differs" or key.server is None:
+                continue
+            name = unlogged.deciding(cell.example, self._sites_at(key.server))
+            if name is not None:
+                reason = f"${name} is not in the log (--assume {name}=VALUE)"
+                del profile.classes[key]
+                profile.classes.count(key._replace(verdict="unknown", expected=None, reason=reason), cell, Cell)
+
+    def _sites_at(self, place: Place) -> Iterator[Url]:
+        """Yield a URL for each socket of a server, with its first name."""
+        for socket in self.model.site.site["sockets"]:
+            for number in socket["servers"] if socket["family"] != "unix" else ():
+                server = self.model.site.site["servers"][number]
+                if self.place(server["node"]) == place:
+                    names = [name["text"] for name in server["names"] if name["text"][:1] not in _NO_HOST]
+                    scheme = "https" if socket["tls"] else "http"
+                    yield Url(scheme, names[0] if names else "localhost", socket["port"], b"/")
 
     def _without_servers(self) -> Iterator[str]:
         """Yield why the configuration answers nothing, if it does not."""

@@ -54,7 +54,8 @@ def _head(figures: Figures) -> Iterator[str]:
         for number, what in (
             (figures.broken, "lines of another format"),
             (figures.number("ambiguous"), "ambiguous"),
-            (figures.number("unknown"), "unknown"),
+            (figures.unknown, "unknown"),
+            (figures.empty, "without an HTTP request"),
         )
         if number
     ]
@@ -178,8 +179,10 @@ def _not_known(figures: Figures, most: int | None) -> Iterator[str]:
     yield ""
     yield "not known:"
     for reason, cell in figures.not_known[:most]:
-        yield f"  {cell.requests:>9,}  {reason}: {shorten(cell.example, _WIDTH)}"
+        yield f"  {cell.requests:>9,}  {reason}{f': {shorten(cell.example, _WIDTH)}' if cell.example else ''}"
     yield from _more(figures.not_known, most)
+    if figures.number("ambiguous"):
+        yield "  --root, --exists or $upstream_response_time in the log tell which of several responses it was"
 
 
 def _uses(figures: Figures, most: int | None) -> Iterator[str]:

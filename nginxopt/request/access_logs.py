@@ -74,9 +74,9 @@ class AccessLog:
         return self._pattern.pattern, self.format.escape
 
     def fits(self, lines: Sequence[bytes]) -> bool:
-        """Return whether most of some lines have this format."""
+        """Return whether a third of some lines or more have this format: several may be written to one file."""
         reads_requests = self.format.reads_requests and self._undivided is None
-        return reads_requests and 2 * sum(map(self._is_line, lines)) > len(lines)
+        return reads_requests and 3 * sum(map(self._is_line, lines)) >= len(lines)
 
     def _is_line(self, line: bytes) -> bool:
         match = self._pattern.fullmatch(line)

@@ -8,7 +8,7 @@ nginx writes the values between fixed texts and escapes what could be mistaken f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -23,6 +23,21 @@ COMBINED = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
 )
 """The format that nginx has by itself (`ngx_http_combined_fmt`)."""
+
+KNOWN = {
+    "main": f'{COMBINED} "$http_x_forwarded_for"',
+    "vhost_combined": f"$host:$server_port {COMBINED}",
+    "vhost": f"$host {COMBINED}",
+    "nginx-proxy": f'$host {COMBINED} "$upstream_addr"',
+    "upstreaminfo": f"{COMBINED} $request_length $request_time [$proxy_upstream_name] "
+    "[$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time "
+    "$upstream_status $req_id",
+    "proxy": "[$time_local] $upstream_cache_status $upstream_status $status - $request_method $scheme $host "
+    '"$request_uri" [Client $remote_addr] [Length $body_bytes_sent] [Gzip $gzip_ratio] [Sent-to $server] '
+    '"$http_user_agent" "$http_referer"',
+}
+"""Formats that packages and images bring, for logs whose `log_format` the configuration lacks: those of nginx.org's
+packages, of Debian's tools, of nginx-proxy, of ingress-nginx, and of Nginx Proxy Manager."""
 
 _TARGETS, _ARGUMENTS = ("request_uri", "uri", "document_uri"), ("args", "query_string")
 
@@ -119,6 +134,18 @@ def log_formats(config: Config) -> list[LogFormat]:
     formats = [_read(directive) for directive, _ in config.walk() if directive.name == "log_format"]
     own = {each.name: each for each in formats if each is not None}
     return [*own.values(), *([] if "combined" in own else [LogFormat("combined", COMBINED)])]
+
+
+def known_formats(names: Collection[str]) -> list[LogFormat]:
+    """Return those of `KNOWN` that have none of some names."""
+    return [LogFormat(name, text) for name, text in KNOWN.items() if name not in names]
+
+
+def stated_format(text: str) -> LogFormat:
+    """Return the format of a text, behind `escape=json ` or the like if it has another escape than `default`."""
+    escape, _, rest = text.partition(" ")
+    stated = _ESCAPES.get(escape.removeprefix("escape=")) if escape.startswith("escape=") else None
+    return LogFormat("stated", text) if stated is None else LogFormat("stated", rest, stated)
 
 
 def _read(directive: Directive) -> LogFormat | None:

@@ -23,7 +23,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.request import json_targets, target_lists
 from nginxopt.request.access_logs import AccessLog
 from nginxopt.request.client import ClientGate, Url
-from nginxopt.request.log_formats import LogFormat, log_formats
+from nginxopt.request.log_formats import LogFormat, known_formats, log_formats, stated_format
 from nginxopt.request.packed import Unpacked, refuse_sparse
 from nginxopt.request.traffic import Traffic
 from nginxopt.text import Source, Span, suggestion
@@ -107,6 +107,8 @@ class RequestsFile:
         if not lines:
             raise InputError("the file is empty", path=self.path)
         logs = [log for log in map(self._as_log, self._formats) if log.fits(lines)]
+        if not logs:
+            logs = [log for log in map(self._as_log, self._others) if log.fits(lines)][:1]
         first = next((line for line in lines if not line.startswith(b"#")), b"")
         if not logs and (target_lists.is_list(first) or json_targets.is_target(first)):
             return None
@@ -121,10 +123,17 @@ class RequestsFile:
     def _formats(self) -> list[LogFormat]:
         return log_formats(self.config)
 
+    @cached_property
+    def _others(self) -> list[LogFormat]:
+        return known_formats({format_.name for format_ in self._formats})
+
     def _stated(self, name: str) -> LogFormat:
-        names = {format_.name: format_ for format_ in self._formats}
+        if "$" in name:
+            return stated_format(name)
+        own = [format_.name for format_ in self._formats]
+        names = {format_.name: format_ for format_ in (*self._formats, *self._others)}
         if name not in names:
-            raise UsageError(f'unknown format "{name}"', hint=suggestion(name, [*names, *LISTS]) or _known(names))
+            raise UsageError(f'unknown format "{name}"', hint=suggestion(name, [*names, *LISTS]) or _known(own))
         if not names[name].reads_requests:
             raise UsageError(f"log_format {name} has neither $request nor $request_uri nor $uri")
         return names[name]
@@ -159,6 +168,7 @@ class RequestsFile:
             source=head,
             span=Span(start, start + len(line)),
             expected=f"URL, METHOD URL, or a line in the format {names}",
+            hint="if the configuration lacks the log_format, --input-format takes its text: '$remote_addr ...'",
         )
 
 

@@ -45,6 +45,89 @@ def profiled(folder: Path, log: str | bytes, conf: str = FILES, name: str = "acc
     return profile_of([path], conf, **options)
 
 
+HEADERS = """
+events { }
+http {
+    map $http_x_api_key $client { default ''; k1 one; }
+    server {
+        listen 80;
+        listen 443 ssl;
+        ssl_certificate a.pem;
+        ssl_certificate_key a.key;
+        server_name a.example;
+        location /key/ { if ($client = '') { return 401; } proxy_pass http://127.0.0.1:8080; }
+        location /cookie/ { if ($cookie_session = '') { return 302 /login; } proxy_pass http://127.0.0.1:8080; }
+        location /tls/ { if ($http_x_forwarded_proto != https) { return 301 /x; } proxy_pass http://127.0.0.1:8080; }
+        location /arg/ { if ($arg_q = '') { return 301 /x; } proxy_pass http://127.0.0.1:8080; }
+        location /agent/ { if ($http_user_agent ~ curl) { return 403; } proxy_pass http://127.0.0.1:8080; }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "verdict", "variable"),
+    [
+        ("/key/1", 200, "unknown", "http_x_api_key"),
+        ("/key/1", 401, "agrees", None),
+        ("/cookie/1", 200, "unknown", "cookie_session"),
+        ("/tls/1", 200, "unknown", "http_x_forwarded_proto"),
+        ("/arg/", 200, "differs", None),
+        ("/agent/", 200, "differs", None),
+    ],
+)
+def test_headers_that_the_log_lacks(
+    tmp_path: Path, target: str, status: int, verdict: str, variable: str | None
+) -> None:
+    """It is not known whether a response is that of the configuration if a header decides that is not logged."""
+    profile = profiled(tmp_path, LINE.format(f"GET {target} HTTP/1.1", status), HEADERS)
+    ((key, _),) = profile.classes.items()
+    assert key.verdict == verdict
+    assert key.reason == (variable and f"${variable} is not in the log (--assume {variable}=VALUE)")
+
+
+_COMBINED = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] "GET /old HTTP/1.1" 301 5 "-" "curl/8"'
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("main", f'{_COMBINED} "-"'),
+        ("vhost_combined", f"a.example:80 {_COMBINED}"),
+        ("vhost", f"a.example {_COMBINED}"),
+        ("nginx-proxy", f'a.example {_COMBINED} "172.18.0.3:80"'),
+        (
+            "upstreaminfo",
+            f"{_COMBINED} 81 0.004 [shop-web-80] [] - - - - f0e1d2c3b4a5968778695a4b3c2d1e0f",
+        ),
+        (
+            "proxy",
+            '[27/Nov/2026:10:00:00 +0200] - 301 301 - GET http a.example "/old" [Client 192.0.2.1] [Length 5] [Gzip -] '
+            '[Sent-to 10.0.0.7] "curl/8" "-"',
+        ),
+    ],
+)
+def test_formats_that_the_configuration_lacks(tmp_path: Path, name: str, line: str) -> None:
+    """Logs are read whose format a package or an image has brought."""
+    profile = profiled(tmp_path, f"{line}\n" * 2)
+    (file,) = profile.files
+    assert (file.format, file.lines, file.broken) == (name, 2, 0)
+    assert Figures(profile).number("agrees") == 2
+
+
+def test_a_format_that_is_stated(tmp_path: Path) -> None:
+    """The text of a format is taken for it; without it, the error says how to state it."""
+    line = "192.0.2.1 > GET /old 301\n"
+    with pytest.raises(InputError) as error:
+        profiled(tmp_path, line)
+    assert "--input-format takes its text" in str(error.value.hint)
+    profile = profiled(tmp_path, line, stated="$remote_addr > $request_method $request_uri $status")
+    assert Figures(profile).number("agrees") == 1
+    of_json = 'escape=json {"r":"$request","s":$status}'
+    profile = profiled(tmp_path, '{"r":"GET /old?q=\\"1 HTTP/1.1","s":301}\n', stated=of_json)
+    assert Figures(profile).number("agrees") == 1
+
+
 @pytest.mark.parametrize(
     ("request_line", "status", "verdict", "line"),
     [
@@ -144,6 +227,8 @@ def test_lines_that_are_none(tmp_path: Path) -> None:
     assert Figures(profile).number("agrees") == 3
     ((key, _),) = Figures(profile).of_verdict("unknown")
     assert key.reason == "no HTTP request"
+    assert (Figures(profile).unknown, Figures(profile).empty) == (0, 1)
+    assert "        1  no HTTP request\n" in "".join(text.lines(profile, verbose=True))
 
 
 def test_a_log_that_was_just_rotated(tmp_path: Path) -> None:
