@@ -43,6 +43,8 @@ _TRIES, _NEAR = 4, 0.02
 _SAME_SIZE = 0.25
 """The share by which a response may be smaller or larger than those of the log."""
 _LARGEST = 64 << 20
+_REMEMBERING = frozenset(["open_file_cache"])
+"""What keeps files open that were replaced, or taken away, while their sizes are sought."""
 _LIVES = ("Cache-Control", "max-age=86400")
 
 
@@ -151,16 +153,18 @@ class _Laboratory:
 
     def time(self) -> None:
         """Find how to ask for each sample, and measure the processor time of nginx, in rounds."""
-        with self._nginx(Measuring()) as nginx:
+        with self._nginx(Measuring(), left_out=_REMEMBERING) as nginx:
             for trial in self._trials:
                 trial.reason = _Asking(nginx, trial).prepare()
                 self._step()
+        if not self._rounds:
+            return
+        with self._nginx(Measuring()) as nginx:
             for _ in range(self._rounds):
                 for trial in self._good:
                     trial.nanoseconds.append(_Asking(nginx, trial).timed())
                     self._step()
-            if self._rounds:
-                self._open_connections(nginx, lambda: nginx.process.nanoseconds, is_time=True)
+            self._open_connections(nginx, lambda: nginx.process.nanoseconds, is_time=True)
 
     def count(self, profile: Profile) -> None:
         """Count instructions, if that is possible; else note why it is not."""
@@ -219,10 +223,12 @@ class _Laboratory:
                 self.connections[name] = term.plus(Term(0, each) if is_time else Term(each, 0))
 
     @contextlib.contextmanager
-    def _nginx(self, how: Measuring) -> Iterator[PrivateNginx]:
+    def _nginx(self, how: Measuring, *, left_out: frozenset[str] = frozenset()) -> Iterator[PrivateNginx]:
         model = self._logs.model
         prefix = model.site.site["build"]["prefix"]
-        with PrivateNginx(model.config, prefix, World(), self._binary, tls=self._tls, measuring=how) as nginx:
+        with PrivateNginx(
+            model.config, prefix, World(), self._binary, tls=self._tls, measuring=how, left_out=left_out
+        ) as nginx:
             yield nginx
 
 

@@ -20,7 +20,7 @@ from nginxopt.profile.sums import Cell, Place, Profile, WorkClass
 from nginxopt.profile.work import PASSED, Work
 from nginxopt.records import record
 from nginxopt.request.client import RequestForm
-from nginxopt.request.model import BranchForm, OutcomeForm, World, depends, text_of
+from nginxopt.request.model import OutcomeForm, World, asks_file, depends, text_of
 from nginxopt.request.private import MODIFIED
 
 MOST = 64
@@ -44,9 +44,13 @@ _BROWSER = (
     ("Sec-Fetch-Site", "same-origin"),
 )
 _OTHER = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+_SHORT_AGENTS = {_BROWSER[0][1]: "Chrome/1", _OTHER[1]: "Gecko/1"}
+"""What nginx takes for the same browsers, for requests that are shorter than those of browsers."""
 _PADDED = 500
 """The bytes from which on pages of errors have the padding that nginx adds for Chrome (`msie_padding`)."""
 _LAST_RANGE = 1 << 40
+_MOST_ASKED = 48
+"""How often the model is asked which files may exist for a request."""
 
 
 class NotMeasuredError(Exception):
@@ -267,16 +271,33 @@ class Samples:
         """
         if not depends(self._trace(form)):
             return (self._known.existing,)
-        fitting = [branch for branch in self.logs.model.branches(form, self._known) if self._fits(branch, key)]
+        branches = self.logs.model.branches(form, self._known)
+        fitting = [branch for branch in branches if self._fits(branch["outcome"], key)]
         if key.verdict == "ambiguous" and any(branch["outcome"]["kind"] in PASSED for branch in fitting):
             raise NotMeasuredError(_NOT_SETTLED["ambiguous"])
         found = [(*self._known.existing, *map(text_of, branch["exists"])) for branch in fitting]
+        if not branches and key.verdict == "agrees":
+            found = [(*self._known.existing, *exists) for exists in self._searched(form, key)]
         if key.verdict == "ambiguous":
             found.sort(key=len, reverse=size > 2 * _PADDED)
         return tuple(dict.fromkeys(found)) or (self._known.existing,)
 
-    def _fits(self, branch: BranchForm, key: WorkClass) -> bool:
-        outcome = branch["outcome"]
+    def _searched(self, form: RequestForm, key: WorkClass) -> Iterator[tuple[str, ...]]:
+        """Yield files that may exist for a request with more branches than the model tells."""
+        worlds: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((), ())]
+        for _ in range(_MOST_ASKED):
+            if not worlds:
+                return
+            exists, missing = worlds.pop()
+            outcome = self.logs.model.trace(form, self._known.with_files(exists, missing))["outcome"]
+            if asks_file(outcome):
+                path = text_of(_path(outcome))
+                worlds.append((exists, (*missing, path)))
+                worlds += [((*exists, one), missing) for one in (f"{path.rstrip('/')}/", path.rstrip("/"))]
+            elif self._fits(outcome, key):
+                yield exists
+
+    def _fits(self, outcome: OutcomeForm, key: WorkClass) -> bool:
         is_answered = outcome["status"] in (None, key.status) or (outcome["kind"] == "static" and key.is_of_file)
         is_there = self._place(outcome) == key.level and outcome["kind"] == key.kind
         return is_answered and (is_there or key.verdict == "ambiguous")
@@ -294,11 +315,22 @@ _NOT_SETTLED = {
 _TYPES = MimeTypes()
 
 
+def _path(outcome: OutcomeForm) -> str:
+    """Return the path of the file that decides."""
+    assert outcome["unknown"] is not None
+    assert outcome["unknown"]["question"] is not None
+    return outcome["unknown"]["question"]["path"]
+
+
 def _complete(form: RequestForm, needed: Mapping[str, str], length: int) -> None:
     """Add headers to a request: those that it needs, and others up to a length."""
     has = {name.lower() for name, _ in form["headers"]}
     headers = [*form["headers"], *(item for item in needed.items() if item[0].lower() not in has)]
-    sent = len(form["method"]) + len(form["target"]) + 14 + sum(len(name) + len(value) + 4 for name, value in headers)
+    line = len(form["method"]) + len(form["target"]) + 14
+    excess = line + sum(len(name) + len(value) + 4 for name, value in headers) - length
+    if excess > 0:
+        headers = [(name, _shortened(value, excess)) for name, value in headers]
+    sent = line + sum(len(name) + len(value) + 4 for name, value in headers)
     for name, value in _BROWSER[1:]:
         size = len(name) + len(value) + 4
         if name.lower() not in has and sent + size <= length:
@@ -307,6 +339,12 @@ def _complete(form: RequestForm, needed: Mapping[str, str], length: int) -> None
     if length - sent > len("X-Other: x\r\n"):
         headers.append(("X-Other", "x" * (length - sent - 11)))
     form["headers"] = headers
+
+
+def _shortened(value: str, excess: int) -> str:
+    """Return the name of one of our browsers, shorter by some bytes if it can be; another value as it is."""
+    short = _SHORT_AGENTS.get(value)
+    return value if short is None else short.ljust(len(value) - excess, "0")
 
 
 def _joined(parts: Mapping[_Like, _Part]) -> Iterator[tuple[_Like, _Part]]:

@@ -95,6 +95,8 @@ CACHE = "proxy_cache_path /c keys_zone=c:1m;"
         ([line("/a.html", 416, 200)], "", ""),
         ([line("/a.html", ratio="3.00", body=3_000)], "gzip on;", ""),
         ([line("/none.html", 404, 153)], "location / { try_files $uri =404; }", ""),
+        ([line("/p", ratio="3.00", body=3_000)], "gzip on; open_file_cache max=9; error_page 404 /404.html; "
+         "location / { try_files $uri $uri.html $uri/ =404; }", ""),
         ([line("/deep/link", 200)], "location / { try_files $uri /index.html; }", ""),
         ([line("/x", 404, 2_000)], "error_page 404 /gone.html; location /x { return 404; }", ""),
         ([line("/dir/", 200)], "index index.html;", ""),
