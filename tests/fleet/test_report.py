@@ -137,6 +137,10 @@ def test_findings_and_savings_count_hosts(tmp_path: Path) -> None:
     assert [(error["host"], error["path"], error["line"]) for error in report["errors"]] == [
         ("db2", "/etc/nginx/nginx.conf", 2)
     ]
+    alone = _report("--group-from", "(?P<group>.*)")
+    assert "Each of 4 hosts is a group of its own: --group-from says which belong together.\n" in alone
+    assert "Findings by group" in _report()
+    assert "Findings by group" not in alone
 
 
 def test_news_are_what_an_earlier_result_does_not_have(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from nginxopt.fleet.report.drift import FileDrift, drift
 from nginxopt.fleet.report.since import Since
 from nginxopt.fleet.report.traffic import Traffic
 from nginxopt.records import record
+from nginxopt.text.display import count
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -119,6 +120,18 @@ class FleetReport:
     failed: tuple[FailedRow, ...]
     versions: dict[str, str]
     options: dict[str, str]
+
+    @property
+    def shared(self) -> tuple[GroupFacts, ...]:
+        """The groups of more than one host; a table of the others would repeat that of hosts."""
+        return tuple(group for group in self.groups if group.hosts > 1)
+
+    @property
+    def alone(self) -> str:
+        """The sentence about the hosts that are in no such group; empty without any."""
+        number = len(self.groups) - len(self.shared)
+        which = f"{'Each of ' if number > 1 else ''}{count(number, 'host')} is a group of its own"
+        return f"{which}: --group-from says which belong together." if number else ""
 
 
 _SEVERITIES = """

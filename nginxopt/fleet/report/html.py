@@ -19,7 +19,7 @@ def render(report: FleetReport) -> Iterator[str]:
         "nginxopt.fleet",
         report=report,
         totals=report.totals,
-        columns=report.groups[:_GROUPS],
+        columns=report.shared[:_GROUPS],
         most=max([rule.hosts for rule in report.rules], default=1),
         condensed=condensed,
         drift=report.drift[:_FILES],

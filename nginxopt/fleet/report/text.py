@@ -49,9 +49,11 @@ def render(report: FleetReport) -> Iterator[str]:
                     group.hosts_with_errors,
                 ),
             )
-            for group in report.groups
+            for group in report.shared
         ],
     )
+    if len(report.groups) > 1 and report.alone:
+        yield f"\n{report.alone}\n"
     yield from _savings(report)
     yield from _drift(report.drift)
     if report.since is not None:
