@@ -2,8 +2,8 @@
 
 The seeds are fixed; two variables of the environment make the run longer:
 
-    NGINXOPT_SEEDS     how many random lists and configurations in each phase (by default 12)
-    NGINXOPT_REQUESTS  how many requests at most for each of them (by default 900)
+    NGINXOPT_SEEDS     how many random lists and configurations in each phase (by default 8)
+    NGINXOPT_REQUESTS  how many requests at most for each of them (by default 500)
 
     NGINXOPT_SEEDS=400 NGINXOPT_REQUESTS=3000 pytest -s tests/nginx/test_compiler.py tests/nginx/test_compiler_whole.py
 
@@ -27,8 +27,8 @@ from nginxopt.system.nginx import Instance
 from tests.nginx.sides import LIMIT, limited
 from tests.support import PATIENCE
 
-SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
-REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "900"))
+SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "8"))
+REQUESTS = int(os.environ.get("NGINXOPT_REQUESTS", "500"))
 PHASES: tuple[Phase, ...] = ("server", "location")
 
 

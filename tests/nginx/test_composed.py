@@ -21,7 +21,7 @@ from tests.support import NGINXES
 
 pytestmark = [pytest.mark.nginx, pytest.mark.extended]
 
-SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
+SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "8"))
 WORDS = ["shop", "old", "blog", "a", "news", "Docs", "x1"]
 
 

@@ -26,7 +26,7 @@ HANDMADE = [
 
 
 def run(
-    binary: nginx.Binary, rules: list[Literal], compiled: Compiled, phase: Phase, limit: int = 4000
+    binary: nginx.Binary, rules: list[Literal], compiled: Compiled, phase: Phase, limit: int = 1000
 ) -> Differential:
     """The differential run of hand-made rules and a compiled form of them."""
     return differential(
