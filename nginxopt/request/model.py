@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import field, replace
 from typing import Any, Literal, Self, TypedDict
 
@@ -403,10 +402,7 @@ class SiteModel:
                 }  # fmt: skip
                 form = {**form, "script": [*form["script"], failing]}
             levels.append(form)
-        other = copy(self)
-        without: SiteForm = {**site, "levels": levels}
-        other.native = RequestModel(json.dumps(without), list(self.site.texts))
-        return other
+        return self._of({**site, "levels": levels})
 
     def failing(self, level: int, uri: str) -> Self:
         """Return the model of the same site if nginx cannot open the file that it would send for `uri` in `level`.
@@ -424,9 +420,15 @@ class SiteModel:
         }  # fmt: skip
         levels = [*site["levels"], inner]
         levels[level] = {**form, "script": [*form["script"], asking]}
-        other = copy(self)
-        without: SiteForm = {**site, "levels": levels}
-        other.native = RequestModel(json.dumps(without), list(self.site.texts))
+        return self._of({**site, "levels": levels})
+
+    def _of(self, site: SiteForm) -> Self:
+        """Return the model of a site whose directives and levels have the same numbers.
+
+        `copy` would lower the configuration again, as for another process.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), native=RequestModel(json.dumps(site), list(self.site.texts)))
         return other
 
     def with_headers(self, level: int, headers: Sequence[tuple[str, str]]) -> Answering | None:

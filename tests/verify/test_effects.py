@@ -75,6 +75,14 @@ def test_an_upstream_that_does_not_answer_is_a_premise() -> None:
     assert (shown.premises, shown.is_answered) == (("no upstream answers",), False)
 
 
+def test_a_site_is_lowered_once() -> None:
+    """Not again for the model in which no upstream answers, or in which a file cannot be opened."""
+    text = whole("location / { proxy_pass http://127.0.0.1:1; }").encode()
+    site = SiteModel(load_text(text, "nginx.conf"), Build(VERSION))
+    others = [site.without_upstreams(), site.failing(0, "/a")]
+    assert [other.site is site.site and other.native is not site.native for other in others] == [True, True]
+
+
 def test_a_file_beside_a_deny_may_allow_clients() -> None:
     """If it is empty, nobody sees what is behind it."""
     text = "location / {{ include /nowhere/none.conf; deny all; root /{}; }}"
