@@ -100,12 +100,18 @@ def read_url(text: str, base: Url | None = None, *, spaces: bool = False) -> Url
         raise UrlError("a URL begins with http:// or https://" + (", a path with /" if base else ""), column)
     match = _AUTHORITY_END.search(text, scheme.end())
     assert match is not None
-    end = match.start()
-    user, start = _user(text, scheme.end(), end)
+    name, host, port, user = _site(text[: match.start()])
+    return Url(name, host, port, _target(text, match.start(), spaces=spaces), user)
+
+
+@lru_cache(maxsize=64)
+def _site(text: str) -> tuple[str, str, int, bytes | None]:
+    """Return scheme, host, port and user of a URL without its target; the addresses of a list share few."""
+    name, mark, _ = text.partition("://")
+    name, end = name.lower(), len(text)
+    user, start = _user(text, len(name + mark), end)
     name_end = _name_end(text, start, end)
-    name = scheme[1].lower()
-    host = _host(text, start, name_end)
-    return Url(name, host, _port(text, name_end, end) or PORTS[name], _target(text, end, spaces=spaces), user)
+    return name, _host(text, start, name_end), _port(text, name_end, end) or PORTS[name], user
 
 
 def _user(text: str, start: int, end: int) -> tuple[bytes | None, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from nginxopt import lazy
@@ -124,6 +125,7 @@ def cells_of(row: Record, columns: Columns) -> Cells:
     return Cells(*(row[at] if (at := columns.of.get(name, len(row))) < len(row) else nothing for name in names))
 
 
+@lru_cache(maxsize=256)
 def status_of(text: str) -> int | None:
     """Return the status of a text such as `301`, `301 Moved Permanently`, `permanent`; None if it is none."""
     text = " ".join(text.lower().split())

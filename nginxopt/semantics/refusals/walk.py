@@ -267,7 +267,10 @@ class _Open:
 
 def _may_be_one(word: str) -> bool:
     """Return whether a word may have a placeholder: a quick look, as most have none."""
-    return any(sign in word for sign in ("$", "@", "%", "__", "{", "<"))
+    return _SIGN.search(word) is not None
+
+
+_SIGN = lazy.pattern(r"[$@%{<]|__")
 
 
 def _twice(first: Directive, second: Directive) -> str:
