@@ -34,7 +34,9 @@ def render(report: LintReport, *, color: bool = False, quiet: bool = False) -> I
     if quiet:
         return
     for note in report.notes:
-        yield from _lines([f"{_place(note, None, style)}{style('note', fg='cyan')} {printable(note.message)}"])
+        place = _place(note, None, style)
+        kind = style("note" if place else "note:", fg="cyan")  # as a severity behind a place, a word of its own without
+        yield from _lines([f"{place}{kind} {printable(note.message)}"])
     if report.diagnostics or report.errors or report.notes or report.changed or report.left:
         yield "\n"
     yield from _lines(_counts(report, style))

@@ -93,7 +93,7 @@ def test_an_error_without_a_place_is_reported() -> None:
 def test_notes_are_reported() -> None:
     """A note about a file has a place."""
     output = text(report(notes=(Note("no such file", SOURCE, AT), Note("2 findings are in the baseline"))))
-    assert output.startswith("conf.d/a.conf:2:18: note no such file\nnote 2 findings are in the baseline\n\n")
+    assert output.startswith("conf.d/a.conf:2:18: note no such file\nnote: 2 findings are in the baseline\n\n")
 
 
 def test_findings_are_counted_by_severity_and_by_the_option_that_fixes_them() -> None:
