@@ -50,9 +50,7 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
 def _meant(word: str, names: list[str]) -> str:
     """Return which names may be meant: the closest, or those with this word, which may be a directive."""
     part = word.lower().replace("_", "-")
-    if part in names:
-        return f'did you mean "{part}"?'
-    having = [name for name in names if len(part) >= _SHORTEST_PART and part in name]
-    if having:
+    having = [part] if part in names else [name for name in names if len(part) >= _SHORTEST_PART and part in name]
+    if having[1:]:
         return f"names with this word: {', '.join(having[:_MOST_NAMES])}{', ...' if having[_MOST_NAMES:] else ''}"
-    return suggestion(word, names) or "`nginxopt rules` lists the rules"
+    return suggestion(word, having or names) or "`nginxopt rules` lists the rules"

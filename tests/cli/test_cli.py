@@ -217,7 +217,11 @@ def test_no_arguments(run: Any, group: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
-        ("gzip_types", "names with this word: gzip-types-default"),
+        (
+            "keepalive",
+            "names with this word: client-keepalive, keepalive-before-lb, keepalive-local-fanout, upstream-keepalive-missing",
+        ),
+        ("gzip_level", 'did you mean "gzip-level"?'),
         ("gzip-lvel", 'did you mean "gzip-level"?'),
         ("xyzzy", "`nginxopt rules` lists the rules"),
     ],
