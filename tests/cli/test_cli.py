@@ -219,7 +219,8 @@ def test_no_arguments(run: Any, group: tuple[str, ...]) -> None:
     [
         (
             "keepalive",
-            "names with this word: client-keepalive, keepalive-before-lb, keepalive-local-fanout, upstream-keepalive-missing",
+            "names with this word: client-keepalive, keepalive-before-lb, keepalive-local-fanout, "
+            "upstream-keepalive-missing",
         ),
         ("gzip_level", 'did you mean "gzip-level"?'),
         ("gzip-lvel", 'did you mean "gzip-level"?'),
