@@ -42,13 +42,22 @@ pub fn head(ast: &Ast) -> Option<Vec<Items>> {
 
 /// The pattern; `None` for no branches.
 pub fn union(branches: &[Items]) -> Option<Vec<u8>> {
+    of(branches, false)
+}
+
+/// As [`union`], with what all branches end in written only once, where that makes the pattern much shorter.
+pub fn union_with_ends(branches: &[Items]) -> Option<Vec<u8>> {
+    of(branches, true)
+}
+
+fn of(branches: &[Items], joins_ends: bool) -> Option<Vec<u8>> {
     let branches: Vec<&[Ast]> = branches.iter().map(Vec::as_slice).collect();
     let folded = branches.iter().all(|items| items.iter().all(ignores_case));
     let mut out =
         if folded && branches.iter().any(|items| items.iter().any(has_letter)) { b"(?i)".to_vec() } else { Vec::new() };
     let has_items = branches.iter().all(|items| !items.is_empty()) && !branches.is_empty();
     has_items.then(|| {
-        Writer { folded }.alternatives(&branches, true, &mut out);
+        Writer { folded }.alternatives(&branches, Place { is_top: true, is_last: true, joins_ends }, &mut out);
         out
     })
 }
@@ -138,6 +147,29 @@ pub fn letter(set: &ByteSet) -> Option<u8> {
     (*set == ByteSet::one(first).fold()).then_some(first.to_ascii_lowercase())
 }
 
+/// Fewer bytes are not saved by joining the ends of branches.
+const FEWEST_SAVED: usize = 64;
+
+/// The length of what all branches end in.
+fn common_end(branches: &[&[Ast]]) -> usize {
+    let Some((first, others)) = branches.split_first() else { return 0 };
+    spend(branches.len());
+    others.iter().fold(first.len(), |length, other| {
+        first.iter().rev().zip(other.iter().rev()).take(length).take_while(|(one, other)| one == other).count()
+    })
+}
+
+/// Where branches stand in a pattern.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Not in a group.
+    is_top: bool,
+    /// Nothing follows them.
+    is_last: bool,
+    /// What all of them end in may be written once.
+    joins_ends: bool,
+}
+
 struct Writer {
     /// Whether PCRE ignores case.
     folded: bool,
@@ -145,20 +177,24 @@ struct Writer {
 
 impl Writer {
     /// Writes branches that all begin at the same place.
-    fn alternatives(&self, branches: &[&[Ast]], is_top: bool, out: &mut Vec<u8>) {
+    fn alternatives(&self, branches: &[&[Ast]], place: Place, out: &mut Vec<u8>) {
+        let may_end = branches.iter().any(|branch| branch.is_empty());
         // One branch ends here. The others need not be written: where they match, it does, too.
-        if branches.iter().any(|branch| branch.is_empty()) {
+        if may_end && place.is_last {
             return;
         }
         let mut groups: Vec<(&Ast, Vec<&[Ast]>)> = Vec::new();
-        for branch in branches {
+        for branch in branches.iter().filter(|branch| !branch.is_empty()) {
             spend(1 + groups.len());
             match groups.iter_mut().find(|(first, _)| **first == branch[0]) {
                 Some((_, group)) => group.push(&branch[1..]),
                 None => groups.push((&branch[0], vec![&branch[1..]])),
             }
         }
-        let is_group = groups.len() > 1 && !is_top;
+        if groups.len() > 1 && place.joins_ends && self.joined(branches, place, out) {
+            return;
+        }
+        let is_group = (groups.len() > 1 && !place.is_top) || (may_end && !groups.is_empty());
         if is_group {
             out.extend_from_slice(b"(?:");
         }
@@ -167,11 +203,25 @@ impl Writer {
                 out.push(b'|');
             }
             self.item(first, out);
-            self.alternatives(rest, false, out);
+            self.alternatives(rest, Place { is_top: false, ..place }, out);
         }
         if is_group {
-            out.push(b')');
+            out.extend_from_slice(if may_end { b"|)" } else { b")" });
         }
+    }
+
+    /// Writes branches with their common end once. Returns whether that saves much; otherwise nothing is written.
+    fn joined(&self, branches: &[&[Ast]], place: Place, out: &mut Vec<u8>) -> bool {
+        let length = common_end(branches);
+        let mut end = Vec::new();
+        branches[0][branches[0].len() - length..].iter().for_each(|item| self.item(item, &mut end));
+        if (branches.len() - 1) * end.len() < FEWEST_SAVED {
+            return false;
+        }
+        let before: Vec<&[Ast]> = branches.iter().map(|branch| &branch[..branch.len() - length]).collect();
+        self.alternatives(&before, Place { is_top: false, is_last: false, ..place }, out);
+        out.extend_from_slice(&end);
+        true
     }
 
     fn item(&self, ast: &Ast, out: &mut Vec<u8>) {
@@ -229,14 +279,20 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use super::{branches, head, union};
+    use super::{branches, head, union, union_with_ends};
     use crate::language::{Limits, Question, Subjects, Witness, witness_among};
     use crate::syntax::{Hir, parse};
 
+    fn branches_of(patterns: &[&str]) -> Vec<super::Items> {
+        patterns.iter().flat_map(|pattern| branches(&parse(pattern.as_bytes()).unwrap().ast)).collect()
+    }
+
     fn text(patterns: &[&str]) -> String {
-        let branches: Vec<_> =
-            patterns.iter().flat_map(|pattern| branches(&parse(pattern.as_bytes()).unwrap().ast)).collect();
-        String::from_utf8(union(&branches).unwrap()).unwrap()
+        String::from_utf8(union(&branches_of(patterns)).unwrap()).unwrap()
+    }
+
+    fn with_ends(patterns: &[&str]) -> String {
+        String::from_utf8(union_with_ends(&branches_of(patterns)).unwrap()).unwrap()
     }
 
     /// Common beginnings are written once, and what may be empty at the ends is left out.
@@ -251,6 +307,20 @@ mod tests {
         assert!(head_of("/a").is_none() && head_of("^/(.*)/x").is_none());
     }
 
+    /// An end that all branches have is written once if that saves much, also where one of them has nothing else.
+    #[test]
+    fn ends() {
+        let end = "/?(?:(?:classify|about)(?:/.+)?)?/?$";
+        let all = ["^/p/ant", "^/p/ape", "^/p/ape-v1", "^/p/bee"].map(|start| format!("{start}{end}"));
+        let patterns: Vec<&str> = all.iter().map(String::as_str).collect();
+        assert_eq!(with_ends(&patterns), format!("^/p/(?:a(?:nt|pe(?:-v1|))|bee){end}"));
+        assert_eq!(with_ends(&["^/a/x$", "^/b/x$"]), "^/(?:a/x$|b/x$)");
+        let long = "-index-of-all-things-and-of-all-their-names-and-places-in-one.html$";
+        assert_eq!(with_ends(&[&format!("x{long}"), &format!("y{long}")]), format!("(?:x|y){long}"));
+        // A branch that is the end itself.
+        assert_eq!(with_ends(&[&format!("^/a{long}"), &format!("^/a/b{long}")]), format!("^/a(?:/b|){long}"));
+    }
+
     /// The union matches what the patterns match, and nothing else.
     #[test]
     fn languages() {
@@ -260,16 +330,24 @@ mod tests {
             &["(.*)x/(.*)", r"index\.php$", "^/b", r"\bz\B"],
             &["^/(?:ab){2,3}(c|d)?", "^/[Aa]+b", r"^/\d{3}\z", "^$"],
             &["^/n/?$", "^/n/([0-9]+)/?$", "^/n/c/(.*)/([0-9]+)/?$", "^/n/(a|b|)x"],
+            &["^/n(/(first|second|third|fourth)/[0-9]+)?/and/?$", "^/n/m(/(first|second|third|fourth)/[0-9]+)?/and/?$"],
+            &[
+                "^/(first|second|third)/[0-9]+/and/?$",
+                "^/a/(first|second|third)/[0-9]+/and/?$",
+                "^/b/(first|second|third)/[0-9]+/and/?$",
+            ],
         ] {
             let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
             let all: Vec<Hir> = patterns.iter().map(|pattern| hir(pattern)).collect();
-            let union = hir(&text(patterns));
             let is_in = |language: &Hir, others: &[&Hir]| {
                 let limits = Limits::default();
                 witness_among(Subjects::All, Question::Outside, language, others, &limits) == Witness::Nothing
             };
-            assert!(is_in(&union, &all.iter().collect::<Vec<_>>()), "{patterns:?}");
-            assert!(all.iter().all(|hir| is_in(hir, &[&union])), "{patterns:?}");
+            for text in [text(patterns), with_ends(patterns)] {
+                let union = hir(&text);
+                assert!(is_in(&union, &all.iter().collect::<Vec<_>>()), "{text}");
+                assert!(all.iter().all(|hir| is_in(hir, &[&union])), "{text}");
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 use crate::first_match::{Bounds, ReadPattern, answers_with_looks};
 use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::cost::Cost;
-use crate::maps::union::{branches, head, union};
+use crate::maps::union::{branches, head, union_with_ends};
 use crate::pattern_text::{LONGEST, escape, token_length};
 use crate::pcre::{MatchOutcome, Regex};
 use crate::phase::Phase;
@@ -269,7 +269,7 @@ fn skipped(read: &ReadPattern) -> Option<Vec<Vec<Ast>>> {
 
 /// Writes branches as a pattern, if nginx and every PCRE can read it and PCRE never gives up on it.
 fn written(branches: Vec<Vec<Ast>>) -> Option<Vec<u8>> {
-    let pattern = union(&branches)?;
+    let pattern = union_with_ends(&branches)?;
     let read = syntax::parse(&pattern).ok()?;
     (token_length(&pattern) <= LONGEST && always_answers(&read)).then_some(pattern)
 }

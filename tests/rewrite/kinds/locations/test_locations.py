@@ -78,9 +78,20 @@ def test_groups_in_groups() -> None:
 
 def test_long_patterns_are_cut() -> None:
     """Where one pattern would be too long for nginx, there are several, each after the other."""
-    compiled = planned("".join(f"location ~ ^/{number}{'x' * 1_000} {{ return 404; }}\n" for number in range(10)))
+    long = "x" * 1_000
+    compiled = planned("".join(f"location ~ ^/{number}{long}{number} {{ return 404; }}\n" for number in range(10)))
     ((*members,),) = (run.members for run in compiled.locations.compiled)
     assert [len(member.locations) if isinstance(member, LocationGroup) else 1 for member in members] == [3, 3, 3, 1]
+    assert proved(compiled)[1].holds
+
+
+def test_a_long_end_is_written_once() -> None:
+    """What all patterns end in is written once, so that one pattern stands for more of them."""
+    end = r"/?(?:(classify|about)(?:/.+?)?)?/?$"
+    compiled = planned("".join(f"location ~* ^/p/name-{number:03}{end} {{ return 404; }}\n" for number in range(150)))
+    ((group,),) = (run.groups for run in compiled.locations.compiled)
+    assert group.union.count(b"classify") == 1
+    assert len(group.locations) == 150
     assert proved(compiled)[1].holds
 
 
