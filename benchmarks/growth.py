@@ -96,6 +96,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     "networks": _rows("geo $value", lambda n: f"10.{n >> 16}.{n >> 8 & 255}.{n & 255} {n};\n"),
     "rewrites": _in_server(lambda n: f"rewrite ^/old/{n}$ /new/{n} permanent;\n"),
     "ifs": _in_server(lambda n: f"if ($arg_a = v{n}) {{ return 301 /x{n}; }}\n"),
+    "variable targets": _in_http(
+        lambda n: f"server {{ listen 80; server_name v{n}; set $to http://b{n}; location / {{ proxy_pass $to; }} }}\n"
+    ),
     "access rules": _in_server(lambda n: f"allow 10.{n >> 16}.{n >> 8 & 255}.{n & 255};\n"),
     "headers": _in_server(lambda n: f"add_header X-{n} {n};\n"),
     "comments": _in_server(lambda n: f"# comment {n}\n"),

@@ -3,8 +3,9 @@
 Flags `proxy_buffering off` (`fastcgi_`, `uwsgi_`, `scgi_`) where requests are passed on and nothing suggests that
 responses are streams.
 
-Does not flag streams: WebSockets and other upgrades; a location or comment that mentions events, streams, sockets, logs
-or the like; a read timeout of 5 minutes or more; `proxy_request_buffering off` as well (uploads and registries); or
+Does not flag streams: WebSockets and other upgrades; a location or comment that mentions events, streams, sockets,
+logs, object stores or the like; `chunked_transfer_encoding off`, as recipes for streams have it; a read timeout of
+5 minutes or more; `proxy_request_buffering off` as well (uploads and registries); or
 responses of type `text/event-stream`. Nor does it flag servers with a comment that says why buffering is off. If a
 cache is in effect, see `cache-without-buffering`.
 
@@ -44,6 +45,15 @@ location /events {
 }
 ```
 
+```nginx server
+location /files/ {
+    proxy_pass http://minio:9000;
+    proxy_http_version 1.1;
+    chunked_transfer_encoding off;
+    proxy_buffering off;
+}
+```
+
 ## Fix safety
 May change: responses, files.
 
@@ -75,7 +85,7 @@ LONG = 300
 
 _STREAMS = pattern(
     r"sse\b|\bws|event|(?<!up)stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
-    r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell",
+    r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell|comet|s3\b|minio|amazonaws|chunked_transfer",
     re.IGNORECASE,
 )
 _REASON = pattern(r"buffering\b.{0,40}\b(?:to|for|because|since|as|so|else|otherwise)\b", re.IGNORECASE)

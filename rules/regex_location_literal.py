@@ -86,8 +86,8 @@ def check(model: Model) -> Iterator[Finding]:
 def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Finding:
     head = f"location = {layout.quoted(uri)}"
     span = Span(opener.args[0].start, opener.args[-1].end)
-    change = Change(opener.source, Edit(span, encode(f"= {layout.quoted(uri)}")))
-    fix = Fix(f"write `{head}`", (change,), Safety.UNSAFE) if is_first and _may_be_exact(level, uri) else None
+    has_fix = is_first and _may_be_exact(level, uri)
+    fix = Fix(f"write `{head}`", _changes(opener, uri), Safety.UNSAFE) if has_fix else None
     return Finding(
         opener.source,
         span,
@@ -96,6 +96,14 @@ def _finding(level: Level, opener: Directive, uri: str, *, is_first: bool) -> Fi
         help="" if fix else f"use `{head}`, which needs no regular expression",
         cause="",
     )
+
+
+def _changes(opener: Directive, uri: str) -> tuple[Change, ...]:
+    """Return the changes of the words; a comment may stand between them."""
+    *modifier, path = opener.args
+    exact = encode(layout.quoted(uri))
+    new = {modifier[0]: b"=", path: exact} if modifier else {path: b"= " + exact}
+    return tuple(Change(opener.source, Edit(Span(word.start, word.end), text)) for word, text in new.items())
 
 
 def _may_be_exact(level: Level, uri: str) -> bool:

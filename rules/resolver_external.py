@@ -2,9 +2,10 @@
 
 Flags a `resolver` with a public address that looks up the host of a `proxy_pass` or similar directive with variables.
 
-Does not flag a `resolver` in private or local networks, one that only OCSP uses, whose answers are signed, and that of
-a proxy to whatever host its clients ask for (`proxy_pass http://$host`), as caches of downloads have: the name server
-of the network would lead such a proxy to itself.
+Does not flag a `resolver` in private or local networks, nor one for names that only such a network has
+(`.cluster.local`, `.internal`), whatever its address; one that only OCSP uses, whose answers are signed; and that of a
+proxy to whatever host its clients ask for (`proxy_pass http://$host`), as caches of downloads have: the name server of
+the network would lead such a proxy to itself. Addresses are not looked up, also those in a `map` or `geo`.
 
 ## Why it matters
 nginx asks over UDP, without encryption and without DNSSEC. On the way to a public name server, anyone who sees the
@@ -54,6 +55,22 @@ server {
 }
 ```
 
+```nginx http
+geo $node {
+    default 10.0.0.1;
+    10.2.0.0/16 10.0.0.2;
+}
+server {
+    resolver 34.118.224.10;
+    location / {
+        proxy_pass http://$node:8080;
+    }
+    location ~ ^/api/([a-z]+) {
+        proxy_pass http://$1.default.svc.cluster.local:80;
+    }
+}
+```
+
 ## When to ignore it
 If upstreams are reached over TLS with `proxy_ssl_verify on`, or the network leads to that address by a tunnel.
 
@@ -77,6 +94,9 @@ from nginxopt.semantics import Level, Pass
 _ADDRESS = pattern(r"[\d.]+|\[.*|unix|localhost")
 """Hosts that nobody looks up."""
 _OF_CLIENT = pattern(r"\$\{?(?:http_)?host\}?", re.IGNORECASE)
+_OF_NETWORK = pattern(r".*\.(?:local|internal|lan|consul|svc|home\.arpa)", re.IGNORECASE)
+"""Names that no public name server knows (RFC 6762, RFC 8375, those of clusters)."""
+_VARIABLE = pattern(r"\$\{?(\w+)\}?")
 
 
 @rule(severity=Severity.WARNING, category="security", about=("resolver",))
@@ -102,10 +122,22 @@ def _is_looked_up(model: Model, pass_: Pass) -> bool:
     """Return whether the host of a pass is certainly a name for the resolver, and no upstream or address."""
     if "$" not in pass_.host or pass_.upstream is not None or _OF_CLIENT.fullmatch(pass_.host):
         return False
+    if _OF_NETWORK.fullmatch(pass_.host) or _is_address(model, pass_.host):
+        return False
     target = settled.settled(model, pass_.level, pass_.host)
     if target is None:
         return not model.upstreams
-    return target.lower() not in model.upstreams and not _ADDRESS.fullmatch(target)
+    return target.lower() not in model.upstreams and not (_ADDRESS.fullmatch(target) or _OF_NETWORK.fullmatch(target))
+
+
+def _is_address(model: Model, host: str) -> bool:
+    """Return whether a host is a variable that a `map` or `geo` gives nothing but addresses."""
+    match = _VARIABLE.fullmatch(host)
+    name = match[1].lower() if match else ""
+    tables = [model.maps[name]] if name in model.maps else []
+    tables += [level for level in model.levels("geo") if level.args and level.args[-1].strip("${}").lower() == name]
+    values = [row.args[0] for level in tables for row in level.directives if row.args and row.name != "include"]
+    return bool(values) and all(_ADDRESS.fullmatch(value) for value in values)
 
 
 def _is_verified(pass_: Pass) -> bool:

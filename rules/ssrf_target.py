@@ -93,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
         server = _server(pass_)
         if "$" not in server:
             continue
-        sources = controlled.sources(model, server)
+        sources = controlled.sources(model, pass_.level, server)
         by_host = bool(sources) and set(sources) <= _BY_HOST
         if by_host and _is_forward_proxy(pass_):
             continue

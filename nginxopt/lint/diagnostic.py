@@ -171,6 +171,10 @@ class Fix:
         if not self.changes:
             raise ValueError(f"a fix that changes nothing: {self.title}")
 
+    def __hash__(self) -> int:
+        """Return a hash without all changes: a fix of a pool may have thousands, and as many findings."""
+        return hash((self.title, len(self.changes), self.changes[0], self.safety))
+
 
 @record(eq=True)
 class Related:

@@ -120,10 +120,15 @@ def _diagnosed(
 def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
     """Yield the findings in the files of a configuration, without fixes that belong in the main file around it."""
     files = {file.source for file in model.config.files}
+    reasons: dict[int, tuple[Fix, str]] = {}  # by identity: thousands of findings may have one fix
     for finding in findings:
         if _file(finding.source) not in files:
             continue
-        why = _why_elsewhere(finding.fix, files, model) if finding.fix else ""
+        why = ""
+        if finding.fix is not None:
+            if id(finding.fix) not in reasons:
+                reasons[id(finding.fix)] = finding.fix, _why_elsewhere(finding.fix, files, model)
+            why = reasons[id(finding.fix)][1]
         if finding.fix and why:
             yield replace(finding, fix=None, help=f"{finding.fix.title} (not by --fix: {why})")
         else:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cache, lru_cache
 
-from nginxopt.config import Config, Directive, Scope
+from nginxopt.config import Config, Directive, Scope, has_placeholder
 from nginxopt.facts import lexicon, vendors
 from nginxopt.facts.table import PLACES, Declaration, declarations, names
 from nginxopt.records import record
@@ -40,6 +40,9 @@ _PLACES = {
 _NOT_OURS = frozenset(["include"])
 """Directives that a configuration that was read no longer contains: each `include` has been replaced by its files."""
 
+
+_MOST_OF_ONE = 8
+"""The number of words that a placeholder may stand for."""
 
 TOGETHER = {"alias": "root"}
 """Directives that count as another one (`ngx_http_core_root`)."""
@@ -120,6 +123,8 @@ class Declared:
         if declaration.has_block != (directive.block is not None):
             return Fault(FaultKind.BLOCK, _without_end(directive), declaration)
         if not declaration.takes(len(directive.args)):
+            if _may_have_more(directive, declaration):
+                return None
             return Fault(FaultKind.ARGUMENTS, f'invalid number of arguments in "{name}" directive', declaration)
         if declaration.values != "on|off":
             self._sound.add((name, directive.block is None, len(directive.args)))
@@ -145,6 +150,14 @@ class Declared:
             if declaration is not None:
                 self._found[str(name)] = declaration
         return declaration
+
+
+def _may_have_more(directive: Directive, declaration: Declaration) -> bool:
+    """Return whether a placeholder may stand for the arguments that lack: `fastcgi_buffers $BUFFERS;` for envsubst."""
+    stated = len(directive.args)
+    return any(not word.quoted and has_placeholder(word) for word in directive.args) and any(
+        declaration.takes(number) for number in range(stated + 1, stated + _MOST_OF_ONE)
+    )
 
 
 @lru_cache(maxsize=1 << 8)

@@ -108,6 +108,10 @@ _SHORTEST = 12
 """The length to which words are cut before the sentence itself is cut."""
 
 
+_OF_SENTENCE = lazy.pattern(r"[A-Za-z-]{1,18}[,:;]?|\s+")
+"""The words of the sentence itself, such as `double-encoded`, which stay whole."""
+
+
 def fit(sentence: str, width: int) -> str:
     """Return a sentence of at most `width` characters: its longest words (URIs, names) are cut in the middle.
 
@@ -117,9 +121,10 @@ def fit(sentence: str, width: int) -> str:
     if len(sentence) <= width:
         return sentence
     words = re.split(r"(\s+)", sentence)
+    names = {word for word in words if not _OF_SENTENCE.fullmatch(word)}
     for longest in range(width, _SHORTEST - 1, -1):
-        short = _apart(set(words), longest)
-        cut = "".join(short[word] for word in words)
+        short = _apart(names, longest)
+        cut = "".join(short.get(word, word) for word in words)
         if len(cut) <= width:
             return cut
     return shorten(sentence, width)

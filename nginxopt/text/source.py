@@ -333,17 +333,22 @@ class ChangeSet:
 
     def __init__(self) -> None:
         self._edits: dict[Source, EditSet] = {}
+        self._taken: dict[int, Iterable[Change]] = {}  # by identity: thousands of findings may have one fix
 
     def take(self, changes: Iterable[Change]) -> bool:
         """Add the changes, unless one of them conflicts with the set; return whether the set contains them now.
 
         Changes that are already in the set are not added again.
         """
+        if id(changes) in self._taken:
+            return True
         new = [change for change in dict.fromkeys(changes) if change.edit not in self._near(change)]
         if any(self._near(change) for change in new):
             return False
         for change in new:
             self._edits.setdefault(change.source, EditSet()).add(change.edit)
+        if isinstance(changes, tuple):
+            self._taken[id(changes)] = changes
         return True
 
     @property

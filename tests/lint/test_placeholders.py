@@ -11,6 +11,7 @@ from nginxopt.config.templating import refuse_tags
 from nginxopt.config.tree import parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source
+from tests.lintcheck import diagnose
 from tests.placeholder_law import FORMS, arguments, faults
 from tests.support import ROOT
 
@@ -96,3 +97,12 @@ def test_what_nginx_may_take_is_a_placeholder_for_lint_alone() -> None:
         assert _is_refused(word, names=True)
     assert not _is_refused("__NONCE__ $request_id", names=True, name="sub_filter")
     assert _is_refused('X "self ${API_HOST}"', names=True, name="add_header"), "nginx looks for variables in text, too"
+
+
+@pytest.mark.parametrize("word", ["$FASTCGI_BUFFERS", "${FASTCGI_BUFFERS}", "@BUFFERS@"])
+def test_a_placeholder_may_be_several_words(word: str) -> None:
+    """envsubst writes two words in the place of one, as images with settings in the environment have them."""
+    text = f"location / {{ fastcgi_buffers {word}; fastcgi_pass unix:/run/php.sock; }}"
+    assert diagnose("wrong-arguments", text, context="server") == ()
+    (one,) = diagnose("wrong-arguments", text.replace(word, "8"), context="server")
+    assert one.finding.message == '"fastcgi_buffers" takes 2 arguments, not 1'

@@ -184,7 +184,7 @@ def test_a_value_may_have_a_line_end(value: str, may: bool) -> None:
 def test_sources_of_a_value_are_those_of_clients() -> None:
     """Maps and `set` are followed to what they are made of."""
     model = model_of("map $arg_a $b { x $http_c; }\nserver { set $d $b; location / { } }", "http")
-    assert controlled.sources(model, "$d:$host") == ("arg_a", "http_c", "host")
+    assert controlled.sources(model, location_of(model, "/"), "$d:$host") == ("arg_a", "http_c", "host")
 
 
 @pytest.mark.parametrize(

@@ -330,3 +330,13 @@ def test_an_upstream_without_servers_needs_no_pool() -> None:
     text = "upstream app {{ {} }} server {{ location / {{ proxy_pass http://app; }} }}"
     assert diagnose("upstream-keepalive-missing", text.format("server 192.0.2.1;"), context="http", target=OLD)
     assert diagnose("upstream-keepalive-missing", text.format(""), context="http", target=OLD) == ()
+
+
+def test_a_variable_with_one_value_names_no_other_pool() -> None:
+    """`set $flower http://flower:5555;` leads to an address, so the pool of `app` has its fix all the same."""
+    other = "location /f { set $to http://flower:5555; proxy_pass $to; proxy_http_version 1.1; }"
+    text = f"{POOL} server {{ location / {{ proxy_pass http://app; }} {other} }}"
+    (found,) = diagnose("proxy-http-version", text, target=OLD, context="http")
+    assert found.fix is not None
+    (found,) = diagnose("proxy-http-version", text.replace("http://flower:5555", "$arg_a"), target=OLD, context="http")
+    assert "may also pass to it" in found.finding.help

@@ -17,6 +17,7 @@ from nginxopt.text import fit, shorten
         (f"{'a' * 30} -> {'b' * 30}", 34, "aaaaaaa…aaaaaaa -> bbbbbbb…bbbbbbb"),
         (f"{'a' * 30} -> short", 28, "aaaaaaaaa…aaaaaaaaa -> short"),
         ("many short words are cut as one", 11, "many …s one"),
+        (f"/{'a' * 30} matches double-encoded URLs", 43, "/aaaaaa…aaaaaaa matches double-encoded URLs"),
     ],
 )
 def test_the_longest_words_are_cut(sentence: str, width: int, cut: str) -> None:

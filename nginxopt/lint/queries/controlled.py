@@ -23,14 +23,14 @@ _ARGS = {"args", "query_string"}
 _SAFE = "/:~!$&'()*+,;=@"
 
 
-def sources(model: Model, value: str, depth: int = 0) -> tuple[str, ...]:
-    """Return the variables that a value is made of, in lower case, without those that maps and `set` define."""
+def sources(model: Model, level: Level, value: str, depth: int = 0) -> tuple[str, ...]:
+    """Return the variables, in lower case, that a value in a level is made of; maps and `set` count by their values."""
     names: dict[str, None] = {}
     for match in VARIABLE.finditer(value):
         name = (match[1] or match[2]).lower()
-        inner = [] if depth > _DEEPEST else _definitions(model, name)
+        inner = [] if depth > _DEEPEST else _definitions(model, level, name)
         for text in inner:
-            names |= dict.fromkeys(sources(model, text, depth + 1))
+            names |= dict.fromkeys(sources(model, level, text, depth + 1))
         if not inner:
             names[name] = None
     return tuple(names)
@@ -38,7 +38,7 @@ def sources(model: Model, value: str, depth: int = 0) -> tuple[str, ...]:
 
 def requests(model: Model, level: Level, value: str, text: str) -> Iterator[AskedRequest]:
     """Yield requests to a level that may put a text into a value."""
-    for name in sources(model, value):
+    for name in sources(model, level, value):
         for asked in islice(reaching(level), _MOST_REQUESTS):
             yield from _with(asked, name, text)
     base = conditions_of(level)
@@ -50,11 +50,11 @@ def requests(model: Model, level: Level, value: str, text: str) -> Iterator[Aske
             yield AskedRequest(quote(subject, safe=_SAFE).encode())
 
 
-def _definitions(model: Model, name: str) -> list[str]:
+def _definitions(model: Model, level: Level, name: str) -> list[str]:
     source = model.maps.get(name)
     if source is not None:
         return [source.args[0], *(row.args[0] for row in source.directives if row.args)]
-    return [stated.args[1] for stated in sets(model).get(name, ())]
+    return [stated.args[1] for stated in sets(model).get((level.around("server"), name), ())]
 
 
 def _with(asked: AskedRequest, name: str, text: str) -> Iterator[AskedRequest]:

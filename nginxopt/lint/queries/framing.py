@@ -36,8 +36,8 @@ from nginxopt.records import record
 from nginxopt.semantics import Level, Pass, values
 
 _BODILESS = (
-    "no fix: some requests are sent with {} but without a body ({}), and on a kept connection the server takes the "
-    "next request for the body. First give them a location of their own with {}"
+    "no fix: some requests announce a body ({}) and have none ({}), and on a kept connection the server takes the "
+    "next request for it. First give them a location of their own with {}"
 )
 _WITHOUT_BODY = _BODILESS.format(
     "Content-Length",

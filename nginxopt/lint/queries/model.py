@@ -12,7 +12,7 @@ from nginxopt.config import Config, Directive, Scope
 from nginxopt.errors import InputError
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.lint.queries.redirecting import may_chain
-from nginxopt.lint.queries.settled import settled
+from nginxopt.lint.queries.settled import Definitions, definitions, settled
 from nginxopt.rewrite.options import Options
 from nginxopt.rewrite.suspicious import suspicious_rewrites
 from nginxopt.semantics import (
@@ -150,6 +150,11 @@ class Model:
         target = settled(self, level, str(directive.args[0]))
         named = read_pass(directive, level, self.upstreams, target) if target else None
         return named if named is not None and named.upstream else pass_
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        """What may define variables."""
+        return definitions(self)
 
     @cached_property
     def passes_at(self) -> dict[Level, list[Pass]]:

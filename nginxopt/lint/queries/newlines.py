@@ -94,7 +94,7 @@ def _parts(model: Model) -> Iterator[tuple[str, str]]:
         if any(part.isdecimal() for value in values for part in _names(value)):
             yield from ((name, part) for part in _names(source.args[0]))
         yield from ((name, part) for value in values for part in _names(_CAPTURE.sub("", value)))
-    for name, stated in sets(model).items():
+    for (_, name), stated in sets(model).items():
         if name not in model.maps:
             yield from ((name, part) for directive in stated for part in _names(directive.args[1]))
 
@@ -105,12 +105,13 @@ def _names(text: str) -> Iterator[str]:
 
 
 @once
-def sets(model: Model) -> dict[str, list[Directive]]:
-    """Return the `set` directives by the name of their variable, in lower case."""
-    stated: dict[str, list[Directive]] = {}
-    for directive, _ in model.each("set"):
+def sets(model: Model) -> dict[tuple[Level | None, str], list[Directive]]:
+    """Return the `set` directives by their server, if they are in one, and their variable, in lower case."""
+    stated: dict[tuple[Level | None, str], list[Directive]] = {}
+    for directive, level in model.each("set"):
         if len(directive.args) == 2:
-            stated.setdefault(directive.args[0].lstrip("$").strip("{}").lower(), []).append(directive)
+            name = directive.args[0].lstrip("$").strip("{}").lower()
+            stated.setdefault((level.around("server"), name), []).append(directive)
     return stated
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.facts import group
+from nginxopt.records import record
 from nginxopt.semantics import Level
 
 if TYPE_CHECKING:
@@ -20,32 +21,53 @@ _DEFINERS = sorted(group("defines") - {"keyval", "num_map", "set"})
 _CODE = lazy.pattern(r".*_by_lua.*|perl|js_.*")
 
 
+_GROUP = lazy.pattern(r"\(\?P?[<'](\w+)[>']")
+
+
+@record(eq=True)
+class Definitions:
+    """What may define variables, whose names are in lower case.
+
+    Attributes:
+        values: What `set` gives each variable of each server.
+        others: The variables that anything else may define: another directive, or a group of a pattern.
+        has_code: Whether there is code, which may set any.
+    """
+
+    values: dict[tuple[Level, str], set[str]]
+    others: set[str]
+    has_code: bool
+
+
+def definitions(model: Model) -> Definitions:
+    """Return what may define variables in a model."""
+    values: dict[tuple[Level, str], set[str]] = {}
+    for directive, place in model.each("set"):
+        server = place.around("server")
+        if len(directive.args) == 2 and server is not None:
+            values.setdefault((server, _name(directive.args[0])), set()).add(str(directive.args[1]))
+    others = {_name(word) for directive, _ in model.each(*_DEFINERS) for word in directive.args}
+    has_code = False
+    for level in model.root.walk():
+        for directive in level.directives:
+            has_code = has_code or _CODE.fullmatch(directive.name) is not None
+            others.update(name.lower() for word in directive.args if "(?" in word for name in _GROUP.findall(word))
+    return Definitions(values, others, has_code)
+
+
 def settled(model: Model, level: Level, target: str) -> str | None:
     """Return a target with the value of the variable that it begins with; None if that may have another value."""
     match = _TARGET.fullmatch(target)
-    if match is None:
+    server = level.around("server")
+    if match is None or server is None:
         return None
     scheme, name, rest = match[1], (match[2] or match[3]).lower(), match[4]
-    server = level.around("server")
-    values = {
-        str(directive.args[1])
-        for directive, place in model.each("set")
-        if len(directive.args) == 2 and _name(directive.args[0]) == name and place.around("server") is server
-    }
-    if server is None or len(values) != 1 or _is_defined_elsewhere(model, name):
+    definitions = model.definitions
+    values = definitions.values.get((server, name), ())
+    if len(values) != 1 or name in definitions.others or definitions.has_code:
         return None
     (value,) = values
     return None if "$" in value else f"{scheme}{value}{rest}"
-
-
-def _is_defined_elsewhere(model: Model, name: str) -> bool:
-    """Return whether something other than `set` may define a variable: another directive, a group, or code."""
-    if any(_CODE.fullmatch(directive.name) for level in model.root.walk() for directive in level.directives):
-        return True
-    named_group = re.compile(rf"\(\?P?[<']{name}[>']", re.IGNORECASE)
-    return any(_name(word) == name for directive, _ in model.each(*_DEFINERS) for word in directive.args) or any(
-        named_group.search(word) for level in model.root.walk() for d in level.directives for word in d.args
-    )
 
 
 def _name(word: str) -> str:

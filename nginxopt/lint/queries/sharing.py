@@ -12,8 +12,9 @@ from collections.abc import Iterable
 
 from nginxopt.lint.queries.framing import framing
 from nginxopt.lint.queries.model import Model, once
+from nginxopt.lint.queries.settled import settled
 from nginxopt.records import record
-from nginxopt.semantics import Level, Pass, Upstream
+from nginxopt.semantics import Level, Pass, Upstream, read_pass
 
 Identity = tuple[str, ...]
 
@@ -45,7 +46,7 @@ def obstacles(model: Model) -> Obstacles:
     for pass_ in model.passes:
         if pass_.upstream is not None:
             passes.setdefault(pass_.upstream, []).append(pass_)
-        elif _may_name_any(pass_):
+        elif _may_name_any(model, pass_):
             strangers.setdefault(identity(pass_), pass_)
     lengths = {upstream: bad_lengths(model, to_it) for upstream, to_it in passes.items()}
     return Obstacles(passes, strangers, lengths)
@@ -102,10 +103,14 @@ def _why_not(identities: set[Identity]) -> str:
     return BY_REQUEST if any("$" in word for words in identities for word in words) else ""
 
 
-def _may_name_any(pass_: Pass) -> bool:
+def _may_name_any(model: Model, pass_: Pass) -> bool:
     """Return whether the target of a pass may be the name of any upstream: it is a variable without a port.
+
+    A variable that always has one value is read as that value.
 
     A target with a port is an address (ngx_http_upstream_init_request compares it with that of the upstream, which has
     none).
     """
-    return "$" in pass_.host and (pass_.port is None or "$" in pass_.port)
+    target = settled(model, pass_.level, str(pass_.directive.args[0])) if "$" in pass_.host else None
+    read = read_pass(pass_.directive, pass_.level, model.upstreams, target) if target else pass_
+    return read is not None and "$" in read.host and (read.port is None or "$" in read.port)

@@ -16,7 +16,6 @@ to it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -107,6 +106,7 @@ def _block_at(file: File, place: Span) -> str:
     return next(inside, "main")
 
 
+_VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))")
 _CODE = lazy.pattern(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|passenger.*|pagespeed.*")
 
 
@@ -121,12 +121,23 @@ def is_read_by_code(model: Model) -> bool:
 
 def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
     """Yield the directives that use one of these variables, without the `map` that defines it."""
-    either = "|".join(map(re.escape, names))
-    use = re.compile(rf"\$(?:\{{(?:{either})\}}|(?:{either})(?!\w))", re.IGNORECASE)
-    for directive, _ in model.config.walk():
+    index = _readers(model)
+    found = {number: directive for name in names for number, directive in index.get(name.lower(), {}).items()}
+    return (found[number] for number in sorted(found))
+
+
+@once
+def _readers(model: Model) -> dict[str, dict[int, Directive]]:
+    """Return the directives that use each variable, by its name in lower case, with their numbers in the order of
+    reading."""
+    index: dict[str, dict[int, Directive]] = {}
+    for number, (directive, _) in enumerate(model.config.walk()):
         words = directive.args[:1] if directive.name in ("map", "geo", "split_clients") else directive.args
-        if any(use.search(word) for word in words):
-            yield directive
+        for word in words:
+            if "$" in word:
+                for match in _VARIABLE.finditer(word):
+                    index.setdefault((match[1] or match[2]).lower(), {})[number] = directive
+    return index
 
 
 def _is_code(directive: Directive, scope: Scope) -> bool:

@@ -196,7 +196,8 @@ def _fix(found: Iterable[Diagnostic]) -> Fix | None:
     safety = made[0].safety
     for fix in made[1:]:
         safety = safety & fix.safety
-    return Fix(made[0].title, tuple(dict.fromkeys(chain.from_iterable(fix.changes for fix in made))), safety)
+    apart = {id(fix.changes): fix.changes for fix in made}.values()
+    return Fix(made[0].title, tuple(dict.fromkeys(chain.from_iterable(apart))), safety)
 
 
 def other_places(diagnostic: Diagnostic) -> str:

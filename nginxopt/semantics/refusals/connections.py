@@ -143,6 +143,13 @@ def _is_tunable(value: str) -> bool:
 # Upstreams, and what names one.
 
 _MOST_ROUTE = 32
+_SINCE = {
+    "resolve": Version(1, 27, 3),
+    "service": Version(1, 27, 3),
+    "route": Version(1, 29, 6),
+    "drain": Version(1, 29, 6),
+}
+"""The parameters of servers that once only NGINX Plus had, with nginx's first release with each."""
 _NUMBERS = ("weight", "max_conns", "max_fails")
 _WITHOUT_BACKUP = ("hash", "ip_hash", "random")
 """The methods before whose servers no `backup` may stand (`NGX_HTTP_UPSTREAM_BACKUP`)."""
@@ -184,15 +191,30 @@ def _of_word(stated: Stated, word: str) -> str | None:
         return f'invalid parameter "{word}"' if count is None or (name == "weight" and not count) else None
     if equals and name == "fail_timeout":
         return f'invalid parameter "{word}"' if seconds(value) is None else None
+    since = _SINCE.get(name)
+    if since is not None and not _has(stated, since):
+        return f'invalid parameter "{word}"'
     if stated.protocol == "http" and equals and name == "route":
         if not value:
             return "route is empty"
         return f"route is longer than {_MOST_ROUTE}" if len(value) > _MOST_ROUTE else None
     if equals and name == "service":
         return None if value else "service is empty"
-    if word == "resolve" or word == "drain" or (equals and name == "slow_start"):
+    if word == "resolve" or (word == "drain" and stated.protocol == "http"):
+        return None
+    if (word == "drain" or (equals and name == "slow_start")) and not _is_plain(stated):
         return None
     return f'invalid parameter "{word}"'
+
+
+def _is_plain(stated: Stated) -> bool:
+    """Return whether nothing shows a vendor, which has more parameters."""
+    return stated.reading.is_of_nginx and not stated.reading.target.build
+
+
+def _has(stated: Stated, since: Version) -> bool:
+    """Return whether the build has a parameter that nginx has since a release, and NGINX Plus had before."""
+    return stated.reading.target >= since or not _is_plain(stated)
 
 
 def _method(stated: Stated) -> str | None:
@@ -228,7 +250,7 @@ def _hash(stated: Stated) -> Iterator[str]:
 @setter("ngx_http_upstream_random", "ngx_stream_upstream_random")
 def _random(stated: Stated) -> Iterator[str]:
     for word, known in zip(stated.args, (("two",), ("least_conn",)), strict=False):
-        if word not in known and not word.startswith("least_time"):
+        if word not in known and (_is_plain(stated) or not word.startswith("least_time")):
             yield f'invalid parameter "{word}"'
             return
 

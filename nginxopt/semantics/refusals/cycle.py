@@ -483,7 +483,7 @@ def _cache_path(stated: Stated) -> Iterator[str]:
     if not name or not zone_size:
         yield f'"{stated.name}" must have "keys_zone" parameter'
         return
-    yield from add_path(stated, str(path), tuple(levels.split(":")) if levels else (), stated.directive.located(""))
+    yield from add_path(stated, str(path), tuple(levels.split(":")) if levels else (), is_cache=True)
     for message in stated.reading.add_zone(name, zone_size, stated.module):
         yield message
         return

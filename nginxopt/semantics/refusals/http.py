@@ -164,11 +164,15 @@ def _rewrite(stated: Stated) -> Iterator[str]:
 @setter("ngx_http_rewrite_if")
 def _if(stated: Stated) -> Iterator[str]:
     """`ngx_http_rewrite_if_condition`"""
-    words = list(map(str, stated.args))  # without the parentheses
+    words = list(map(str, stated.args))  # without the parentheses, unless one is missing
     if not words or _is_bare(stated.directive):
         yield f'invalid condition "{words[0] if words else ""}"'
         return
     first = words[0]
+    if first.startswith("(") and not words[-1].endswith(")"):
+        last = first[1:] or first if len(words) == 1 else words[-1]
+        yield f'invalid condition "{last}"'
+        return
     if len(first) > 1 and first.startswith("$"):
         if len(words) not in (1, 3):
             yield f'invalid condition "{first}"'
@@ -240,9 +244,14 @@ def _expires(stated: Stated) -> Iterator[str]:
         yield stated.says("invalid value")
 
 
+def keys_of(name: str) -> tuple[str, ...]:
+    """Return where `ngx_hash_add_key` stores a host name: `.a.b` is both `a.b` and `*.a.b`."""
+    return (name[1:], f"*{name}") if name.startswith(".") else (name,)
+
+
 @setter("ngx_http_valid_referers")
 def _valid_referers(stated: Stated) -> Iterator[str]:
-    seen = {word.partition("/")[0].lower() for other in before(stated) for word in other.args}
+    seen = {key for other in before(stated) for word in other.args for key in keys_of(word.partition("/")[0].lower())}
     for word in stated.args:
         if not word:
             yield 'invalid referer ""'
@@ -258,10 +267,10 @@ def _valid_referers(stated: Stated) -> Iterator[str]:
         if not is_name_or_wildcard(name):
             yield f'invalid hostname or wildcard "{name}"'
             return
-        if name in seen:
+        if not seen.isdisjoint(keys := keys_of(name)):
             yield f'conflicting parameter "{name}"'
             return
-        seen.add(name)
+        seen.update(keys)
 
 
 def is_name_or_wildcard(name: str) -> bool:
@@ -427,11 +436,12 @@ def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
         if key.startswith("~"):
             continue
         name = key.removeprefix("\\").lower()
+        keys = keys_of(name) if hostnames else (name,)
         if hostnames and not is_name_or_wildcard(name):
             yield row, f'invalid hostname or wildcard "{name}"'
-        elif name in seen:
+        elif not seen.isdisjoint(keys):
             yield row, f'conflicting parameter "{name}"'
-        seen.add(name)
+        seen.update(keys)
 
 
 def rows_of_split(stated: Stated) -> Iterator[tuple[Directive, str]]:

@@ -13,7 +13,7 @@ from nginxopt.facts import group
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.semantics.inherit import Level, Setting
 from nginxopt.semantics.refusals.connections import groups
-from nginxopt.semantics.refusals.http import is_name_or_wildcard
+from nginxopt.semantics.refusals.http import is_name_or_wildcard, keys_of
 from nginxopt.semantics.refusals.reading import PAGE, ReadState
 from nginxopt.semantics.values import (
     PORT,
@@ -46,6 +46,7 @@ _HANDLER_NEEDED = Version(1, 25, 0)
 _VIRTUAL_STREAM = Version(1, 25, 5)
 _DEFAULT_CACHES = 1024 * 1024 * 1024
 _HANDLERS_OF_STREAM = ("proxy_pass", "return", "pass", "js_access", "content_by_lua_block", "content_by_lua_file")
+_SPECIAL = ("none", "blocked", "server_names")
 _MAIL_PORTS = {110: "pop3", 995: "pop3", 143: "imap", 993: "imap", 25: "smtp", 587: "smtp", 465: "smtp"}
 
 
@@ -136,7 +137,7 @@ def _of_upstreams(outer: Level, reading: ReadState) -> Found:
             yield level.opener, NO_SERVERS
         elif all("backup" in server.args for server in servers):
             yield level.opener, f'no servers in upstream "{name}"'
-        elif any("resolve" in server.args for server in servers):
+        elif any("resolve" in server.args[1:] and not parse_url(server.args[0]).is_numeric for server in servers):
             yield from _of_resolving(level, name, outer)
     if not outer.is_open:
         yield from _of_ports(outer, names)
@@ -323,6 +324,15 @@ def _of_peer(level: Level, gateway: str) -> Found:
 
 def _of_referers(level: Level) -> Found:
     words = [word for directive in level.own("valid_referers") for word in directive.args]
+    server = level.around("server")
+    if "server_names" in words and server is not None:
+        seen = {key for word in words if word not in _SPECIAL for key in keys_of(word.partition("/")[0].lower())}
+        for directive in server.own("server_name"):
+            for name in (word.lower() for word in directive.args if word and not word.startswith("~")):
+                if not seen.isdisjoint(keys_of(name)):
+                    yield level.own("valid_referers")[0], f'conflicting parameter "{name}"'
+                    return
+                seen.update(keys_of(name))
     special = {"none", "blocked"}
     has_names = any(word not in special and not word.startswith("~") for word in words)
     if special & set(words) and not has_names:

@@ -68,7 +68,7 @@ class ReadState:
     is_part: bool
     zones: dict[str, Zone] = field(default_factory=dict)
     formats: dict[str, set[str]] = field(default_factory=dict)
-    paths: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    paths: dict[str, tuple[str, str, bool]] = field(default_factory=dict)
     buffers: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     pools: dict[str, Directive | None] = field(default_factory=dict)
     charsets: tuple[str, str] | None = None
@@ -235,15 +235,18 @@ def _path(stated: Stated) -> Iterator[str]:
         yield from add_path(stated, str(stated.args[0]), tuple(map(str, levels)))
 
 
-def add_path(stated: Stated, path: str, levels: tuple[str, ...], data: str = "") -> Iterator[str]:
-    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c); `data` names what manages it."""
+def add_path(stated: Stated, path: str, levels: tuple[str, ...], *, is_cache: bool = False) -> Iterator[str]:
+    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c). A cache shares its directory with nothing."""
     here = stated.directive.located("")[len(" in ") :]
-    path = path.removesuffix("/")
-    earlier, place, manager = stated.reading.paths.setdefault(path, (":".join(levels), here, data))
-    if manager != data:
-        yield f'the same path name "{path}" used in {place} and'
+    if path not in stated.reading.paths:
+        stated.reading.paths[path] = (":".join(levels), here, is_cache)
+        return
+    earlier, place, is_of_cache = stated.reading.paths[path]
+    name = path.removesuffix("/")  # with and without it, nginx takes them for two
+    if is_cache or is_of_cache:
+        yield f'the same path name "{name}" used in {place} and'
     elif earlier != ":".join(levels):
-        yield f'the same path name "{path}" in {place} has the different levels than'
+        yield f'the same path name "{name}" in {place} has the different levels than'
 
 
 @setter("ngx_conf_set_access_slot")

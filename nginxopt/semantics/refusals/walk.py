@@ -299,8 +299,8 @@ def _refusal(directive: Directive, message: str, stage: RefusalStage, ended: Dir
 
 Found = Iterator[tuple[Directive, str]]
 
-_ALL = having("variables", "all")
-"""The directives with variables in all arguments, but for patterns.
+_ALL = having("variables", "all") | {"disable_symlinks"}
+"""The directives with variables in all arguments, but for patterns. Of `disable_symlinks`, that is `from=`.
 
 Not `http2_push`, which nginx 1.25.1 and later ignore.
 """
@@ -499,8 +499,8 @@ def _of(directive: Directive) -> _Use:
         yield from _in_condition(directive, args)
     elif name == "sticky":
         for word in args:
-            _, equals, value = word.partition("=")
-            if equals or args[0] == "route":
+            parameter, equals, value = word.partition("=")
+            if parameter != "path" and (equals or args[0] == "route"):
                 yield from _in(directive, [value if equals else word], _IN_FORMAT)
     elif (name in _NAMES or len(args) > 1) and args[:1] and args[0].startswith("$"):  # `geo $address $variable` as well
         is_named = len(args[0]) > 1
