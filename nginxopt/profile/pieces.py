@@ -22,7 +22,7 @@ from nginxopt.errors import InputError
 from nginxopt.request.packed import Unpacked, refuse_sparse
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_PIECE = 1 << 24
+_PIECE = 1 << 21
 """Bytes that are read at once."""
 _LONGEST = 1 << 20
 """Bytes of a line at most: what is longer is no line of nginx."""

@@ -247,15 +247,26 @@ impl Digest {
         for (at, settled) in open.iter().zip(self.asked(model, world, &piece, &open)) {
             answers[*at] = Some(self.learn(&piece.keys[*at], &piece, settled));
         }
+        let mut counts = vec![0; piece.keys.len()];
         for (key, line) in &piece.lines {
             let Some(answer) = answers[*key] else { continue };
             self.classes[answer.class].1.add(line, &piece.targets[piece.keys[*key].target.clone()]);
-            for node in &self.node_lists[answer.nodes] {
-                *self.uses.entry(*node).or_default() += 1;
-            }
-            for (node, tries) in &self.tries_lists[answer.tries] {
-                self.tries.entry(*node).or_default().add(tries, 1);
-                self.classes[answer.class].1.tries.add(tries, 1);
+            counts[*key] += 1;
+        }
+        let mut of_nodes = vec![0; self.node_lists.len()];
+        let mut of_tries: HashMap<(ClassId, usize), u64> = HashMap::new();
+        for (answer, count) in answers.iter().zip(counts) {
+            let Some(answer) = answer else { continue };
+            of_nodes[answer.nodes] += count;
+            *of_tries.entry((answer.class, answer.tries)).or_default() += count;
+        }
+        for (nodes, count) in self.node_lists.iter().zip(of_nodes).filter(|(_, count)| *count > 0) {
+            nodes.iter().for_each(|node| *self.uses.entry(*node).or_default() += count);
+        }
+        for ((class, tries), count) in of_tries {
+            for (node, tries) in &self.tries_lists[tries] {
+                self.tries.entry(*node).or_default().add(tries, count);
+                self.classes[class].1.tries.add(tries, count);
             }
         }
         if self.groups.len() > MOST_GROUPS || self.remembered_bytes > MOST_REMEMBERED {
@@ -271,13 +282,19 @@ impl Digest {
 
     /// Returns what became of some requests of a piece, in their order. Uses all processors.
     fn asked(&self, model: &Model, world: &World, piece: &Piece, open: &[usize]) -> Vec<Result<Settled, String>> {
-        let ask = |place: usize| {
-            let key = &piece.keys[open[place]];
-            let Some(group) = key.group else { return Err("no HTTP request".to_owned()) };
-            let mut candidates = self.groups[group].clone()?;
-            Ok(model.settle::<true>(&mut candidates, &piece.targets[key.target.clone()], key.logged, world))
+        let part = |range: Range<usize>| {
+            let mut world = world.clone();
+            let mut candidates: HashMap<GroupId, Vec<Request>> = HashMap::new();
+            let ask = |place: usize| {
+                let key = &piece.keys[open[place]];
+                let Some(group) = key.group else { return Err("no HTTP request".to_owned()) };
+                let requests = self.groups[group].as_ref().map_err(String::clone)?;
+                let requests = candidates.entry(group).or_insert_with(|| requests.clone());
+                Ok(model.settle::<true>(requests, &piece.targets[key.target.clone()], key.logged, &mut world))
+            };
+            range.map(ask).collect::<Vec<_>>()
         };
-        parallel::collect(open.len(), ask)
+        parallel::ranges(open.len(), part).into_iter().flatten().collect()
     }
 
     fn learn(&mut self, key: &Key, piece: &Piece, settled: Result<Settled, String>) -> Answer {

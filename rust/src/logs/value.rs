@@ -130,11 +130,28 @@ pub fn upstream_milliseconds(text: &[u8]) -> Option<u32> {
 
 /// Returns the second since 1970 of `27/Nov/2026:00:00:12 +0100`.
 pub fn local_time(text: &[u8]) -> Option<i64> {
-    const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let (day, year) = (number(text.get(..2)?)?, number(text.get(7..11)?)?);
-    let month = MONTHS.chunks(3).position(|name| Some(name) == text.get(3..6))?;
+    let month = month(text.get(3..6)?)?;
     let zone = zone(text.get(21..26)?)?;
-    Some(days(year as i64, month as i64 + 1, day as i64) * 86_400 + clock(text.get(12..20)?)? - zone)
+    Some(days(year as i64, month, day as i64) * 86_400 + clock(text.get(12..20)?)? - zone)
+}
+
+fn month(name: &[u8]) -> Option<i64> {
+    Some(match name {
+        b"Jan" => 1,
+        b"Feb" => 2,
+        b"Mar" => 3,
+        b"Apr" => 4,
+        b"May" => 5,
+        b"Jun" => 6,
+        b"Jul" => 7,
+        b"Aug" => 8,
+        b"Sep" => 9,
+        b"Oct" => 10,
+        b"Nov" => 11,
+        b"Dec" => 12,
+        _ => return None,
+    })
 }
 
 /// Returns the second since 1970 of `2026-11-27T00:00:12+01:00`.

@@ -6,6 +6,7 @@ use crate::request::directives::root::full_name;
 use crate::request::outcome::{Question, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Run};
+use crate::request::setting::known;
 use crate::request::site::Node;
 use crate::request::world::Found;
 
@@ -59,8 +60,8 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn addresses(&mut self) -> Result<Verdict, Unknown> {
-        let addresses = self.settings().access.clone()?;
-        for address in &*addresses {
+        let addresses = known(&self.settings().access)?;
+        for address in &**addresses {
             let client = self.client.clone()?;
             let applies = match client {
                 None if address.depends_on_client() => self.is_client_in(address)?,
@@ -75,16 +76,16 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn password(&mut self) -> Result<Verdict, Unknown> {
-        let Some(realm) = self.settings().auth_basic.clone()? else { return Ok(Verdict::Declined) };
-        let Some(file) = self.settings().auth_basic_user_file.clone()? else { return Ok(Verdict::Declined) };
-        let (node, value) = &*realm;
+        let Some(realm) = known(&self.settings().auth_basic)? else { return Ok(Verdict::Declined) };
+        let Some(file) = known(&self.settings().auth_basic_user_file)? else { return Ok(Verdict::Declined) };
+        let (node, value) = &**realm;
         if self.evaluate(value)? == b"off" {
             return Ok(Verdict::Declined);
         }
         if self.header(b"authorization").and_then(credentials::user).is_none() {
             return Ok(Verdict::Refused(401, *node));
         }
-        let path = full_name(self.evaluate(&file)?, &self.model.site.build.prefix);
+        let path = full_name(self.evaluate(file)?, &self.model.site.build.prefix);
         Ok(match self.look_up(&path, *node)? {
             None => Verdict::Refused(403, *node),
             Some(Found::Folder) => Verdict::Refused(500, *node),
@@ -98,8 +99,8 @@ impl<R: Recorder> Run<'_, R> {
     /// Runs the subrequest of `auth_request`. If its status is 401 or 403, that is the status of the request. 2xx
     /// passes, and any other status becomes 500.
     fn subrequest(&mut self) -> Result<Verdict, Unknown> {
-        let Some(uri) = self.settings().auth_request.clone()? else { return Ok(Verdict::Declined) };
-        let (node, value) = &*uri;
+        let Some(uri) = known(&self.settings().auth_request)? else { return Ok(Verdict::Declined) };
+        let (node, value) = &**uri;
         let uri = self.evaluate(value)?;
         let outcome = self.ask(&uri, *node)?;
         let status = match outcome.status {

@@ -1,5 +1,6 @@
 //! Answers a request: finds the socket, reads the request, finds the server, and runs the phases.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use crate::request::bytes::Bytes;
@@ -15,42 +16,60 @@ use crate::request::wire::{self, Head, Settings, Stop};
 use crate::request::world::{Request, World};
 use crate::work::spend;
 
+/// A request that nginx has read, and the server that it goes to: all that does not depend on the world.
+pub struct Arrived<'r> {
+    request: Cow<'r, Request>,
+    head: Head,
+    socket: usize,
+    /// `None` for the default server.
+    choice: Option<Choice>,
+    /// The status if the request is refused.
+    status: Option<u16>,
+}
+
 impl Model {
     /// Returns the outcome of a request.
     pub fn answer<R: Recorder>(&self, request: &Request, world: &World, recorder: &mut R) -> Outcome {
-        spend(1); // work that nobody waits for ends here
-        match self.start(request, world, recorder) {
-            Ok(outcome) => outcome,
-            Err(unknown) => nowhere(unknown),
-        }
+        self.outcome(&self.arrived(request), world, recorder)
     }
 
-    fn start<R: Recorder>(&self, request: &Request, world: &World, recorder: &mut R) -> Result<Outcome, Unknown> {
+    /// Reads a request, and finds its server. It may then be answered in several worlds.
+    pub fn arrived<'r>(&self, request: &'r Request) -> Result<Arrived<'r>, Unknown> {
         if let Some(opaque) = self.site.opaque.first() {
             return Err(Unknown { reason: opaque.reason.clone(), node: Some(opaque.node), question: None });
         }
-        let mapped = self.mapped(request);
-        let request = mapped.as_ref().unwrap_or(request);
-        let socket = self.socket(request)?;
-        let settings = |host: Option<&[u8]>| self.wire_settings(socket, request, host);
-        let (head, status) = match wire::read(request, &self.site.build, &settings) {
+        let request = self.mapped(request).map_or(Cow::Borrowed(request), Cow::Owned);
+        let socket = self.socket(&request)?;
+        let settings = |host: Option<&[u8]>| self.wire_settings(socket, &request, host);
+        let (head, status) = match wire::read(&request, &self.site.build, &settings) {
             Ok(head) => (head, None),
             Err(Stop::Rejected { status, head }) => (*head, Some(status)),
             Err(Stop::Unknown(unknown)) => return Err(unknown),
         };
         let host = head.host.as_ref().map(|host| &host.0[..]).or(status.is_none().then_some(b""));
-        let (choice, status) = self.serve(socket, request, host, status)?;
-        let server = choice.as_ref().map_or(self.site.sockets[socket].default, |choice| choice.server);
-        let mut run = Run::new(self, world, request, &head, recorder, server);
-        run.note_server(socket, host.unwrap_or_default(), choice.as_ref());
-        if let Some(captures) = choice.and_then(|choice| choice.captures) {
+        let (choice, status) = self.serve(socket, &request, host, status)?;
+        Ok(Arrived { request, head, socket, choice, status })
+    }
+
+    /// Returns the outcome of a request that has arrived.
+    pub fn outcome<R: Recorder>(&self, arrived: &Result<Arrived, Unknown>, world: &World, recorder: &mut R) -> Outcome {
+        spend(1); // work that nobody waits for ends here
+        let arrived = match arrived {
+            Ok(arrived) => arrived,
+            Err(unknown) => return nowhere(unknown.clone()),
+        };
+        let Arrived { request, head, socket, choice, status } = arrived;
+        let server = choice.as_ref().map_or(self.site.sockets[*socket].default, |choice| choice.server);
+        let mut run = Run::new(self, world, request, head, recorder, server);
+        run.note_server(*socket, head.host.as_deref().unwrap_or_default(), choice.as_ref());
+        if let Some(captures) = choice.as_ref().and_then(|choice| choice.captures.clone()) {
             run.capture(captures);
         }
         let flow = match status {
-            Some(status) => run.fail(status, None),
+            Some(status) => run.fail(*status, None),
             None => Flow::To(Phase::ServerRewrite),
         };
-        Ok(run.run(flow))
+        run.run(flow)
     }
 
     /// If a request over IPv4 goes to a socket of IPv6, returns the request with both addresses written as IPv6.

@@ -7,6 +7,7 @@ use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::response::Response;
 use crate::request::run::{Flow, Run};
+use crate::request::setting::known;
 use crate::request::site::Node;
 use crate::request::uri::{self, Escape};
 use crate::request::value::Value;
@@ -69,7 +70,7 @@ impl<R: Recorder> Run<'_, R> {
                 return self.listing(node);
             }
         }
-        if settings.dav_methods.clone()?.iter().any(|method| method.eq_ignore_ascii_case(&self.state.method)) {
+        if known(&settings.dav_methods)?.iter().any(|method| method.eq_ignore_ascii_case(&self.state.method)) {
             return self.dav(node);
         }
         if !is_read {
@@ -113,9 +114,9 @@ impl<R: Recorder> Run<'_, R> {
 
     /// `ngx_http_index_handler`: the first that exists, found anew; `None` if none does.
     fn index(&mut self, node: Node) -> Result<Option<Flow>, Unknown> {
-        let names = self.settings().index.clone()?;
+        let names = known(&self.settings().index)?;
         let mut is_tested = false;
-        for value in &*names {
+        for value in &**names {
             let map_captures = self.state.map_captures;
             let name = self.index_name(value, node)?;
             if name.starts_with(b"/") {

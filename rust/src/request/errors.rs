@@ -6,6 +6,7 @@ use crate::request::outcome::{Outcome, OutcomeKind, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::response::Response;
 use crate::request::run::{Flow, Run};
+use crate::request::setting::known;
 use crate::request::site::Node;
 use crate::request::uri::split_args;
 
@@ -26,14 +27,14 @@ impl<R: Recorder> Run<'_, R> {
 
     /// Whether there is an `error_page` for a status.
     pub fn has_page(&self, status: u16) -> Result<bool, Unknown> {
-        Ok(self.settings().error_pages.clone()?.iter().any(|page| page.status == status))
+        Ok(known(&self.settings().error_pages)?.iter().any(|page| page.status == status))
     }
 
     fn special_response(&mut self, status: u16) -> Result<Flow, Unknown> {
         self.state.err_status = status;
         self.state.has_read_body = true;
         let settings = self.settings();
-        let pages = settings.error_pages.clone()?;
+        let pages = known(&settings.error_pages)?;
         if !self.state.error_page && !pages.is_empty() && self.state.changes_left > 0 {
             self.state.error_page = !settings.recursive_error_pages.clone()?;
             if let Some(page) = pages.iter().find(|page| page.status == status) {

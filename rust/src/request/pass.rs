@@ -6,12 +6,13 @@ use crate::request::outcome::{Passed, Unknown};
 use crate::request::record::Recorder;
 use crate::request::response::Response;
 use crate::request::run::{Flow, Run};
+use crate::request::setting::known;
 use crate::request::uri::{self, Escape};
 
 impl<R: Recorder> Run<'_, R> {
     pub fn pass(&mut self, handler: Handler) -> Result<Flow, Unknown> {
         let settings = self.settings();
-        let passes = settings.passes.clone()?;
+        let passes = known(&settings.passes)?;
         let Some(pass) = passes.iter().find(|pass| pass.handler == handler) else {
             let reason = "the handler has no address to pass the request on to".to_owned();
             return Err(Unknown { reason, node: Some(settings.node), question: None });

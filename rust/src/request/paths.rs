@@ -4,6 +4,7 @@ use crate::request::directives::root::{Alias, Root, full_name};
 use crate::request::outcome::Unknown;
 use crate::request::record::Recorder;
 use crate::request::run::Run;
+use crate::request::setting::known;
 
 /// A path, and how much of it is the root.
 pub struct Path {
@@ -19,18 +20,18 @@ impl<R: Recorder> Run<'_, R> {
 
     /// The path of `uri` in place of the URI behind the name of the location, or of the URI itself.
     pub fn path_with(&mut self, uri: Option<&[u8]>) -> Result<Option<Path>, Unknown> {
-        let root = self.settings().root.clone()?;
+        let root = known(&self.settings().root)?;
         if root.alias.is_some() && self.is_alias_refused()? {
             return Ok(None);
         }
-        let mut bytes = self.root_folder(&root)?;
+        let mut bytes = self.root_folder(root)?;
         let length = bytes.len();
         match (uri, root.alias) {
             (Some(uri), _) => bytes.extend_from_slice(uri),
             (None, None) => bytes.extend_from_slice(&self.state.uri),
             (None, Some(Alias::Name(name))) => match self.state.uri.get(name..) {
                 Some(rest) => bytes.extend_from_slice(rest),
-                None => return self.alias_beyond_uri(&root),
+                None => return self.alias_beyond_uri(root),
             },
             (None, Some(Alias::Pattern)) if self.state.add_uri_to_alias => bytes.extend_from_slice(&self.state.uri),
             (None, Some(Alias::Pattern)) => {}
@@ -44,15 +45,15 @@ impl<R: Recorder> Run<'_, R> {
 
     /// `$document_root`
     pub fn document_root(&mut self) -> Result<Vec<u8>, Unknown> {
-        let root = self.settings().root.clone()?;
-        self.root_folder(&root)
+        let root = known(&self.settings().root)?;
+        self.root_folder(root)
     }
 
     /// Unknown if a map has changed captures since they were changed `map_captures` times, while nginx computed the name
     /// of a file and the `root` around it, which has variables: each in two passes, in an order of their own.
     pub fn check_root(&self, map_captures: u32) -> Result<(), Unknown> {
         let is_changed = map_captures != self.state.map_captures;
-        let root = self.settings().root.clone()?;
+        let root = known(&self.settings().root)?;
         if is_changed && !root.is_constant() {
             let reason = "a map changes captures while the root is computed".to_owned();
             return Err(Unknown { reason, node: root.node, question: None });

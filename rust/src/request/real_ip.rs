@@ -7,6 +7,7 @@ use crate::request::directives::access::Address;
 use crate::request::outcome::Unknown;
 use crate::request::record::Recorder;
 use crate::request::run::Run;
+use crate::request::setting::known;
 
 impl<R: Recorder> Run<'_, R> {
     /// Takes the client's address from the header of a trusted proxy. Happens once per request.
@@ -28,13 +29,13 @@ impl<R: Recorder> Run<'_, R> {
     /// The address in the header. `None` if the proxy is not trusted, or the header has no address.
     fn forwarded(&self) -> Result<Option<IpAddr>, Unknown> {
         let settings = self.settings();
-        let (trusted, header) = (settings.real_ip_from.clone()?, settings.real_ip_header.clone()?);
+        let (trusted, header) = (known(&settings.real_ip_from)?, known(&settings.real_ip_header)?);
         let Some(first) = trusted.first() else { return Ok(None) };
         let unknown = || {
             let reason = "the address of the client behind a proxy".to_owned();
             Unknown { reason, node: Some(first.node), question: None }
         };
-        if &*header == b"proxy_protocol" {
+        if &**header == b"proxy_protocol" {
             return Err(unknown());
         }
         let name: Vec<u8> = header.iter().map(|byte| if *byte == b'-' { b'_' } else { *byte }).collect();
@@ -42,14 +43,14 @@ impl<R: Recorder> Run<'_, R> {
         let value = if name == b"x_forwarded_for" { values.last() } else { values.next() };
         let Some(value) = value else { return Ok(None) };
         let client = self.request.connection.client.as_ref().map(|client| &client.0[..]);
-        if !is_trusted(&trusted, client)? {
+        if !is_trusted(trusted, client)? {
             return Ok(None);
         }
         let addresses: Vec<&[u8]> =
             value.split(|byte| matches!(byte, b' ' | b',')).filter(|address| !address.is_empty()).collect();
         let Some(address) = addresses.last().and_then(|address| read(address)) else { return Ok(None) };
         let has_more = addresses.len() > 1 || self.headers_of(&name).nth(1).is_some();
-        if has_more && is_trusted(&trusted, Some(address.to_string().as_bytes()))? {
+        if has_more && is_trusted(trusted, Some(address.to_string().as_bytes()))? {
             return Err(unknown()); // by real_ip_recursive
         }
         Ok(Some(address))

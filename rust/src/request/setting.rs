@@ -6,6 +6,11 @@ use crate::request::site::{Level, Site, Stated};
 /// The value of a setting, or why it is unknown: a part of the configuration that was not read may decide it.
 pub type Setting<T> = Result<T, Unknown>;
 
+/// Borrows the value of a setting. Sharing it instead would have all threads count its owners in one place.
+pub fn known<T>(setting: &Setting<T>) -> Result<&T, Unknown> {
+    setting.as_ref().map_err(Unknown::clone)
+}
+
 /// The settings that a level itself states.
 pub struct Own<'s> {
     pub site: &'s Site,

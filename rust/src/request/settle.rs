@@ -68,13 +68,13 @@ struct Way {
 impl Model {
     /// Says what became of a request to one of several sites, which differ in nothing but the site.
     ///
-    /// Counts tries of patterns if `TRIES`. Panics without candidates.
+    /// Counts tries of patterns if `TRIES`. Changes what `world` says of files while it asks. Panics without candidates.
     pub fn settle<const TRIES: bool>(
         &self,
         candidates: &mut [Request],
         target: &[u8],
         logged: Logged,
-        world: &World,
+        world: &mut World,
     ) -> Settled {
         let mut ways = Vec::new();
         for request in candidates {
@@ -85,28 +85,31 @@ impl Model {
     }
 
     /// Adds the ways that a request may take.
-    fn ways<const TRIES: bool>(&self, request: &Request, logged: Logged, world: &World, ways: &mut Vec<Way>) {
+    fn ways<const TRIES: bool>(&self, request: &Request, logged: Logged, world: &mut World, ways: &mut Vec<Way>) {
         let mut left = MOST_ASKED;
         let mut worked = Worked::<TRIES>::default();
-        let outcome = self.answer(request, world, &mut worked);
+        let arrived = self.arrived(request);
+        let outcome = self.outcome(&arrived, world, &mut worked);
         let Some(path) = question(&outcome).filter(|_| logged.status.is_some()) else {
             ways.push(way(outcome, worked, logged));
             return;
         };
-        let mut open = vec![(world.clone(), path)];
-        while let Some((world, path)) = open.pop() {
+        let before = std::mem::take(&mut world.files.tried);
+        let mut open = vec![(before.clone(), path)];
+        while let Some((tried, path)) = open.pop() {
             for found in [Some(Found::File), Some(Found::Folder), None] {
-                let mut world = world.clone();
+                world.files.tried.clone_from(&tried);
                 world.files.tried.push((Bytes(simple(&path)), found));
                 left = left.saturating_sub(1);
                 let mut worked = Worked::<TRIES>::default();
-                let outcome = self.answer(request, &world, &mut worked);
+                let outcome = self.outcome(&arrived, world, &mut worked);
                 match question(&outcome).filter(|next| left > 0 && !is_same(next, &path)) {
-                    Some(next) => open.push((world, next)),
+                    Some(next) => open.push((world.files.tried.clone(), next)),
                     None => ways.push(way(outcome, worked, logged)),
                 }
             }
         }
+        world.files.tried = before;
     }
 }
 

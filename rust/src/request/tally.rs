@@ -50,13 +50,14 @@ impl Model {
     ) -> Tally {
         let mut tally = Tally::default();
         let mut request = request.clone();
+        let mut world = world.clone();
         let mut used = Used::default();
         for place in range {
             let (target, count) = targets[place];
             used.0.clear();
             let end = if status.is_some() {
                 let logged = Logged { status, upstream: None };
-                let settled = self.settle::<false>(std::slice::from_mut(&mut request), target, logged, world);
+                let settled = self.settle::<false>(std::slice::from_mut(&mut request), target, logged, &mut world);
                 used.0 = settled.nodes;
                 match settled.verdict {
                     Verdict::Ambiguous => End::ambiguous(settled.end),
@@ -64,7 +65,7 @@ impl Model {
                 }
             } else {
                 request.target = Bytes(target.to_vec());
-                End::of(self.answer(&request, world, &mut used))
+                End::of(self.answer(&request, &world, &mut used))
             };
             for node in &used.0 {
                 *tally.nodes.entry(*node).or_default() += count;

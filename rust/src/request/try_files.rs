@@ -5,16 +5,17 @@ use crate::request::directives::try_files::Last;
 use crate::request::outcome::{StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Run};
+use crate::request::setting::known;
 use crate::request::uri::split_args;
 use crate::request::value::Value;
 use crate::request::world::Found;
 
 impl<R: Recorder> Run<'_, R> {
     pub fn try_files(&mut self) -> Result<Flow, Unknown> {
-        let Some(try_files) = self.settings().try_files.clone()? else { return Ok(Flow::Next) };
+        let Some(try_files) = known(&self.settings().try_files)? else { return Ok(Flow::Next) };
         let node = try_files.node;
         self.recorder.uses(node);
-        let alias = self.settings().root.clone()?.alias;
+        let alias = known(&self.settings().root)?.alias;
         for candidate in &try_files.files {
             let map_captures = self.state.map_captures;
             let name = self.try_files_name(&candidate.value, alias)?;
