@@ -322,8 +322,8 @@ class Never:
     PERCENT: ClassVar[Self]
     QUERY: ClassVar[Self]
 
-def never(pattern: bytes, merge_slashes: bool) -> Never | None:
-    """Return why no ordinary request matches; None if one may."""
+def never(pattern: bytes, merge_slashes: bool) -> tuple[Never | None, int]:
+    """Return why no ordinary request matches, None if one may or if that takes long to know, and the steps it took."""
 
 def without_captures(pattern: bytes) -> bytes:
     """Return the pattern with `(?:...)` for `(...)`; `ValueError` with what it has where that may not be the same."""

@@ -65,7 +65,7 @@ LIMITS: Mapping[str, Budget] = {
     "revision-files": Budget(1_000_000, "files and folders in one git revision"),
     "revision-bytes": Budget(16 * 1024 * _MIB, "bytes in the files of one git revision"),
     "steps": Budget(10_000_000, "steps in judging one comparison or request"),
-    "backtracking": Budget(300_000_000, "steps of PCRE2 in trying the patterns of one configuration"),
+    "backtracking": Budget(300_000_000, "steps in trying the patterns of one configuration"),
     "value-bytes": Budget(4 * _MIB, "bytes of the values of one request"),
     "result-bytes": Budget(256 * _MIB, "bytes of one result"),
     "seconds": Budget(600, "seconds for one file or host"),

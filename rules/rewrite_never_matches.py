@@ -93,7 +93,8 @@ from nginxopt.lint.queries import unmatched
 @rule(severity=Severity.WARNING, highest=Severity.ERROR, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that never match."""
-    for found in chain(unmatched.unmatched_rewrites(model), unmatched.unmatched_locations(model)):
-        directive, message, advice, severity = found
-        word = directive.args[0] if directive.name == "rewrite" else directive.args[-1]
-        yield Finding(directive.source, word.span, message, help=advice, severity=severity, cause=advice)
+    with model.within_budget():
+        for found in chain(unmatched.unmatched_rewrites(model), unmatched.unmatched_locations(model)):
+            directive, message, advice, severity = found
+            word = directive.args[0] if directive.name == "rewrite" else directive.args[-1]
+            yield Finding(directive.source, word.span, message, help=advice, severity=severity, cause=advice)

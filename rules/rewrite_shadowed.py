@@ -71,7 +71,10 @@ def check(model: Model) -> Iterator[Finding]:
     if kept > MOST_KEPT:
         model.decline()
     dead = [other for other in plan.rules.dead(among_kept=kept <= MOST_KEPT) if other.by is not None]
-    never = {rewrite.directive.origin for rewrite in unmatched.unmatched_rewrites(model)} if dead else set()
+    never: set[tuple[Source, int]] = set()
+    with model.within_budget():
+        for rewrite in unmatched.unmatched_rewrites(model) if dead else ():
+            never.add(rewrite.directive.origin)
     for other in dead:
         if other.by is not None and other.witness is not None and (other.file.source, other.span.start) not in never:
             yield _finding(other, other.by, other.witness)

@@ -107,9 +107,12 @@ def _named(context: click.Context) -> Any:
     from nginxopt.config import roots
 
     named = roots.of(context.meta.get(ALSO_GIVEN, ()))
+    nginx = context.params.get("nginx")
     for parameter in context.command.params:
         texts = list(_texts(context.params.get(parameter.name or "")))
         if isinstance(parameter, click.Argument) and parameter.name not in _NO_PATHS:
+            if not texts and parameter.nargs == -1 and nginx:
+                texts = [nginx]  # in `--nginx FILE`, as for `options.without_its_path`
             is_empty = not texts and parameter.nargs == -1 and parameter.name == "paths"
             named |= roots.of(["."] if is_empty else texts)
         elif parameter.name in ("main", "stdin_filename"):

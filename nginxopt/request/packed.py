@@ -25,14 +25,18 @@ class Unpacked(io.RawIOBase):
     """What a compressed log unpacks to. Raises `budget.ExceededError` once that is more than the budget allows.
 
     `unpack` returns what reads a file that unpacks another one: its `read1` where all before a fault counts, or `read`.
+    What is held as a whole, and takes much more memory than bytes, gets a `share` of the budget.
     """
 
-    def __init__(self, raw: Any, path: str, unpack: Callable[[Any], Callable[[int], bytes]]) -> None:
+    def __init__(
+        self, raw: Any, path: str, unpack: Callable[[Any], Callable[[int], bytes]], share: float = 1
+    ) -> None:
         super().__init__()
         self._below = _Counted(raw)
         self._read = unpack(self._below)
         self._path = path
         self._limit = budget.limit(_BUDGET)
+        self._share = share
         self._size = 0
 
     def readable(self) -> bool:
@@ -43,7 +47,7 @@ class Unpacked(io.RawIOBase):
         """Read the next bytes."""
         data = self._read(len(buffer))
         self._size += len(data)
-        if self._size > max(_SMALL, self._limit * self._below.size):
+        if self._size > self._share * max(_SMALL, self._limit * self._below.size):
             raise budget.ExceededError(_BUDGET, self._limit, path=self._path)
         buffer[: len(data)] = data
         return len(data)

@@ -11,10 +11,6 @@ from nginxopt.text import Span
 
 Never = _native.Never
 
-_MOST_COUNTED = 8
-"""The groups with a count that a pattern has at most, as anybody writes it: `([0-9]{1,3}\\.){3}` has one."""
-
-
 def suspicious_rewrites(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
     """Yield the rewrites of some levels; from folded runs, only suspicious ones (rewrite/suspicious.rs).
 
@@ -38,10 +34,10 @@ def _suspicious(bulk: Bulk) -> Iterator[Directive]:
     return (directive_at(bulk.source, Span(*span)) for span in spans)
 
 
-def why_never(pattern: bytes, *, merge_slashes: bool) -> Never | None:
-    """Return why no ordinary request matches a pattern; None if one may, or if it takes long to know.
+def why_never(pattern: bytes, *, merge_slashes: bool) -> tuple[Never | None, int]:
+    """Return why no ordinary request matches a pattern, None if one may or if it takes long to know, and the steps.
 
-    Takes about 30 us, and a thousand times that for groups that are repeated in one another: their counts multiply.
+    Takes about 30 us, and up to a tenth of a second, a million steps, for groups that are repeated in one another.
 
     nginx matches `$uri`, which is decoded, normalised, and without arguments. The reasons are:
 
@@ -49,7 +45,7 @@ def why_never(pattern: bytes, *, merge_slashes: bool) -> Never | None:
     - `PERCENT`: only a URI that contains `%XX` after decoding matches.
     - `QUERY`: only a URI with an encoded `?` and text after it that looks like arguments matches.
     """
-    return None if pattern.count(b"){") > _MOST_COUNTED else _native.never(pattern, merge_slashes)
+    return _native.never(pattern, merge_slashes)
 
 
 def without_captures(pattern: bytes) -> bytes:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -217,6 +217,9 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
 _SHORTEST_WITHHELD = 5
 """Shorter words are shown: they are anywhere, and tell little."""
 
+_LONGEST_SHOWN = 1_000
+"""In longer words, nothing is searched: they are withheld."""
+
 _PIECE = lazy.pattern(r"[A-Za-z0-9_]+")
 _CUT = ("…", "...")
 
@@ -224,7 +227,40 @@ Words = Callable[[], frozenset[str]]
 
 _sources: dict[str, tuple[bool, Words]] = {}
 """For each path whether its words are withheld, and its words."""
-_found: frozenset[str] | None = None
+_found: _Withheld | None = None
+
+
+class _Withheld(NamedTuple):
+    """The words that are withheld, and those that may be shown.
+
+    Nor are words shown that have a withheld one inside, in any case: a configuration can put a letter to it, and nginx
+    writes names small. Numbers do not count there: they are inside of many.
+    """
+
+    words: frozenset[str]
+    shown: frozenset[str]
+    inside: frozenset[str]
+    lengths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, secret: Iterable[str], known: Iterable[str]) -> _Withheld:
+        shown = frozenset(known)
+        withheld = words_only_in(secret, shown)
+        inside = {word.lower() for word in withheld if not word.isdigit()}.difference(word.lower() for word in shown)
+        return cls(withheld, shown, frozenset(inside), tuple({len(word) for word in inside}))
+
+    def is_inside(self, word: str) -> bool:
+        """Return whether a withheld word is inside of another one."""
+        if word in self.shown:
+            return False
+        if len(word) > _LONGEST_SHOWN:
+            return bool(self.inside)
+        lower = word.lower()
+        return any(
+            lower[start : start + length] in self.inside
+            for length in self.lengths
+            for start in range(len(lower) - length + 1)
+        )
 
 
 def words(text: str) -> frozenset[str]:
@@ -251,15 +287,15 @@ def hide(text: str, withheld: frozenset[str] | None = None) -> str:
 
     These are by default the words of all files that were remembered.
     """
-    withheld = _withheld() if withheld is None else withheld
-    if not withheld:
+    found = _withheld() if withheld is None else _Withheld(withheld, frozenset(), frozenset(), ())
+    if not found.words:
         return text
-    return _PIECE.sub(lambda word: "..." if _is_hidden(word, withheld) else word[0], text)
+    return _PIECE.sub(lambda word: "..." if _is_hidden(word, found) else word[0], text)
 
 
 def hide_in_json(text: str, indent: int | None = 2) -> str:
     """Return a JSON text, indented, in which `hide` was applied to all values that are text; None is on one line."""
-    if not _withheld():
+    if not _withheld().words:
         return text
     import json  # 3 ms, which most commands do not need
 
@@ -277,11 +313,11 @@ def _hidden_in(value: Any) -> Any:
     return {key: _hidden_in(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _is_hidden(word: re.Match[str], withheld: frozenset[str]) -> bool:
-    if word[0] in withheld:
+def _is_hidden(word: re.Match[str], withheld: _Withheld) -> bool:
+    if word[0] in withheld.words or withheld.is_inside(word[0]):
         return True
     is_cut = len(word[0]) >= _SHORTEST_WITHHELD and word.string.startswith(_CUT, word.end())
-    return is_cut and any(whole.startswith(word[0]) for whole in withheld)
+    return is_cut and any(whole.startswith(word[0]) for whole in withheld.words)
 
 
 def words_only_in(secret: Iterable[str], known: Iterable[str]) -> frozenset[str]:
@@ -289,7 +325,7 @@ def words_only_in(secret: Iterable[str], known: Iterable[str]) -> frozenset[str]
     return frozenset(word for word in set(secret).difference(known) if len(word) >= _SHORTEST_WITHHELD)
 
 
-def _withheld() -> frozenset[str]:
+def _withheld() -> _Withheld:
     global _found
     if _found is None:
         secret: set[str] = set()
@@ -297,7 +333,7 @@ def _withheld() -> frozenset[str]:
         for path, (withheld, find) in _sources.items():
             known |= words(path)
             (secret if withheld else known).update(find())
-        _found = words_only_in(secret, known | _vocabulary()) if secret else frozenset()
+        _found = _Withheld.of(secret, known | _vocabulary() if secret else ())
     return _found
 
 

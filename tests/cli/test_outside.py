@@ -145,6 +145,27 @@ def test_no_command_shows_text_outside(run: Any, text: str, tmp_path: Path) -> N
     assert (tmp_path / "secret.conf").read_text("latin-1") == text
 
 
+CHANGED = "events {} http { include ../secret.conf; server { listen 80; return 302 /x${inner}x; } }\n"
+
+
+@pytest.mark.parametrize("text", ["map $uri $inner { default %s; }", "log_format a $%s;", "map $uri $inner { ~(%sX 1; }"])
+def test_a_word_is_not_shown_with_a_letter_more_or_in_another_case(run: Any, text: str, tmp_path: Path) -> None:
+    """The configuration can put letters to a word, and nginx writes the names of variables small."""
+    site(tmp_path, text % MARK)
+    (tmp_path / "site" / "nginx.conf").write_text(CHANGED)
+    for command in (("check", "site/nginx.conf"), ("trace", "site/nginx.conf", "http://a/"), ("lint", "site")):
+        ran = run(*command)
+        assert MARK.lower() not in (ran.out.decode() + ran.err).lower()
+
+
+@pytest.mark.nginx
+@pytest.mark.parametrize("command", [("lint", "--isolated"), ("rewrite-to-map",)])
+def test_an_option_before_the_path_names_no_more(run: Any, command: tuple[str, ...], tmp_path: Path) -> None:
+    """`--nginx FILE` names the file, and not the working directory."""
+    site(tmp_path, f"{MARK} on;\n" + "".join(f"rewrite ^/{MARK}{at}$ /{MARK} permanent;\n" for at in range(9)))
+    refuse_shown(run(*command, "--nginx", "site/nginx.conf"), tmp_path)
+
+
 @pytest.mark.parametrize("way", ["absolute", "link", "link to a directory", "wildcard", "main", "settings", "baseline"])
 def test_ways_out(way: str, tmp_path: Path) -> None:
     """By an absolute path, by links, by a link in place of the main file, and by settings."""

@@ -7,6 +7,7 @@ import copy
 import gzip
 import json
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -79,10 +80,15 @@ def test_no_profile(data: bytes, tmp_path: Path) -> None:
 
 
 def test_a_profile_that_unpacks_to_much(tmp_path: Path) -> None:
-    """It is unpacked up to the budget."""
-    (tmp_path / "a").write_bytes(gzip.compress(bytes(2_000_000)))
-    with budget.using({"result-bytes": 1_000_000}), pytest.raises(budget.ExceededError):
-        sums.load(str(tmp_path / "a"))
+    """It is unpacked to a tenth of what a log may be: 7 MB for 100 kB, and no more for less."""
+    saved = tmp_path / "a"
+    saved.write_bytes(gzip.compress(b"[" + b"{}," * 30_000_000, 1))
+    assert saved.stat().st_size < 500_000
+    tracemalloc.start()
+    with pytest.raises(budget.ExceededError, match="budget log-growth"):
+        sums.load(str(saved))
+    assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("line", ['{"log":' + "[" * 100_000, '{"log":' + "9" * 5_000 + "}", '{"log":{}}', '"MESSAGE":'])

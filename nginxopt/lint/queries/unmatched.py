@@ -2,6 +2,9 @@
 
 nginx matches `$uri`: decoded, without arguments, with merged slashes and resolved dots (ngx_http_parse_complex_uri).
 Only `rewrite` puts anything else there: its replacement becomes the URI as it is written.
+
+Automata decide, whose size can be exponential in that of a pattern. So their steps count against the budget
+`backtracking`.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt import lazy
+from nginxopt import budget, lazy
 from nginxopt.config import Directive, encode, has_placeholder
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite.suspicious import Never, why_never
@@ -47,12 +50,15 @@ class _Why(NamedTuple):
 
 
 def unmatched_rewrites(model: Model) -> Iterator[Unmatched]:
-    """Yield the rewrites that no ordinary request matches. Raises `InputError` for one that nginx rejects."""
+    """Yield the rewrites that no ordinary request matches.
+
+    Raises `InputError` for one that nginx rejects, and `budget.ExceededError` for patterns that take too long.
+    """
     suspicious = [(directive, level) for directive, level in model.suspicious_rewrites if len(directive.args) > 1]
     irregular = {_server(level) for directive, level in suspicious if _makes_irregular(directive)}
     for directive, level in suspicious:
         word = directive.args[0]
-        why = _why(encode(word), word, level)
+        why = _why(encode(word), word, level, directive)
         if why is None or _is_reached(model, directive, level, why):
             continue
         if not (why.severity is Severity.ERROR and _server(level) in irregular):
@@ -60,10 +66,11 @@ def unmatched_rewrites(model: Model) -> Iterator[Unmatched]:
 
 
 def unmatched_locations(model: Model) -> Iterator[Unmatched]:
-    """Yield the openers of locations that no ordinary request matches."""
+    """Yield the openers of locations that no ordinary request matches. Raises `budget.ExceededError` as above."""
     irregular = {_server(level) for directive, level in model.each("rewrite") if _makes_irregular(directive)}
     for level in model.levels("location"):
-        opener, why = level.opener, _why_no_location(level)
+        opener = level.opener
+        why = _why_no_location(level, opener) if opener is not None else None
         if opener is None or why is None or _is_reached(model, opener, level, why):
             continue
         if not (why.severity is Severity.ERROR and _server(level) in irregular):
@@ -101,21 +108,21 @@ def _makes_irregular(rewrite: Directive) -> bool:
     return _goes_on(rewrite) and _IRREGULAR.match("".join(rewrite.args[1:2])) is not None
 
 
-def _why_no_location(location: Level) -> _Why | None:
+def _why_no_location(location: Level, opener: Directive) -> _Why | None:
     text, sign = location.path, location.modifier
     if not text or text.startswith("@") or location.own("internal") or location.around("if"):
         return None
     if has_placeholder(text):
         return None
     if sign in ("~", "~*"):
-        return _why(location.pattern, text, location)
+        return _why(location.pattern, text, location, opener)
     if text.startswith("^"):
         return _Why("matches no request: without `~`, it is a prefix, not a regular expression", "write `~` before it")
     escaped = re.sub(rb"([^A-Za-z0-9_/])", rb"\\\1", encode(text))
-    return _never(b"^" + escaped + (b"\\z" if sign == "=" else b""), "^" + text, location)
+    return _never(b"^" + escaped + (b"\\z" if sign == "=" else b""), "^" + text, location, opener)
 
 
-def _why(pattern: bytes, shown: str, level: Level) -> _Why | None:
+def _why(pattern: bytes, shown: str, level: Level, at: Directive) -> _Why | None:
     """Return why a pattern matches nothing, or not what its author meant; None if it may match."""
     optional = _QUERY.search(shown)
     if optional is not None:
@@ -125,7 +132,7 @@ def _why(pattern: bytes, shown: str, level: Level) -> _Why | None:
     if glob is not None and subjects.matches(pattern, _file(shown)) is False:
         text = "matches no such file: `*` repeats the slash before it and matches no other text"
         return _Why(text, "write `[^/]*` or `.*`, and `\\.` for a dot", Severity.WARNING)
-    return _never(pattern, shown, level)
+    return _never(pattern, shown, level, at)
 
 
 def _file(glob: str) -> bytes:
@@ -133,10 +140,17 @@ def _file(glob: str) -> bytes:
     return encode(glob.removeprefix("^").removesuffix("$").replace("/*.", "/index.").replace("\\", ""))
 
 
-def _never(pattern: bytes, shown: str, level: Level) -> _Why | None:
+_STEP = 40
+"""A step of an automaton takes as long as so many of PCRE2."""
+
+
+def _never(pattern: bytes, shown: str, level: Level, at: Directive) -> _Why | None:
     """Return why no ordinary request matches a pattern; None if one does."""
     merges = level.setting("merge_slashes")
-    why = why_never(pattern, merge_slashes=merges.known and merges.value != "off")
+    spent = budget.meter("backtracking")
+    spent.spend(0, source=at.source, span=at.name.span)  # no more is asked, once all is spent
+    why, steps = why_never(pattern, merge_slashes=merges.known and merges.value != "off")
+    spent.spend(steps * _STEP, source=at.source, span=at.name.span)
     if why == Never.IMPOSSIBLE:
         return _impossible(shown)
     if why == Never.PERCENT:

@@ -18,9 +18,14 @@ use crate::rewrite::{filter, suspicious, uncaptured};
 use crate::syntax;
 use crate::work::{self, Effort};
 
+/// The most steps for why no request matches a pattern: a tenth of a second.
+const MOST_FOR_NEVER: u64 = 1_000_000;
+
+/// Why no ordinary request matches a pattern, and the steps that took.
 #[pyfunction]
-pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
-    suspicious::never(pattern, merge_slashes).map(Never::from)
+pub fn never(pattern: &[u8], merge_slashes: bool) -> (Option<Never>, u64) {
+    work::within(MOST_FOR_NEVER, || suspicious::never(pattern, merge_slashes).map(Never::from))
+        .unwrap_or((None, MOST_FOR_NEVER))
 }
 
 #[pyfunction]

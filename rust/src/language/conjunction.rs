@@ -9,6 +9,7 @@ use super::lazy::{Automaton, State, TooLarge};
 use super::product::readable;
 use super::{Limits, Subjects, Witness};
 use crate::syntax::{Translation, parse};
+use crate::work::spend;
 
 /// Finds the shortest of the subjects that is in each of `inside` and in none of `outside`.
 ///
@@ -35,6 +36,9 @@ pub fn common_subject(subjects: Subjects, inside: &[Vec<u8>], outside: &[Vec<u8>
 
 /// The states of all automata. The automaton of the languages outside is last.
 type States = Box<[State]>;
+
+/// Known transitions of automata to one step.
+const TRANSITIONS: usize = 16;
 
 struct Conjunction {
     subjects: Subjects,
@@ -71,6 +75,10 @@ impl Conjunction {
             if current != 0 && self.is_answer(&visits[current].states)? {
                 return Ok(Some(spell(&visits, current)));
             }
+            for automaton in self.inside.iter_mut().chain([&mut self.outside]) {
+                automaton.pay(bytes.len());
+            }
+            spend(1 + self.inside.len() * bytes.len() / TRANSITIONS);
             let uri_start = current == 0 && self.subjects == Subjects::Uris;
             for &byte in if uri_start { &b"/"[..] } else { &bytes } {
                 let Some(states) = self.next(&visits[current].states, byte)? else { continue };

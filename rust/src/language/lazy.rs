@@ -8,12 +8,22 @@ use regex_automata::{Anchored, MatchKind};
 use regex_syntax::hir::Hir;
 
 use super::Limits;
+use crate::work::spend;
 
 /// A lazy DFA that searches for matches of some languages, with the states found so far.
 pub(super) struct Automaton {
     dfa: DFA,
     cache: Cache,
+    /// The bytes for which steps were spent.
+    paid: usize,
 }
+
+/// The bytes of an automaton that any question may take: most patterns of rules take fewer.
+const FREE: usize = 64 << 10;
+
+/// The bytes of an automaton to one step. A byte is about a state of the NFA, which takes some ns for each class of
+/// bytes.
+const PER_STEP: usize = 16;
 
 /// A state of an [`Automaton`], as far as whole subjects go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +54,18 @@ impl Automaton {
             .minimum_cache_clear_count(Some(0));
         let dfa = Builder::new().configure(dfa).build_from_nfa(nfa).map_err(|_| TooLarge)?;
         let cache = dfa.create_cache();
-        Ok(Automaton { dfa, cache })
+        let mut automaton = Automaton { dfa, cache, paid: FREE };
+        automaton.pay(1);
+        Ok(automaton)
+    }
+
+    /// Spends steps for the states that were built since the last time, each of which is left by all classes of bytes.
+    pub fn pay(&mut self, classes: usize) {
+        let built = self.dfa.get_nfa().memory_usage() + self.cache.memory_usage();
+        if let Some(bytes) = built.checked_sub(self.paid) {
+            self.paid = built;
+            spend(bytes * classes / PER_STEP);
+        }
     }
 
     /// The state before the first byte.

@@ -130,6 +130,8 @@ impl Product {
             for &byte in &bytes {
                 self.step(visits, &mut seen, current, byte)?;
             }
+            self.language.pay(bytes.len());
+            self.others.pay(bytes.len());
             current += 1;
         }
         Ok(None)
