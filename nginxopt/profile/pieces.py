@@ -7,7 +7,6 @@ import gzip
 import io
 import os
 import shlex
-import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple, cast
 
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
-from nginxopt.request.packed import Unpacked, refuse_sparse
+from nginxopt.request.packed import Unpacked, refuse_sparse, refuse_special
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PIECE = 1 << 21
@@ -140,8 +139,7 @@ def require(path: str) -> None:
     if path == STDIN:
         return
     try:
-        if stat.S_ISDIR(Path(path).stat().st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        refuse_special(path)
         if not os.access(path, os.R_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.text import Source, Span, decode
+from nginxopt.text import Source, Span, decode, shorten
 from nginxopt.text.delimited import BOM, Field, Record, is_comment, records
 
 DELIMITERS = b",;\t|"
@@ -70,6 +70,9 @@ _NO_DELIMITERS = bytes.maketrans(DELIMITERS, b"_" * len(DELIMITERS))
 _FIRST_ROW = "from,to or from,to,status, separated by a comma, semicolon, tab or |"
 _TITLES = 10
 """The lines before the names of the columns that may be a title, and that are searched."""
+_MOST_NAMES = 10
+_LONGEST_NAME = 40
+"""What a note says of the columns that are not read, which may be many."""
 _SAMPLE = 200
 """The number of rows that are searched for the column of the status if no name shows it."""
 
@@ -236,7 +239,9 @@ def _by_names(source: Source, at: int, delimiter: bytes) -> Columns:
         if any(names[at] in _IN_FORCE for at in statuses[1:]):
             of["off"] = next(at for at in statuses[1:] if names[at] in _IN_FORCE)
     left = [decode(field.value) for number, field in enumerate(header) if number not in of.values() and field.value]
-    notes = (f"not read: the column{'s' if len(left) > 1 else ''} {', '.join(left)}",) if left else ()
+    shown = ", ".join(shorten(name, _LONGEST_NAME) for name in left[:_MOST_NAMES])
+    more = f" and {len(left) - _MOST_NAMES:,} more" if len(left) > _MOST_NAMES else ""
+    notes = (f"not read: the column{'s' if len(left) > 1 else ''} {shown}{more}",) if left else ()
     end = source.data.find(b"\n", header[-1].end)
     return Columns(delimiter, len(source.data) if end < 0 else end + 1, of, len(header), notes)
 

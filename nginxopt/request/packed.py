@@ -10,11 +10,13 @@ from __future__ import annotations
 import errno
 import io
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from nginxopt import budget
+from nginxopt.config.filesystem import is_descriptor
 
 _BUDGET = "log-growth"
 _SMALL = 64 << 20
@@ -28,9 +30,7 @@ class Unpacked(io.RawIOBase):
     What is held as a whole, and takes much more memory than bytes, gets a `share` of the budget.
     """
 
-    def __init__(
-        self, raw: Any, path: str, unpack: Callable[[Any], Callable[[int], bytes]], share: float = 1
-    ) -> None:
+    def __init__(self, raw: Any, path: str, unpack: Callable[[Any], Callable[[int], bytes]], share: float = 1) -> None:
         super().__init__()
         self._below = _Counted(raw)
         self._read = unpack(self._below)
@@ -64,6 +64,22 @@ class _Counted:
         data: bytes = self._file.read(size)
         self.size += len(data)
         return data
+
+
+def refuse_special(path: str) -> None:
+    """Raise `OSError` for a folder, a device, and a file of `/proc`, which may wait for what never comes.
+
+    A pipe may be a log, and so may what a shell or a service has opened, such as /dev/stdin.
+    """
+    status = Path(path).stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if stat.S_ISFIFO(status.st_mode):
+        return
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    is_of_kernel = not status.st_size and os.path.realpath(path).startswith(("/proc/", "/sys/"))
+    if (is_device or is_of_kernel) and not is_descriptor(path):
+        raise OSError(errno.EINVAL, "not a regular file")
 
 
 def refuse_sparse(path: str) -> None:

@@ -24,7 +24,7 @@ from nginxopt.request import json_targets, target_lists
 from nginxopt.request.access_logs import AccessLog
 from nginxopt.request.client import ClientGate, Url
 from nginxopt.request.log_formats import LogFormat, known_formats, log_formats, stated_format
-from nginxopt.request.packed import Unpacked, refuse_sparse
+from nginxopt.request.packed import Unpacked, refuse_sparse, refuse_special
 from nginxopt.request.traffic import Traffic
 from nginxopt.text import Source, Span, suggestion
 
@@ -65,6 +65,7 @@ class RequestsFile:
         try:
             if self.path == STDIN:
                 return self._read(cast(io.BufferedReader, sys.stdin.buffer), progress)
+            refuse_special(self.path)
             with Path(self.path).open("rb", _BUFFER) as raw:
                 if raw.seekable():  # no pipe, which can be opened once
                     refuse_sparse(self.path)

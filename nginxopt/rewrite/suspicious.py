@@ -11,6 +11,7 @@ from nginxopt.text import Span
 
 Never = _native.Never
 
+
 def suspicious_rewrites(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
     """Yield the rewrites of some levels; from folded runs, only suspicious ones (rewrite/suspicious.rs).
 

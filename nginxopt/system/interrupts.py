@@ -12,6 +12,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 
 from nginxopt._native import count_orderly, watch_signals
@@ -65,8 +66,30 @@ def temporary_folder(prefix: str = "nginxopt-") -> Iterator[str]:
     """Yield the path of a new folder (mode 0700), and remove it at the end, however that comes."""
     import tempfile  # each command imports this module, and few make folders
 
-    with orderly(), tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
-        yield name
+    with orderly():
+        folder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+        try:
+            yield folder.name
+        finally:
+            try:
+                folder.cleanup()
+            except RecursionError:  # before Python 3.13, shutil.rmtree() recurses
+                _flatten(folder.name)
+                folder.cleanup()
+
+
+def _flatten(top: str) -> None:
+    """Move all folders of a folder into it, however deep they are, and remove their files."""
+    waiting, moved = [top], 0
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in list(entries):
+                if not entry.is_dir(follow_symlinks=False):
+                    Path(entry.path).unlink()
+                    continue
+                moved += 1
+                waiting.append(f"{top}/.nginxopt-{moved}")
+                Path(entry.path).rename(waiting[-1])
 
 
 class LeftError(Exception):

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from nginxopt import _native, load_text
+from nginxopt.lint.queries import controlled
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite import Options
 from nginxopt.rewrite.compilation import Plan, plan
@@ -416,3 +417,15 @@ def test_exponential_automata_have_a_budget(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "nginx.conf:10:1: " in done.stdout, done.stdout
     assert "(budget backtracking)" in done.stdout
+
+
+def test_values_that_double_are_made_of_one_variable() -> None:
+    """Lines like `set $b "$b$b"` are no more than their variables: 40 of them made `lint` never end."""
+    lines = 'set $b "$b$b$b$b"; ' * 40
+    text = (
+        f"events {{}} http {{ server {{ listen 80; set $b $arg_a; {lines} location / {{ proxy_pass http://$b; }} }} }}"
+    )
+    model = Model(load_text(text.encode()), Version(1, 28, 0))
+    (level,) = model.levels("location")
+    assert controlled.sources(model, level, "http://$b$b") == ("arg_a",)
+    assert controlled.sources(model, level, "$other") == ("other",)

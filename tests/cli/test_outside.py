@@ -148,7 +148,9 @@ def test_no_command_shows_text_outside(run: Any, text: str, tmp_path: Path) -> N
 CHANGED = "events {} http { include ../secret.conf; server { listen 80; return 302 /x${inner}x; } }\n"
 
 
-@pytest.mark.parametrize("text", ["map $uri $inner { default %s; }", "log_format a $%s;", "map $uri $inner { ~(%sX 1; }"])
+@pytest.mark.parametrize(
+    "text", ["map $uri $inner { default %s; }", "log_format a $%s;", "map $uri $inner { ~(%sX 1; }"]
+)
 def test_a_word_is_not_shown_with_a_letter_more_or_in_another_case(run: Any, text: str, tmp_path: Path) -> None:
     """The configuration can put letters to a word, and nginx writes the names of variables small."""
     site(tmp_path, text % MARK)

@@ -52,6 +52,15 @@ def test_nothing_waits_for_a_pipe(folder: Path, call: str) -> None:
     assert (ran.returncode, "not a regular file" in ran.stderr + ran.stdout) == (3, True), ran.stderr
 
 
+@pytest.mark.parametrize("call", [("profile", "nginx.conf"), ("trace", "nginx.conf", "--requests")])
+@pytest.mark.parametrize("file", ["/dev/zero", "/proc/kmsg"])
+def test_a_log_is_no_device(folder: Path, call: tuple[str, ...], file: str) -> None:
+    """A link in place of a log that leads to a device, or to what the kernel makes, is an error; a pipe may be one."""
+    (folder / "access.log").symlink_to(file)
+    ran = run(folder, *call, "access.log")
+    assert (ran.returncode, ran.stderr) == (3, "access.log: cannot be read: not a regular file\n")
+
+
 @pytest.mark.parametrize("call", ["lint --config", "lint --baseline"])
 def test_a_device_is_empty(folder: Path, call: str) -> None:
     """Of a link to an endless device nothing is read."""

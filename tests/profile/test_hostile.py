@@ -91,6 +91,19 @@ def test_a_profile_that_unpacks_to_much(tmp_path: Path) -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    "time", ["31/Feb/0000:99:99:99 -9999", "01/Jan/9999:99:99:99 -9999", "99/Dec/9999:00:00:00 +0000"]
+)
+def test_times_that_no_calendar_has(time: str, tmp_path: Path) -> None:
+    """A time before 1970 or after 9999 is none: a log with it is read."""
+    (tmp_path / "nginx.conf").write_text(CONFIG)
+    (tmp_path / "access.log").write_text(LINE.replace("01/Jan/2025:00:00:00 +0000", time) % "" * 5)
+    with contextlib.chdir(tmp_path):
+        status, said, _ = run("profile", "nginx.conf", "access.log", "--html", "out.html", "--save", "saved")
+        assert status == 0, said
+        assert sums.load("saved").requests == 5
+
+
 @pytest.mark.parametrize("line", ['{"log":' + "[" * 100_000, '{"log":' + "9" * 5_000 + "}", '{"log":{}}', '"MESSAGE":'])
 def test_lines_that_wrap_nothing(line: str, tmp_path: Path) -> None:
     """JSON of a logging driver that is none."""

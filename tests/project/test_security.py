@@ -353,3 +353,12 @@ def test_the_page_is_found() -> None:
     """README and the site link to it."""
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text()
     assert "security.md" in (ROOT / "mkdocs.yml").read_text()
+
+
+def test_what_holds_a_section_is_there() -> None:
+    """The tests that the page names are files with tests, and each section on what commands do names some."""
+    for name in re.findall(r"`(tests/[\w/.]+)`", TEXT):
+        path = ROOT / name
+        assert path.is_dir() or (path.suffix == ".py" and "\n" in path.read_text()), name
+    for title in ("the commands do", "nginx may do", "is shown and changed", "a configuration may cost"):
+        assert "`tests/" in TEXT.partition(f"## What {title}\n")[2].partition("\n## ")[0], title

@@ -8,6 +8,7 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.request import read_url
+from nginxopt.request.columns import columns_of
 from nginxopt.request.locations import leads_to, normal
 from nginxopt.request.table import ExpectedRow, ExpectedTable, read_table
 from nginxopt.text import Source
@@ -175,3 +176,13 @@ def test_a_location_leads_to_what_is_expected(location: str, expected: str, equa
 def test_the_normal_form() -> None:
     """The form of an address in which equal ones are the same."""
     assert normal("HTTP://Shop.Example:80?a=%7e%c3") == "http://shop.example/?a=~%C3"
+
+
+def test_many_columns_that_are_not_read() -> None:
+    """The note names some of them, and is short."""
+    header = ",".join(f"{'x' * 100}{number}" for number in range(10_000))
+    table = columns_of(Source("a.csv", f"from,to,{header}\n/a,/b\n".encode()))
+    (note,) = table.notes
+    assert note.startswith("not read: the columns ")
+    assert note.endswith(" and 9,990 more")
+    assert len(note) < 500

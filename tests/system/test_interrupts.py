@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from types import FrameType
 import pytest
 
 from nginxopt.system.files import write_all
-from nginxopt.system.interrupts import LeftError, interruptible, uninterrupted
+from nginxopt.system.interrupts import LeftError, interruptible, temporary_folder, uninterrupted
 from nginxopt.system.writing import copies
 from tests.support import PATIENCE, ended
 
@@ -169,3 +170,15 @@ def test_a_process_ends_once_nothing_must_end_in_order() -> None:
         process.communicate("\n", timeout=PATIENCE)
         assert process.returncode == 128 + signal.SIGTERM
         assert not folder.exists()
+
+
+def test_a_temporary_folder_is_removed_however_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A revision of git, or what nginx runs, can make folders deeper than Python recurses."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "beside").touch()
+    with temporary_folder() as name, contextlib.chdir(name):
+        for _ in range(2_000):
+            Path("d").mkdir()
+            os.chdir("d")
+            Path("link").symlink_to(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["beside"]

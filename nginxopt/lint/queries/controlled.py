@@ -16,24 +16,31 @@ from nginxopt.semantics import Level
 from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
 
-_DEEPEST = 5
 _MOST_REQUESTS = 3
 _HOST = {"host", "http_host"}
 _ARGS = {"args", "query_string"}
 _SAFE = "/:~!$&'()*+,;=@"
 
 
-def sources(model: Model, level: Level, value: str, depth: int = 0) -> tuple[str, ...]:
-    """Return the variables, in lower case, that a value in a level is made of; maps and `set` count by their values."""
-    names: dict[str, None] = {}
-    for match in VARIABLE.finditer(value):
-        name = (match[1] or match[2]).lower()
-        inner = [] if depth > _DEEPEST else _definitions(model, level, name)
-        for text in inner:
-            names |= dict.fromkeys(sources(model, level, text, depth + 1))
-        if not inner:
-            names[name] = None
-    return tuple(names)
+def sources(model: Model, level: Level, value: str) -> tuple[str, ...]:
+    """Return the variables, in lower case, that a value in a level is made of; maps and `set` count by their values.
+
+    Each variable counts once, however often values name it: `set $a "$a$a"` would double at every level.
+    """
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    waiting = [value]
+    while waiting:
+        for match in VARIABLE.finditer(waiting.pop()):
+            name = (match[1] or match[2]).lower()
+            if name in seen:
+                continue
+            seen.add(name)
+            inner = _definitions(model, level, name)
+            waiting += inner
+            if not inner:
+                found[name] = None
+    return tuple(found)
 
 
 def requests(model: Model, level: Level, value: str, text: str) -> Iterator[AskedRequest]:

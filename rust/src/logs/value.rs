@@ -133,7 +133,7 @@ pub fn local_time(text: &[u8]) -> Option<i64> {
     let (day, year) = (number(text.get(..2)?)?, number(text.get(7..11)?)?);
     let month = month(text.get(3..6)?)?;
     let zone = zone(text.get(21..26)?)?;
-    Some(days(year as i64, month, day as i64) * 86_400 + clock(text.get(12..20)?)? - zone)
+    of_calendar(days(year as i64, month, day as i64) * 86_400 + clock(text.get(12..20)?)? - zone)
 }
 
 fn month(name: &[u8]) -> Option<i64> {
@@ -159,7 +159,12 @@ pub fn iso_time(text: &[u8]) -> Option<i64> {
     let (year, month, day) = (number(text.get(..4)?)?, number(text.get(5..7)?)?, number(text.get(8..10)?)?);
     let (sign, minutes) = (text.get(19..22)?, text.get(23..25)?);
     let zone = zone(&[sign, minutes].concat())?;
-    Some(days(year as i64, month as i64, day as i64) * 86_400 + clock(text.get(11..19)?)? - zone)
+    of_calendar(days(year as i64, month as i64, day as i64) * 86_400 + clock(text.get(11..19)?)? - zone)
+}
+
+/// The second, if it is one from 1970 to the end of the year 9999, as others count them.
+fn of_calendar(second: i64) -> Option<i64> {
+    (0..=253_402_300_799).contains(&second).then_some(second)
 }
 
 fn clock(text: &[u8]) -> Option<i64> {
@@ -191,6 +196,10 @@ mod tests {
         assert_eq!(local_time(b"29/Feb/2024:00:00:00 +0000"), Some(1_709_164_800));
         assert_eq!(local_time(b"-"), None);
         assert_eq!(iso_time(b"2026-11"), None);
+        assert_eq!(local_time(b"01/Jan/0000:00:00:00 +0000"), None);
+        assert_eq!(iso_time(b"1969-12-31T23:59:59+00:00"), None);
+        assert_eq!(iso_time(b"1970-01-01T00:00:00+00:00"), Some(0));
+        assert_eq!(local_time(b"31/Dec/9999:23:59:59 -0001"), None);
     }
 
     #[test]
