@@ -380,7 +380,7 @@ def test_what_a_list_holds_is_bounded() -> None:
         return reason, float(multiple)
 
     (reason, multiple), (usual, _) = taken(0.2), taken(2)
-    assert (reason, usual) == ("too-much-work", "not-worse")
+    assert (reason, usual) == ("too-much-work", "moves")
     assert multiple < 3
 
 

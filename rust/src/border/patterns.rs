@@ -103,7 +103,7 @@ pub fn not_the_union(
 }
 
 /// Some ms for the worst question.
-const LIMITS: Limits = Limits { states: 4_000, automaton_bytes: 4 << 20, covers: 0 };
+const LIMITS: Limits = Limits { states: 4_000, automaton_bytes: 4 << 20, covers: 0, counts_states: true };
 
 /// Whether certainly no subject is matched by all of `inside` and by none of `outside`, and else a subject that seems
 /// to be.

@@ -14,8 +14,8 @@ use crate::work::spend;
 pub(super) struct Automaton {
     dfa: DFA,
     cache: Cache,
-    /// The bytes for which steps were spent.
-    paid: usize,
+    /// The bytes for which steps were spent, if they count.
+    paid: Option<usize>,
 }
 
 /// The bytes of an automaton that any question may take: most patterns of rules take fewer.
@@ -54,16 +54,17 @@ impl Automaton {
             .minimum_cache_clear_count(Some(0));
         let dfa = Builder::new().configure(dfa).build_from_nfa(nfa).map_err(|_| TooLarge)?;
         let cache = dfa.create_cache();
-        let mut automaton = Automaton { dfa, cache, paid: FREE };
+        let mut automaton = Automaton { dfa, cache, paid: limits.counts_states.then_some(FREE) };
         automaton.pay(1);
         Ok(automaton)
     }
 
     /// Spends steps for the states that were built since the last time, each of which is left by all classes of bytes.
     pub fn pay(&mut self, classes: usize) {
+        let Some(paid) = &mut self.paid else { return };
         let built = self.dfa.get_nfa().memory_usage() + self.cache.memory_usage();
-        if let Some(bytes) = built.checked_sub(self.paid) {
-            self.paid = built;
+        if let Some(bytes) = built.checked_sub(*paid) {
+            *paid = built;
             spend(bytes * classes / PER_STEP);
         }
     }

@@ -36,9 +36,9 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
         return None; // the question below costs a hundred times as much
     }
     let language = parsed.translate().hir;
-    let nothing = |outside: &[Hir]| {
-        language::witness(Question::Outside, &language, &refs(outside), &Limits::default()) == Witness::Nothing
-    };
+    let limits = Limits { counts_states: true, ..Limits::default() };
+    let nothing =
+        |outside: &[Hir]| language::witness(Question::Outside, &language, &refs(outside), &limits) == Witness::Nothing;
     let abnormal = abnormal(merge_slashes);
     let with = |more: &[u8]| [abnormal.clone(), vec![read(more)]].concat();
     if nothing(&abnormal) {
