@@ -276,7 +276,7 @@ class Samples:
         if key.verdict == "ambiguous" and any(branch["outcome"]["kind"] in PASSED for branch in fitting):
             raise NotMeasuredError(_NOT_SETTLED["ambiguous"])
         found = [(*self._known.existing, *map(text_of, branch["exists"])) for branch in fitting]
-        if not branches and key.verdict == "agrees":
+        if not found and key.verdict == "agrees":
             found = [(*self._known.existing, *exists) for exists in self._searched(form, key)]
         if key.verdict == "ambiguous":
             found.sort(key=len, reverse=size > 2 * _PADDED)

@@ -504,6 +504,26 @@ def test_files_that_make_no_difference(run: Run, tmp_path: Path) -> None:
     assert first(run("trace", "nginx.conf", "http://h/", "--target-version", "1.22.1")) == '200 "x"'
 
 
+def test_a_site_with_a_page_for_missing_files(run: Run, tmp_path: Path) -> None:
+    """A common site has few answers although it asks for many files, and what is beyond the most branches is said."""
+    text = (
+        "root /w; error_page 404 /404.html; location / { try_files $uri $uri.html $uri/ =404; } location /many { %s }"
+    )
+    many = "".join(f"if (-f /w/{name}) {{ set $x $x-{name}; }} " for name in range(4))
+    text %= f"set $x a; {many} return 200 $x;"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    asked = ("trace", "nginx.conf", "--target-version", "1.22.1")
+    lines = run(*asked, "http://h/a").out.decode().splitlines()
+    answers = [" ".join(line.split()) for line in lines if line.startswith(("  if", "  else", "  otherwise"))]
+    assert [answers[0], answers[3], answers[-1]] == [
+        "if /w/a exists 200 /w/a",
+        "else if /w/404.html exists 404 /w/404.html",
+        "otherwise 404 by nginx itself",
+    ]
+    lines = run(*asked, "http://h/many").out.decode().splitlines()
+    assert " ".join(lines[15].split()) == "otherwise unknown: what else exists or happens"
+
+
 def test_the_same_answers_at_the_end_are_told_once(run: Run, tmp_path: Path) -> None:
     """What is answered like the rest is no condition for people."""
     text = "location / { root /w; try_files $uri $uri/b =404; }"

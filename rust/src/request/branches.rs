@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::request::bytes::Bytes;
 use crate::request::files::simple;
 use crate::request::model::Model;
-use crate::request::outcome::{Outcome, OutcomeKind, Question};
+use crate::request::outcome::{Outcome, OutcomeKind, Question, Unknown};
 use crate::request::record::Silent;
 use crate::request::site::Kind;
 use crate::request::world::{Found, Request, World};
@@ -33,28 +33,25 @@ pub struct Conditions {
     pub fails: Vec<String>,
 }
 
-/// What becomes of a request, by what nginx asks for on the way, in its order.
+/// What becomes of a request, by what it depends on.
 #[derive(PartialEq, Eq)]
 enum Tree {
     Known(Box<Outcome>),
-    File(Box<AtPath>),
-    Event(Box<Event>),
-}
-
-/// The trees for what may be at a path, which has no slash at its end.
-#[derive(PartialEq, Eq)]
-struct AtPath {
-    path: Bytes,
-    file: Tree,
-    folder: Tree,
-    nothing: Tree,
+    Fork(Box<Fork>),
 }
 
 #[derive(PartialEq, Eq)]
-struct Event {
-    text: String,
-    happens: Tree,
+struct Fork {
+    condition: Condition,
+    holds: Tree,
     fails: Tree,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Condition {
+    /// A path exists, and is no folder unless it has a slash at its end.
+    Exists(Bytes),
+    Event(String),
 }
 
 /// What an outcome depends on first.
@@ -65,27 +62,31 @@ enum Asked {
 }
 
 impl Model {
-    /// Returns the branches of a request, in the order in which nginx asks for files and events, or none if its outcome
-    /// does not depend on them, or on too many. A branch may have an unknown outcome.
+    /// Returns the branches of a request, or none if its outcome does not depend on files or events. The first whose
+    /// conditions hold counts; they are about in the order in which nginx asks. A branch may have an unknown outcome,
+    /// as has the last if there are too many: it stands for all others, and has no conditions.
     pub fn branches(&self, request: &Request, world: &World) -> Vec<Branch> {
         let outcome = self.answer(request, world, &mut Silent);
         if Asked::of(&outcome).is_none() {
             return Vec::new();
         }
         let mut branches = Vec::new();
-        if let Some(tree) = self.tree(request, &mut world.clone(), outcome, 0) {
-            tree.flatten(&Conditions::default(), &mut branches);
+        self.tree(request, &mut world.clone(), outcome.clone(), 0).flatten(&Conditions::default(), &mut branches);
+        if branches.len() > BRANCHES {
+            branches.truncate(BRANCHES - 1);
+            let reason = "what else exists or happens".to_owned();
+            let unknown = outcome.unknown.map(|unknown| Unknown { reason, question: None, ..unknown });
+            branches.push(Branch { conditions: Conditions::default(), outcome: Outcome { unknown, ..outcome } });
         }
-        if branches.len() > BRANCHES { Vec::new() } else { branches }
+        branches
     }
 
-    /// `None` if it is too deep.
-    fn tree(&self, request: &Request, world: &mut World, outcome: Outcome, depth: usize) -> Option<Tree> {
+    fn tree(&self, request: &Request, world: &mut World, outcome: Outcome, depth: usize) -> Tree {
         match Asked::of(&outcome) {
-            Some(_) if depth == DEPTH && !is_settled(&outcome, world) => None,
+            Some(_) if depth == DEPTH => self.known(outcome),
             Some(Asked::Path(path)) if !world.files.is_tried(&path) => self.at_path(request, world, path, depth),
             Some(Asked::Event(text)) => self.event(request, world, text, depth),
-            _ => Some(self.known(outcome)),
+            _ => self.known(outcome),
         }
     }
 
@@ -98,7 +99,8 @@ impl Model {
         Tree::Known(Box::new(outcome))
     }
 
-    fn at_path(&self, request: &Request, world: &mut World, path: Bytes, depth: usize) -> Option<Tree> {
+    /// The tree for what may be at a path without a slash at its end.
+    fn at_path(&self, request: &Request, world: &mut World, path: Bytes, depth: usize) -> Tree {
         let mut with = |found: Option<Found>| {
             world.files.tried.push((path.clone(), found));
             let outcome = self.answer(request, world, &mut Silent);
@@ -106,14 +108,14 @@ impl Model {
             world.files.tried.pop();
             tree
         };
-        let (file, folder, nothing) = (with(Some(Found::File))?, with(Some(Found::Folder))?, with(None)?);
-        if file == nothing && folder == nothing {
-            return Some(nothing);
-        }
-        Some(Tree::File(Box::new(AtPath { path, file, folder, nothing })))
+        let (file, folder, nothing) = (with(Some(Found::File)), with(Some(Found::Folder)), with(None));
+        let path_of_folder = if path.ends_with(b"/") { path.clone() } else { Bytes([&path[..], b"/"].concat()) };
+        let is_file_told = file != nothing;
+        let rest = Tree::late(Condition::Exists(path_of_folder), folder, nothing);
+        if is_file_told { Tree::fork(Condition::Exists(path), file, rest) } else { rest }
     }
 
-    fn event(&self, request: &Request, world: &mut World, text: String, depth: usize) -> Option<Tree> {
+    fn event(&self, request: &Request, world: &mut World, text: String, depth: usize) -> Tree {
         let mut with = |happens: bool| {
             world.events.push((text.clone(), happens));
             let outcome = self.answer(request, world, &mut Silent);
@@ -121,17 +123,9 @@ impl Model {
             world.events.pop();
             tree
         };
-        let (happens, fails) = (with(true)?, with(false)?);
-        if happens == fails {
-            return Some(fails);
-        }
-        Some(Tree::Event(Box::new(Event { text, happens, fails })))
+        let (happens, fails) = (with(true), with(false));
+        Tree::fork(Condition::Event(text), happens, fails)
     }
-}
-
-/// Whether the branch has settled the path that an outcome depends on, and that does not tell enough.
-fn is_settled(outcome: &Outcome, world: &World) -> bool {
-    matches!(Asked::of(outcome), Some(Asked::Path(path)) if world.files.is_tried(&path))
 }
 
 impl Asked {
@@ -146,43 +140,43 @@ impl Asked {
 }
 
 impl Tree {
+    /// The tree that asks for a condition first, if it makes a difference.
+    fn fork(condition: Condition, holds: Tree, fails: Tree) -> Tree {
+        if holds == fails { fails } else { Tree::Fork(Box::new(Fork { condition, holds, fails })) }
+    }
+
+    /// The tree that asks for a condition only where it makes a difference: behind what both trees ask for first.
+    fn late(condition: Condition, holds: Tree, fails: Tree) -> Tree {
+        match (holds, fails) {
+            (Tree::Fork(one), Tree::Fork(other)) if one.condition == other.condition => Tree::fork(
+                one.condition,
+                Tree::late(condition.clone(), one.holds, other.holds),
+                Tree::late(condition, one.fails, other.fails),
+            ),
+            (holds, fails) => Tree::fork(condition, holds, fails),
+        }
+    }
+
     fn flatten(self, known: &Conditions, branches: &mut Vec<Branch>) {
         match self {
             Tree::Known(outcome) => branches.push(Branch { conditions: known.clone(), outcome: *outcome }),
-            Tree::File(at) => at.flatten(known, branches),
-            Tree::Event(event) => {
-                let (mut happens, mut fails) = (known.clone(), known.clone());
-                happens.happens.push(event.text.clone());
-                fails.fails.push(event.text);
-                event.happens.flatten(&happens, branches);
-                event.fails.flatten(&fails, branches);
+            Tree::Fork(fork) => {
+                fork.holds.flatten(&known.with(&fork.condition, true), branches);
+                fork.fails.flatten(&known.with(&fork.condition, false), branches);
             }
         }
     }
 }
 
-impl AtPath {
-    fn flatten(self, known: &Conditions, branches: &mut Vec<Branch>) {
-        let file = self.path;
-        let folder = if file.ends_with(b"/") { file.clone() } else { Bytes([&file[..], b"/"].concat()) };
-        let (is_file_told, is_folder_told) = (self.file != self.nothing, self.folder != self.nothing);
-        let mut rest = known.clone();
-        if is_file_told {
-            self.file.flatten(&known.with(&file), branches);
-            rest.missing.push(file);
-        }
-        if is_folder_told {
-            self.folder.flatten(&known.with(&folder), branches);
-            rest.missing.push(folder);
-        }
-        self.nothing.flatten(&rest, branches);
-    }
-}
-
 impl Conditions {
-    fn with(&self, existing: &Bytes) -> Conditions {
+    fn with(&self, condition: &Condition, holds: bool) -> Conditions {
         let mut with = self.clone();
-        with.exists.push(existing.clone());
+        match condition {
+            Condition::Exists(path) if holds => with.exists.push(path.clone()),
+            Condition::Exists(path) => with.missing.push(path.clone()),
+            Condition::Event(text) if holds => with.happens.push(text.clone()),
+            Condition::Event(text) => with.fails.push(text.clone()),
+        }
         with
     }
 }

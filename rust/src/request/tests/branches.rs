@@ -66,13 +66,39 @@ fn a_slash() {
     );
 }
 
-/// No more than eight branches, and no more than six paths one after the other.
+/// Behind six paths the outcome is unknown, and so is what is left behind seven branches.
 #[test]
 fn too_many() {
     let names: Vec<String> = (0..7).map(|name| format!("/{name}")).collect();
     let text = |count: usize| format!("location / {{ root /w; try_files {} =404; }}", names[..count].join(" "));
-    assert_eq!(branches(&text(6), "/").len(), 7);
-    assert_eq!(branches(&text(7), "/").len(), 0);
+    assert_eq!(branches(&text(6), "/").last().unwrap(), "-/w/0 -/w/1 -/w/2 -/w/3 -/w/4 -/w/5: 404");
+    assert_eq!(
+        branches(&text(7), "/").last().unwrap(),
+        "-/w/0 -/w/1 -/w/2 -/w/3 -/w/4 -/w/5: unknown: whether /w/6 exists"
+    );
+    let ifs: String = (0..4).map(|name| format!("if (-f /w/{name}) {{ set $x $x-{name}; }} ")).collect();
+    let told = branches(&format!("location / {{ set $x a; {ifs} return 200 $x; }}"), "/");
+    assert_eq!(told.len(), 8);
+    assert_eq!(told[0], "+/w/0 +/w/1 +/w/2 +/w/3: 200 a-0-1-2-3");
+    assert_eq!(told[7], ": unknown: what else exists or happens");
+}
+
+/// Whether a path is a folder is asked where it matters, so that no branch is told twice.
+#[test]
+fn folders_come_late() {
+    check(
+        "error_page 404 /e; location / { root /w; try_files $uri $uri.html $uri/ =404; }",
+        "/a",
+        &[
+            "+/w/a: 200 file /w/a",
+            "-/w/a +/w/a.html: 200 file /w/a.html",
+            "-/w/a -/w/a.html +/w/a/: 301 -> http://h:8080/a/",
+            "-/w/a -/w/a.html -/w/a/ +/w/e: 404 file /w/e",
+            "-/w/a -/w/a.html -/w/a/ -/w/e +/w/e.html: 404 file /w/e.html",
+            "-/w/a -/w/a.html -/w/a/ -/w/e -/w/e.html +/w/e/: 301 -> http://h:8080/e/",
+            "-/w/a -/w/a.html -/w/a/ -/w/e -/w/e.html -/w/e/: 404",
+        ],
+    );
 }
 
 /// Whether a file is executable stays unknown.
