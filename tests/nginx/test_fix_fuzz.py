@@ -49,7 +49,7 @@ def on_stage(
     return asyncio.run(whole())
 
 
-ATTEMPTS = 3
+ATTEMPTS = 6
 """How often a fault is looked for: what it changes is not seen if a busy machine did the same to a run without it."""
 
 

@@ -29,18 +29,21 @@ def sources(model: Model, level: Level, value: str) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     seen: set[str] = set()
-    waiting = [value]
+    waiting = _named(value)
     while waiting:
-        for match in VARIABLE.finditer(waiting.pop()):
-            name = (match[1] or match[2]).lower()
-            if name in seen:
-                continue
+        name = waiting.pop()
+        if name not in seen:
             seen.add(name)
             inner = _definitions(model, level, name)
-            waiting += inner
+            waiting += _named(*inner)
             if not inner:
                 found[name] = None
     return tuple(found)
+
+
+def _named(*values: str) -> list[str]:
+    """Return the variables that values name, in lower case, the last first."""
+    return [(match[1] or match[2]).lower() for value in values for match in VARIABLE.finditer(value)][::-1]
 
 
 def requests(model: Model, level: Level, value: str, text: str) -> Iterator[AskedRequest]:
