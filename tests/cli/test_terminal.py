@@ -14,7 +14,7 @@ import pytest
 
 from nginxopt.ingress.manifests import PREFIX
 from nginxopt.lint.report import FORMATS
-from nginxopt.text.display import line, terminal
+from nginxopt.text.display import cell, line, terminal
 from tests.forked import Run, commands
 
 EVIL = "\x1b[2J\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
@@ -230,3 +230,21 @@ def test_a_line(text: str, shown: str) -> None:
 def test_a_terminal_gets_colors() -> None:
     """`terminal` keeps line ends, tabs and colors, and nothing else of what does not print."""
     assert terminal("\x1b[1ma\x1b[0m\t\n\r\x1b[2J\x07\u202e\udcff") == "\x1b[1ma\x1b[0m\t\n\\r\\x1b[2J\\x07\\u202e\\xff"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        (" =1", "' =1"),
+        ("@a", "'@a"),
+        ("-a", "'-a"),
+        ("\t=a", "'\\t=a"),
+        ("-1.5", "-1.5"),
+        ("a=1", "a=1"),
+        ("\x1b[1m", "\\x1b[1m"),
+    ],
+)
+def test_a_cell_is_no_formula(text: str, shown: str) -> None:
+    """A spreadsheet takes no cell of CSV for a formula; numbers stay."""
+    assert cell(text) == shown

@@ -355,10 +355,32 @@ def test_the_page_is_found() -> None:
     assert "security.md" in (ROOT / "mkdocs.yml").read_text()
 
 
-def test_what_holds_a_section_is_there() -> None:
-    """The tests that the page names are files with tests, and each section on what commands do names some."""
-    for name in re.findall(r"`(tests/[\w/.]+)`", TEXT):
-        path = ROOT / name
-        assert path.is_dir() or (path.suffix == ".py" and "\n" in path.read_text()), name
-    for title in ("the commands do", "nginx may do", "is shown and changed", "a configuration may cost"):
-        assert "`tests/" in TEXT.partition(f"## What {title}\n")[2].partition("\n## ")[0], title
+SECTIONS = (
+    "What nginxopt trusts",
+    "What the commands do",
+    "What nginx may do",
+    "What is shown and changed",
+    "What a configuration may cost",
+    "How releases are made",
+)
+"""The sections whose sentences are promises."""
+
+
+def sentences() -> Iterator[str]:
+    """Yield the sentences of these sections, without those of the table."""
+    for section in SECTIONS:
+        body = TEXT.partition(f"## {section}\n")[2].partition("\n## ")[0]
+        for block in re.split(r"\n\n|\n(?=- )", body):
+            words = " ".join(block.split()).removeprefix("- ")
+            if words and not words.startswith("|"):
+                yield from re.split(r"(?<=[.:]) (?=[A-Z`])", words)
+
+
+def test_each_sentence_has_tests() -> None:
+    """`promises.tsv` has the beginning of each sentence, in order, and tests that hold it; `-` for one that is none."""
+    rows = [row.split("\t") for row in (ROOT / "tests/project/promises.tsv").read_text().splitlines()[1:]]
+    told = list(sentences())
+    assert [text[: len(start)] for text, (start, _) in zip(told, rows, strict=True)] == [start for start, _ in rows]
+    for name in " ".join(tests for _, tests in rows if tests != "-").split():
+        path, _, test = name.partition("::")
+        assert re.search(rf"^def {test}\(", (ROOT / path).read_text(), re.MULTILINE), name
