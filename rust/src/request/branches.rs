@@ -172,7 +172,12 @@ impl Conditions {
     fn with(&self, condition: &Condition, holds: bool) -> Conditions {
         let mut with = self.clone();
         match condition {
-            Condition::Exists(path) if holds => with.exists.push(path.clone()),
+            Condition::Exists(path) if holds => {
+                if let Some(file) = path.strip_suffix(b"/") {
+                    with.missing.retain(|other| **other != *file); // it is there, as a folder
+                }
+                with.exists.push(path.clone());
+            }
             Condition::Exists(path) => with.missing.push(path.clone()),
             Condition::Event(text) if holds => with.happens.push(text.clone()),
             Condition::Event(text) => with.fails.push(text.clone()),

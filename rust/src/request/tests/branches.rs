@@ -92,10 +92,10 @@ fn folders_come_late() {
         &[
             "+/w/a: 200 file /w/a",
             "-/w/a +/w/a.html: 200 file /w/a.html",
-            "-/w/a -/w/a.html +/w/a/: 301 -> http://h:8080/a/",
+            "-/w/a.html +/w/a/: 301 -> http://h:8080/a/",
             "-/w/a -/w/a.html -/w/a/ +/w/e: 404 file /w/e",
             "-/w/a -/w/a.html -/w/a/ -/w/e +/w/e.html: 404 file /w/e.html",
-            "-/w/a -/w/a.html -/w/a/ -/w/e -/w/e.html +/w/e/: 301 -> http://h:8080/e/",
+            "-/w/a -/w/a.html -/w/a/ -/w/e.html +/w/e/: 301 -> http://h:8080/e/",
             "-/w/a -/w/a.html -/w/a/ -/w/e -/w/e.html -/w/e/: 404",
         ],
     );
