@@ -154,6 +154,8 @@ class LiveAnswers:
             return Answer("closed", None)
         except (httpcore.NetworkError, httpcore.ProtocolError, UnicodeError) as error:
             return Answer("unknown", None, unknown=str(error) or type(error).__name__)
+        except ValueError:  # a status of HTTP/2 that is no number
+            return Answer("closed", None)
 
     def _asked(self, request: Request) -> tuple[Request, Address | None]:
         """Return a request as it is sent, and to which address, if its host is asked under its own name."""

@@ -200,6 +200,27 @@ def test_no_answer(site: tuple[int, list[tuple[str, str]]]) -> None:
     assert nothing.unknown == "no answer within 0.2 s"
 
 
+def test_a_status_that_is_no_number() -> None:
+    """HTTP/2 can carry any text as status; an answer with it is none."""
+    settings, headers = b"\0\0\0\4\0\0\0\0\0", b"\0\0\5\1\5\0\0\0\1\x08\x03\x1b[3"
+
+    def answer() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1 << 16)
+            connection.sendall(settings + headers)
+            while connection.recv(1 << 16):
+                pass
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        site = live_site(f"http://127.0.0.1:{server.getsockname()[1]}")
+        (found,) = ask(LiveOptions(site, {}, http2=True), "http://h/")
+        thread.join()
+    assert found.kind == "closed"
+
+
 def test_the_rate(site: tuple[int, list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests are due one after the other, however fast the answers come."""
     slept: list[float] = []
