@@ -190,7 +190,7 @@ class _Reading:
 
     def _host(self, host: Any) -> str:
         text = self._text(host, "host")
-        if any(char.isspace() or char in '"\\;{}$' for char in text):
+        if text and not _NAME.fullmatch(text.removeprefix("*.")):  # nginx would take `~a` for a pattern of names
             raise self._refused(f"{text!r} is not a host")
         return text
 

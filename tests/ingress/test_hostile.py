@@ -102,6 +102,14 @@ def test_keys_are_texts(tmp_path: Path) -> None:
         read(tmp_path, "a: b\n? [c]\n: d\n")
 
 
+@pytest.mark.parametrize("host", ["~^.*", "~", "_", "*", "*.*", "*.~a", "a b", "a;", "a'", "é.test", "h\x1b[8m.test"])
+def test_a_host_is_a_name(tmp_path: Path, host: str) -> None:
+    """Kubernetes refuses others, which nginx would take for a pattern, or for the server of all names."""
+    spec = f"spec: {{rules: [{{host: {json.dumps(host)}, http: {{paths: [{_PATH}]}}}}]}}\n"
+    with pytest.raises(InputError, match="is not a host"):
+        read(tmp_path, f"{_HEAD}metadata: {{name: a}}\n{spec}")
+
+
 def test_messages_are_short(tmp_path: Path) -> None:
     """What is no YAML is shown in part."""
     with pytest.raises(InputError) as caught:
