@@ -25,11 +25,26 @@ from nginxopt.lsp.workspace import Workspace, path_of
 from nginxopt.system.interrupts import end_at_once
 
 _REQUEST_FAILED = types.LSPErrorCodes.RequestFailed.value
+_NOT_BEGUN = types.ErrorCodes.ServerNotInitialized.value
+_OVER = types.ErrorCodes.InvalidRequest.value
 _Answer = TypeVar("_Answer")
 
 
 class _Protocol(LanguageServerProtocol):
-    """Answers every request, even one with parameters that the protocol does not allow, such as a negative line."""
+    """Answers every request: one with parameters that the protocol does not allow, such as a negative line, and one
+    before `initialize` or after `shutdown`.
+    """
+
+    def handle_message(self, message: Any) -> None:
+        """Pass a message on, unless the session has not begun or is over."""
+        method = getattr(message, "method", None)
+        is_early = self._workspace is None and method not in (types.INITIALIZE, types.EXIT)
+        is_late = self._shutdown and method != types.EXIT
+        if not (is_early or is_late):
+            super().handle_message(message)
+        elif method is not None and hasattr(message, "id"):
+            code, when = (_NOT_BEGUN, "before initialize") if is_early else (_OVER, "after shutdown")
+            self._send_response(message.id, error=JsonRpcException(f"a request {when}", code).to_response_error())
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Return the message in a JSON object. It is also called for objects inside a message."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -204,6 +206,22 @@ def test_the_capabilities_answer_over_the_wire(tmp_path: Path) -> None:
             await client.text_document_rename_async(types.RenameParams(document, place, "a b"))
 
     run(tmp_path, scene)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_request_outside_of_the_session_is_answered(before: bool) -> None:
+    """One before `initialize` or after `shutdown` is an error; after both, the server ends as it is told."""
+    asked = {"textDocument": {"uri": "file:///a"}, "position": {"line": 0, "character": 0}}
+    start = {"processId": None, "rootUri": None, "capabilities": {}}
+    session = [("initialize", start), ("shutdown", None)]
+    order = [("textDocument/hover", asked), *session] if before else [*session, ("textDocument/hover", asked)]
+    messages = [{"jsonrpc": "2.0", "id": n, "method": name, "params": params} for n, (name, params) in enumerate(order)]
+    sent = [json.dumps(message).encode() for message in [*messages, {"jsonrpc": "2.0", "method": "exit"}]]
+    stream = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(one), one) for one in sent)
+    ended = subprocess.run(COMMAND, input=stream, capture_output=True, timeout=PATIENCE, check=True)
+    code = b"-32002" if before else b"-32600"
+    assert re.findall(rb'"code": ?(-[0-9]+)', ended.stdout) == [code]
+    assert b"Traceback" not in ended.stdout + ended.stderr
 
 
 def test_a_request_of_the_wrong_form_is_answered(tmp_path: Path) -> None:
