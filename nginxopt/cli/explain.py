@@ -44,7 +44,7 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
     if rule not in rules and rule not in PREMISES:
         raise UsageError(f'unknown rule or premise "{rule}"', hint=_meant(rule, sorted({*rules, *PREMISES})))
     page = pages.page(rules[rule]) if rule in rules else pages.premise_page(PREMISES[rule], rules.values())
-    stdout.write([pages.styled(page, color=stdout.colored()).encode()])
+    stdout.write([pages.styled(page, color=stdout.colored()).encode()], colors=True)
 
 
 def _meant(word: str, names: list[str]) -> str:

@@ -315,7 +315,7 @@ def write_report(call: LintCall, report: LintReport) -> None:
         if aside:
             sys.stderr.buffer.write(shown.encode())
         else:
-            stdout.write([shown.encode()])
+            stdout.write([shown.encode()], colors=call.format == "text")
     if call.format not in ("text", "json") or call.statistics:
         for path in report.changed:
             stdout.say(f"{'would change' if call.diff else 'changed'} {path}")

@@ -47,7 +47,7 @@ def command(context: click.Context, format_: str, config: str | None, isolated: 
         return 0
 
     catalogue = load_rules(config=config, isolated=isolated, run=with_rules)
-    stdout.write(piece.encode() for piece in _pieces(catalogue, format_))
+    stdout.write((piece.encode() for piece in _pieces(catalogue, format_)), colors=True)
     return report(catalogue)
 
 

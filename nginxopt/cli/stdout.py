@@ -26,15 +26,16 @@ def say(message: str) -> None:
     click.echo(line(hide(message)), err=True)
 
 
-def write(pieces: Iterable[bytes]) -> None:
+def write(pieces: Iterable[bytes], *, colors: bool = False) -> None:
     """Write `pieces` to standard output and flush it; the errors of `guarded`.
 
-    A terminal gets them as text, in which what moves its cursor is escaped.
+    A terminal gets them as text, in which what moves its cursor is escaped, and what hides or colors text, unless
+    `colors` says that these are ours.
     """
     on_terminal = sys.stdout.isatty()
     for piece in pieces:
         if on_terminal:
-            sys.stdout.write(piece.decode("utf-8", "surrogateescape"))
+            sys.stdout.write(terminal(piece.decode("utf-8", "surrogateescape"), colors=colors))
         else:
             sys.stdout.buffer.write(piece)
     sys.stdout.flush()
@@ -42,7 +43,7 @@ def write(pieces: Iterable[bytes]) -> None:
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write the lines of a report for people, with their line ends, as `write` does; none is a command to a runner."""
-    write(inert_lines(hide(line)).encode(errors="backslashreplace") for line in lines)
+    write((inert_lines(hide(line)).encode(errors="backslashreplace") for line in lines), colors=True)
 
 
 def write_document(text: str, format_: str = "json") -> None:

@@ -216,7 +216,9 @@ def _report(report: TestReport, call: TestCall) -> int:
     color = call.output is None and stdout.colored()
     pieces = render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose)
     text = hide_in_json("".join(pieces)) if call.format == "json" else hide("".join(pieces))
-    _write([inert_document(text, call.format) if call.output is None else text], call.output)
+    _write(
+        [inert_document(text, call.format) if call.output is None else text], call.output, colors=call.format == "text"
+    )
     return int(not report.passed)
 
 
@@ -324,10 +326,10 @@ def _relative(path: str) -> str:
     return path.removeprefix(folder)
 
 
-def _write(pieces: Iterable[str], output: str | None) -> None:
+def _write(pieces: Iterable[str], output: str | None, *, colors: bool = False) -> None:
     """Write to a file or to standard output."""
     encoded = [piece.encode("utf-8", "surrogateescape") for piece in pieces]
     if output is None:
-        stdout.write(encoded)
+        stdout.write(encoded, colors=colors)
     else:
         write_all({output: b"".join(encoded)})

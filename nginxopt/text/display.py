@@ -82,9 +82,9 @@ def cell(text: str) -> str:
     return f"'{shown}" if is_formula and not _NUMBER.fullmatch(shown) else shown
 
 
-def terminal(text: str) -> str:
-    """Return `text` as `printable` does, with line ends, tabs, and colors as `Style` writes them."""
-    parts = re.split(r"(\x1b\[[0-9;]*m|[\n\t])", text)
+def terminal(text: str, *, colors: bool = True) -> str:
+    """Return `text` as `printable` does, with line ends and tabs, and with `colors` those that `Style` writes."""
+    parts = re.split(r"(\x1b\[[0-9;]*m|[\n\t])" if colors else r"([\n\t])", text)
     return "".join(part if number % 2 else printable(part) for number, part in enumerate(parts))
 
 

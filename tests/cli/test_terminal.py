@@ -17,8 +17,8 @@ from nginxopt.lint.report import FORMATS
 from nginxopt.text.display import cell, line, terminal
 from tests.forked import Run, commands
 
-EVIL = "\x1b[2J\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
-"""Clears the screen, begins lines with commands, and turns the direction of text around; also in a name of a file."""
+EVIL = "\x1b[2J\x1b[8m\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
+"""Clears the screen, hides text, begins lines with commands, and turns text around; also in a name of a file."""
 
 NAME = EVIL.replace("/", "") + ".conf"
 
@@ -120,7 +120,7 @@ COMMANDS = (
 END = b"\0end of the command"
 """What a test writes to the terminal behind a command; no text has a NUL."""
 
-_OURS = re.compile(r"\x1b\[[0-9;]*m")
+_OURS = re.compile(r"\x1b\[(?:[0127]|3[1-6])m")
 
 
 @pytest.fixture
