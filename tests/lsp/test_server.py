@@ -212,8 +212,8 @@ def test_the_capabilities_answer_over_the_wire(tmp_path: Path) -> None:
 def test_a_request_outside_of_the_session_is_answered(before: bool) -> None:
     """One before `initialize` or after `shutdown` is an error; after both, the server ends as it is told."""
     asked = {"textDocument": {"uri": "file:///a"}, "position": {"line": 0, "character": 0}}
-    start = {"processId": None, "rootUri": None, "capabilities": {}}
-    session = [("initialize", start), ("shutdown", None)]
+    start: dict[str, object] = {"processId": None, "rootUri": None, "capabilities": {}}
+    session: list[tuple[str, object]] = [("initialize", start), ("shutdown", None)]
     order = [("textDocument/hover", asked), *session] if before else [*session, ("textDocument/hover", asked)]
     messages = [{"jsonrpc": "2.0", "id": n, "method": name, "params": params} for n, (name, params) in enumerate(order)]
     sent = [json.dumps(message).encode() for message in [*messages, {"jsonrpc": "2.0", "method": "exit"}]]
