@@ -210,7 +210,7 @@ def test_the_capabilities_answer_over_the_wire(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", [True, False])
 def test_a_request_outside_of_the_session_is_answered(before: bool) -> None:
-    """One before `initialize` or after `shutdown` is an error; after both, the server ends as it is told."""
+    """A request before `initialize` or after `shutdown` gets an error, and `exit` still ends the server."""
     asked = {"textDocument": {"uri": "file:///a"}, "position": {"line": 0, "character": 0}}
     start: dict[str, object] = {"processId": None, "rootUri": None, "capabilities": {}}
     session: list[tuple[str, object]] = [("initialize", start), ("shutdown", None)]

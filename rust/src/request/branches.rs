@@ -145,7 +145,7 @@ impl Tree {
         if holds == fails { fails } else { Tree::Fork(Box::new(Fork { condition, holds, fails })) }
     }
 
-    /// The tree that asks for a condition only where it makes a difference: behind what both trees ask for first.
+    /// The tree that asks for a condition as late as possible: after the questions that both trees begin with.
     fn late(condition: Condition, holds: Tree, fails: Tree) -> Tree {
         match (holds, fails) {
             (Tree::Fork(one), Tree::Fork(other)) if one.condition == other.condition => Tree::fork(
@@ -174,7 +174,7 @@ impl Conditions {
         match condition {
             Condition::Exists(path) if holds => {
                 if let Some(file) = path.strip_suffix(b"/") {
-                    with.missing.retain(|other| **other != *file); // it is there, as a folder
+                    with.missing.retain(|other| **other != *file); // the path exists, as a folder
                 }
                 with.exists.push(path.clone());
             }

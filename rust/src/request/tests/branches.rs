@@ -83,7 +83,7 @@ fn too_many() {
     assert_eq!(told[7], ": unknown: what else exists or happens");
 }
 
-/// Whether a path is a folder is asked where it matters, so that no branch is told twice.
+/// A folder is looked for only where the outcome depends on it, so that no branch is listed twice.
 #[test]
 fn folders_come_late() {
     check(
