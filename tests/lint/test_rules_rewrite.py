@@ -250,6 +250,11 @@ FIXES = [
         "location ~ ^/a$ { return 200; } location ~ ^/a$ { return 201; }",
         "location = /a { return 200; } location ~ ^/a$ { return 201; }",
     ),
+    (
+        "regex-location-literal",
+        "location ~ # old\n  ^/a$ { return 200; }",
+        "location = # old\n  /a { return 200; }",
+    ),
     ("unanchored-or-dotstar", 'rewrite "^/a{1}.*" /b last;', 'rewrite "^/a{1}" /b last;'),
     (
         "if-file-exists",
