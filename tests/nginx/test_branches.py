@@ -39,6 +39,7 @@ http {
         location /alias/ { alias /v/; }
         location /tested/ { if (!-e $request_filename) { return 302 /lost; } }
         location /folder/ { if (-d $request_filename) { return 403; } return 204; }
+        location /paged/ { try_files $uri $uri.html $uri/ =404; error_page 404 /gone.html; }
         location /below/ { try_files $uri/index.html $uri =410; }
         location = /404.html { internal; }
         location @app { return 200 app; }
@@ -48,7 +49,7 @@ http {
 """
 REQUESTS = [
     *("/plain/a.css", "/plain/", "/listed/", "/tried/a?b=c", "/tried/", "/coded/a", "/named/a", "/alias/a", "/alias/"),
-    *("/tested/a", "/tested/", "/folder/a", "/folder/a/", "/below/a"),
+    *("/tested/a", "/tested/", "/folder/a", "/folder/a/", "/below/a", "/paged/a"),
 ]
 
 
