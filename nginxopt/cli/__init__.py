@@ -27,7 +27,7 @@ from nginxopt import __version__
 from nginxopt._native import end_lacking, release_memory
 from nginxopt.cli import stdout
 from nginxopt.cli.stdout import ClosedPipeError
-from nginxopt.errors import DefectError, NginxoptError, OutputError, TerminatedError
+from nginxopt.errors import DefectError, InputError, NginxoptError, OutputError, TerminatedError
 from nginxopt.system import interrupts
 
 
@@ -263,11 +263,24 @@ def _ended_by(error: BaseException) -> int:
         from nginxopt.budget import out_of_memory
 
         return _ended_by(out_of_memory())
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return _ended_by(InputError("the current directory no longer exists"))
     import traceback
 
     _say("".join(traceback.format_exception(error)))
     _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_report_bug()}")
     return DefectError.exit_code
+
+
+def _is_nowhere() -> bool:
+    """Return whether the current directory was removed, so that no relative path has a meaning."""
+    from pathlib import Path
+
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 _UNPRINTABLE = (ClosedPipeError, OutputError)

@@ -65,6 +65,19 @@ def test_no_colours_outside_a_terminal(run: Any, rules: Path) -> None:
     assert b"\x1b" not in ran.out
 
 
+@pytest.mark.parametrize(
+    "words", [("check", "a.conf"), ("lint",), ("trace", "a.conf", "http://a/"), ("format", "a.conf")]
+)
+def test_a_directory_that_is_gone(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """No relative path has a meaning in a directory that was removed meanwhile."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); sys.argv[:2] = ['nginxopt']"
+    code += "; from nginxopt.cli import main; main()"
+    ended = subprocess.run([sys.executable, "-c", code, gone, *words], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (3, "the current directory no longer exists\n")
+
+
 def test_prefix(run: Any, config: Path, tmp_path: Path) -> None:
     """With -p, relative includes start from that folder, and so does the include of the maps."""
     (tmp_path / "conf").mkdir()

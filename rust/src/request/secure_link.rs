@@ -7,8 +7,8 @@ use crate::request::run::Run;
 use crate::request::setting;
 
 impl<R: Recorder> Run<'_, R> {
-    /// `$secure_link`: `1` for a right link, `0` for one whose time is over, the rest of the URI for a right link with
-    /// a secret. Empty otherwise.
+    /// `$secure_link`: `1` if the hash is right, `0` if the link has expired as well, and with a secret, the rest of the
+    /// URI. Empty for a wrong hash.
     pub fn secure_link(&mut self) -> Result<Vec<u8>, Unknown> {
         let settings = self.settings().secure_link.clone()?;
         if let Some(secret) = settings.secret {
@@ -36,7 +36,7 @@ impl<R: Recorder> Run<'_, R> {
             return Ok(Vec::new());
         }
         Ok(match expires {
-            Some(time) if self.happens(format!("the time of the link, {time}, is over"), *node)? => b"0".to_vec(),
+            Some(time) if self.happens(format!("the link has expired ({time})"), *node)? => b"0".to_vec(),
             _ => b"1".to_vec(),
         })
     }

@@ -50,7 +50,7 @@ pub struct World {
     /// then unknown, and not absent.
     #[serde(default)]
     pub may_send_more: bool,
-    /// A `limit_req` or `limit_conn` that refuses the request.
+    /// The `limit_req` or `limit_conn` that refuses the request, if one does.
     #[serde(default)]
     pub exceeded: Option<Exceeded>,
     #[serde(default)]

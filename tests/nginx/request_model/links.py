@@ -15,13 +15,13 @@ def _hex(text: str) -> str:
 
 
 _SHOWN = 'return 200 "[$secure_link|$secure_link_expires]";'
-_OVER = "whether the time of the link, 5, is over"
+_EXPIRED = "whether the link has expired (5)"
 _RIGHT = _hash("5/s w").rstrip("=")
 
 LINKS = (
     Experiment(
         "65",
-        "a link is 1 if its hash is right, 0 if its time is over as well, and else empty",
+        "a link is 1 if its hash is right, 0 if it has expired as well, and else empty",
         (
             f'location /s {{ secure_link $arg_m,$arg_e; secure_link_md5 "$secure_link_expires$uri w"; {_SHOWN} }}'
             f' location /n {{ secure_link $arg_m; secure_link_md5 "$uri w"; {_SHOWN} }}'
@@ -84,7 +84,7 @@ LINKS = (
             f"/in/x?m={_hash('/in/x v')}": "200 [1|]",
             "/e?m=x": "404 [|]",
         },
-        unknown={f"/a?m={_hash('/a w')}": _OVER},
+        unknown={f"/a?m={_hash('/a w')}": _EXPIRED},
         needs="secure_link",
     ),
 )
