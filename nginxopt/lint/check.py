@@ -127,8 +127,10 @@ class Judge:
         asked = [each for each in linted.diagnostics if each.rule in ids] if self.maybe else []
         if not asked:
             return linted
+        spoke = {diagnostic.rule for diagnostic in asked}
+        rules = [selected for selected in rules if selected.rule.id in spoke]
         sure = {_key(diagnostic)[:3] for diagnostic in asked}
-        for version in self.maybe:
+        for version in (version for version in self.maybe if version != model.target):
             sure &= {_key(diagnostic)[:3] for diagnostic in lint(self._model(model.config, version), rules).diagnostics}
         guessed = tuple(diagnostic for diagnostic in asked if _key(diagnostic)[:3] not in sure)
         left = tuple(diagnostic for diagnostic in linted.diagnostics if diagnostic not in guessed)

@@ -293,7 +293,8 @@ class Level:
         while waiting:
             level = waiting.pop()
             yield level
-            waiting += reversed(level.levels)
+            if level.levels:
+                waiting += reversed(level.levels)
 
     @property
     def block(self) -> Block | None:

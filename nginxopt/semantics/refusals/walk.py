@@ -254,20 +254,20 @@ class _Open:
         rows = http.BLOCKS.get(declaration.setter)
         if refuses is None and rows is None:
             return
-        if any(has_placeholder(word) for word in directive.args if _may_be_one(word)):
+        if _has_placeholder(directive.args):
             return
         stated = Stated(directive, directive.args, declaration, self.level, block, self._protocol, self._reading)
         for message in refuses(stated) if refuses is not None else ():
             yield _refusal(directive, message, RefusalStage.SETTER)
         if rows is not None and block is not None:
             for row, message in http.with_blocks(stated, rows):
-                if not any(has_placeholder(word) for word in (row.name, *row.args) if _may_be_one(word)):
+                if not _has_placeholder((row.name, *row.args)):
                     yield _refusal(row, message, RefusalStage.SETTER, row if row is directive else None)
 
 
-def _may_be_one(word: str) -> bool:
-    """Return whether a word may have a placeholder: a quick look, as most have none."""
-    return _SIGN.search(word) is not None
+def _has_placeholder(words: Iterable[str]) -> bool:
+    """Return whether a word has a placeholder, after a quick look, as most have none."""
+    return any(_SIGN.search(word) and has_placeholder(word) for word in words)
 
 
 _SIGN = lazy.pattern(r"[$@%{<]|__")
