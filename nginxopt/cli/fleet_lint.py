@@ -17,7 +17,7 @@ from nginxopt.cli import options, stdout
 from nginxopt.config.filesystem import DISK
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.lint import Severity
-from nginxopt.system.files import refuse_unwritable
+from nginxopt.system.files import refuse_elsewhere, refuse_unwritable
 from nginxopt.system.interrupts import interruptible, orderly
 from nginxopt.text.display import count
 
@@ -168,6 +168,7 @@ def command(
     sources = _hosts_of(sources, own, quiet)
     read = [*named[:2], *sources]
     options.refuse_overwriting("--output", output, [*read, baseline or settings.baseline])
+    refuse_elsewhere(output)
     options.refuse_overwriting("--write-baseline", write_baseline, read)
     if write_baseline is not None:
         options.refuse_shared("--output", output, "--write-baseline", [write_baseline])

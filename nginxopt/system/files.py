@@ -22,9 +22,9 @@ from nginxopt.system.writing import DONE, targets
 from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED
 from nginxopt.system.writing.scratch import Scratch, sweep
 from nginxopt.system.writing.steps import ChangedError, Step, Written, prepared
-from nginxopt.system.writing.targets import WriteTarget, is_among
+from nginxopt.system.writing.targets import WriteTarget, is_among, refuse_elsewhere
 
-__all__ = ["BACKUP", "Written", "folder", "is_among", "refuse_unwritable", "sweep", "write_all"]
+__all__ = ["BACKUP", "Written", "folder", "is_among", "refuse_elsewhere", "refuse_unwritable", "sweep", "write_all"]
 
 _NO_TEXTS: Mapping[str, bytes] = {}
 _NO_FILES: Mapping[str, str] = {}
@@ -40,7 +40,8 @@ def write_all(
 ) -> tuple[Written, ...]:
     """Write all texts to their paths, in order, or none of them; return the files that were written.
 
-    Links are followed. A path that is not a regular file (a device, a pipe, /dev/stdout) is written to directly.
+    Links are followed, those of files that were not read only within the folder that was named. A path that is not a
+    regular file (a device, a pipe, /dev/stdout) is written to directly.
 
     Args:
         texts: The new texts by path.
@@ -154,6 +155,8 @@ def refuse_unwritable(path: str) -> None:
 def folder(path: str, names: Sequence[str]) -> Path:
     """Create the folder at `path`, and in it the folders for the files `names`. Raises `InputError` if that fails."""
     root = Path(path)
+    for inner in {root, *((root / name).parent for name in names)}:
+        targets.refuse_folder_elsewhere(str(inner), path)
     try:
         for name in ("", *names):
             (root / name).parent.mkdir(parents=True, exist_ok=True) if name else root.mkdir(parents=True, exist_ok=True)

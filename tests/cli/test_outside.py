@@ -249,6 +249,42 @@ def test_format_leaves_links_that_lead_out(tmp_path: Path) -> None:
     assert (folder / "secret.conf").read_text() == "gzip on;\n"
 
 
+OUTPUTS = (
+    ("profile", "nginx.conf", "access.log", "--html"),
+    ("profile", "nginx.conf", "access.log", "--save"),
+    ("lint", "nginx.conf", "--output"),
+    ("lint", "nginx.conf", "--write-baseline"),
+    ("fleet", "lint", ".", "--output"),
+    ("rewrite-to-map", "nginx.conf", "--report"),
+    ("rewrite-to-map", "table.csv", "-o"),
+    ("rules", "new", "my-rule", "--folder"),
+    ("bench", "rewrites", "--counts", "1", "--emit"),
+)
+
+
+@pytest.mark.parametrize("words", OUTPUTS, ids=" ".join)
+def test_no_output_leads_out(words: tuple[str, ...], run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link in a repository, to a file, to nothing or to a folder, does not choose what an output replaces."""
+    repository, outside = tmp_path / "repository", tmp_path / "outside"
+    for folder in (repository, outside):
+        folder.mkdir()
+    (repository / "nginx.conf").write_text("events {}\nhttp { server { listen 80; } }\n")
+    (repository / "table.csv").write_text("from,to\n/a,/b\n")
+    (repository / "access.log").write_text(
+        '127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n'
+    )
+    (outside / "file").write_text("")
+    for name in ("file", "nothing"):
+        (repository / name).symlink_to(f"../outside/{name}")
+    (repository / "folder").symlink_to(outside)
+    monkeypatch.chdir(repository)
+    for name in ("file", "nothing", "folder", "folder/new"):
+        ran = run(*words, name)
+        assert ran.status in (2, 3)
+        assert "outside of" in ran.err or name in ("file", "folder")  # others are refused for what they are
+        assert [(file.name, file.read_bytes()) for file in outside.iterdir()] == [("file", b"")]
+
+
 def test_rewrite_to_map_changes_nothing_if_it_would_change_a_file_outside(tmp_path: Path) -> None:
     """The proof is of both files, so neither changes; the error names the file."""
     rules = "".join(f"rewrite ^/old{number}$ /new{number} permanent;\n" for number in range(9))

@@ -76,8 +76,8 @@ def find(
 ) -> tuple[list[Stream], list[WriteTarget]]:
     """Return the targets of the paths in `texts`, without changing anything. A file with several names is one target.
 
-    Raises `InputError` for a folder, a read-only file, different texts for two names of a file, and a stream whose
-    content was read (`read`).
+    Raises `InputError` for a folder, a read-only file, different texts for two names of a file, a stream whose content
+    was read (`read`), and what `refuse_elsewhere` refuses. Files that were read are changed where links lead.
     """
     streams: list[Stream] = []
     targets: dict[object, WriteTarget] = {}
@@ -90,6 +90,8 @@ def find(
             _refuse_replacing(path, status, read)
             streams.append(Stream(path, text, _descriptor(path)))
             continue
+        if path not in read:
+            refuse_elsewhere(path)
         model = Path(like[path]) if path in like else None
         target = WriteTarget(path, Path(os.path.realpath(path)), text, read.get(path), status, model)
         _refuse_read_only(target)
@@ -169,6 +171,34 @@ def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, byte
         raise unwritable(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
     if path in read:
         raise InputError("is not a regular file, so it cannot be changed", path=path)
+
+
+def refuse_elsewhere(path: str) -> None:
+    """Raise `InputError` if links lead an output out of its folder, or out of the current directory.
+
+    Links come with a repository or an archive: whoever made them would choose which file is replaced.
+    """
+    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
+    refuse_folder_elsewhere(folder, path)
+    leads = os.path.realpath(path)
+    if not _is_below(leads, os.path.realpath(folder)):
+        raise _elsewhere(path, leads, "its folder")
+
+
+def refuse_folder_elsewhere(folder: str, path: str) -> None:
+    """Raise `InputError`, about `path`, if links lead a folder out of the current directory."""
+    here, leads = os.getcwd(), os.path.realpath(folder)  # noqa: PTH109
+    if _is_below(os.path.abspath(folder), here) and not _is_below(leads, os.path.realpath(here)):  # noqa: PTH100
+        raise _elsewhere(path, leads, "the current directory")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder
+
+
+def _elsewhere(path: str, leads: str, where: str) -> InputError:
+    hint = "name the place itself, or remove the link"
+    return InputError(f"leads to {leads}, outside of {where}", path=path, hint=hint)
 
 
 def _refuse_two_texts(target: WriteTarget, other: WriteTarget) -> None:
