@@ -4,8 +4,8 @@ Flags `return` with a response and rewrites that redirect in a location with its
 `auth_request`. The rule asks the model of `nginxopt trace` for a request from an outside address that gets the
 response.
 
-Does not flag refusals (`return 403`), responses without a body, redirects to the same host, rewrites that stay within
-nginx, and restrictions that a location inherits: a public `/health` beside a login is common.
+Does not flag refusals (`return 403`) with or without a text, responses without a body, redirects to the same host,
+rewrites that stay within nginx, and restrictions that a location inherits: a public `/health` beside a login is common.
 
 ## Why it matters
 The rewrite module answers before nginx checks who the client is (`NGX_HTTP_SERVER_REWRITE_PHASE` and
@@ -50,7 +50,7 @@ location /files/ {
 }
 location /.ht {
     deny all;
-    return 404;
+    return 403 "Forbidden";
 }
 ```
 
@@ -106,10 +106,10 @@ def _answering(level: Level) -> Iterator[tuple[Level, Directive]]:
 
 
 def _is_worth_something(answer: ModelAnswer, directive: Directive) -> bool:
-    """Return whether a stranger gets a text, or is led somewhere else than to the same host."""
+    """Return whether a stranger gets a text that is no refusal, or is led somewhere else than to the same host."""
     if answer.outcome["status"] in _REDIRECTS:
         return not _SAME_HOST.match(directive.args[1] if len(directive.args) > 1 else directive.args[0])
-    return answer.is_at == "return" and bool(answer.outcome["body"])
+    return answer.is_at == "return" and answer.outcome["status"] < 400 and bool(answer.outcome["body"])
 
 
 def _finding(directive: Directive, restriction: Directive, answer: ModelAnswer) -> Finding:

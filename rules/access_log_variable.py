@@ -2,6 +2,8 @@
 
 Flags an `access_log` with a variable in its path if `open_log_file_cache` is not set.
 
+Does not flag `${name}` if neither nginx nor the configuration defines such a variable: another program replaces it.
+
 ## Why it matters
 If the path is known only at request time, nginx opens the file, writes one line and closes it, and it cannot buffer.
 With the cache, it keeps the last files open.
@@ -47,9 +49,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.facts.lexicon import is_variable
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
 LINE = "open_log_file_cache max=100;"
+_BRACED = pattern(r"\$\{(\w+)\}")
 
 
 @rule(severity=Severity.WARNING, category="log", fix=Safety.UNSAFE, about=("access_log",))
@@ -59,6 +63,8 @@ def check(model: Model) -> Iterator[Finding]:
         word = next(iter(directive.args), "")
         if "$" not in word or word.startswith("syslog:") or not level.setting("open_log_file_cache").is_unset:
             continue
+        if any(_is_replaced(model, name) for name in _BRACED.findall(word)):
+            continue
         fits = level.kind not in ("if", "limit_except")  # where open_log_file_cache is not allowed
         fix = (
             Fix(f"add `{LINE}`", (layout.after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
@@ -66,3 +72,9 @@ def check(model: Model) -> Iterator[Finding]:
         message = "access_log has a variable in its path: nginx opens and closes the file for each line"
         help_ = "" if fits else f"add `{LINE}` to the enclosing block"
         yield Finding(directive.source, directive.args[0].span, message, fix, help_)
+
+
+def _is_replaced(model: Model, name: str) -> bool:
+    """Return whether `${name}` is not a variable: nginx has none of that name, and no definition or group names it."""
+    is_known = is_variable(name.lower(), "http", model.target)
+    return not (is_known or model.mentions(f"${name}") or model.mentions(f"<{name}>"))

@@ -4,6 +4,9 @@ Flags caches whose `proxy_ignore_headers` (or that of FastCGI, uwsgi and SCGI) h
 `proxy_hide_header Set-Cookie` removes the cookie nor `proxy_no_cache` depends on it. The severity is info with another
 `proxy_no_cache`, which may keep such responses out of the cache.
 
+Does not flag a `proxy_no_cache` that depends on cookies of the client, or on a variable that the configuration defines,
+such as the `$skip_cache` of WordPress: it keeps the pages of visitors with a session out.
+
 ## Why it matters
 nginx does not store a response with Set-Cookie. With `proxy_ignore_headers Set-Cookie` it does, cookie included, and
 sends both to everybody who asks for the page: all visitors share the session of the first one, who may be logged in.
@@ -48,6 +51,16 @@ server {
         proxy_no_cache $upstream_http_set_cookie;
         proxy_pass http://127.0.0.1:8080;
     }
+    location /blog/ {
+        set $skip_cache 0;
+        if ($http_cookie ~ wordpress_logged_in) {
+            set $skip_cache 1;
+        }
+        proxy_cache pages;
+        proxy_cache_bypass $skip_cache;
+        proxy_no_cache $skip_cache;
+        proxy_pass http://127.0.0.1:8080;
+    }
 }
 ```
 
@@ -69,11 +82,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.semantics import Pass, Setting
 
 _CACHED = ("proxy", "fastcgi", "uwsgi", "scgi")
 _COOKIE = "set-cookie"
+_KEEPING = pattern(r"cookie|\$\{?(?!arg_|http_)\w")
+"""Matches what depends on cookies, and what may: another variable than a header or argument of the client."""
 
 
 @rule(
@@ -99,7 +114,7 @@ def _is_kept_out(pass_: Pass) -> bool:
     """Return whether cookies may be removed, or keep a response out of the cache."""
     hidden, kept = pass_.setting("hide_header"), pass_.setting("no_cache")
     is_hidden = any(word == _COOKIE for word in _words(hidden))
-    return is_hidden or any("set_cookie" in word for word in _words(kept)) or not (hidden.known and kept.known)
+    return is_hidden or any(map(_KEEPING.search, _words(kept))) or not (hidden.known and kept.known)
 
 
 def _words(setting: Setting) -> Iterator[str]:

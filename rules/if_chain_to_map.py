@@ -1,19 +1,20 @@
 """Chain of `if`s that test one variable: a `map` needs one lookup
 
-Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable:
-a `map` evaluates that variable only when it is used. Also flags eight or more in a row that each contain only a
-`return`: `nginxopt rewrite-to-map` replaces them with one lookup, with a proof that no response changes.
+Flags eight or more `if`s that compare the same variable with texts, each with a single `set` of the same other
+variable, if a map can replace them: a `map` evaluates that variable only when it is used. With regular expressions,
+flags those that together take a microsecond or more. Also flags such a row of `if`s that each contain only a `return`:
+`nginxopt rewrite-to-map` replaces them with one lookup, with a proof that no response changes.
 
 For those with `set`, the fix moves them into a `map` in the http block if all of them compare with `=`, or all with
 regular expressions. It is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore
-letter case. There is no fix, and no map is suggested, if something else sets the variable as well, or a value has a
-capture. There is none for blocks with comments, which would be lost.
+letter case. The rule is silent if something else sets the variable as well, or a value has a capture. There is no fix
+for blocks with comments, which would be lost.
 
 In a map of regular expressions, the fix writes `(?:...)` for `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
 the fix (Debian's 1.22.1-9+deb12u10 has it), a capture that a map sets while another text with captures is evaluated
-could overflow a buffer (CVE-2026-42533). No map is suggested if a pattern has a named group or one that may be referred
-to (`\\1`, `(?1)`, `(?|`), and no fix is offered if `$1` to `$9` may be read after the conditions, or in one text with
-the variable of a map.
+could overflow a buffer (CVE-2026-42533). The rule is silent if a pattern has a named group or one that may be referred
+to (`\\1`, `(?1)`, `(?|`), and if `$1` to `$9` may be read after the conditions, or in one text with the variable of a
+map.
 
 ## Why it matters
 nginx runs each `if` for each request to the server or location, whether the variable is used or not: a regular
@@ -24,15 +25,14 @@ before its variable is used, and one lookup finds its plain keys.
 ```nginx http
 server {
     set $pool web;
-    if ($host = api.example.com) {
-        set $pool api;
-    }
-    if ($host = img.example.com) {
-        set $pool img;
-    }
-    if ($host = dev.example.com) {
-        set $pool dev;
-    }
+    if ($host = api.example.com) { set $pool api; }
+    if ($host = img.example.com) { set $pool img; }
+    if ($host = dev.example.com) { set $pool dev; }
+    if ($host = cdn.example.com) { set $pool cdn; }
+    if ($host = doc.example.com) { set $pool doc; }
+    if ($host = git.example.com) { set $pool git; }
+    if ($host = ops.example.com) { set $pool ops; }
+    if ($host = www.example.com) { set $pool www; }
     return 200 $pool;
 }
 ```
@@ -40,15 +40,31 @@ server {
 Each of these is evaluated until one is true:
 ```nginx http
 server {
-    if ($http_user_agent ~* bot1) { return 403; }
-    if ($http_user_agent ~* bot2) { return 403; }
-    if ($http_user_agent ~* bot3) { return 403; }
-    if ($http_user_agent ~* bot4) { return 403; }
-    if ($http_user_agent ~* bot5) { return 403; }
-    if ($http_user_agent ~* bot6) { return 403; }
-    if ($http_user_agent ~* bot7) { return 403; }
-    if ($http_user_agent ~* bot8) { return 403; }
-    if ($http_user_agent ~* bot9) { return 301 /bots; }
+    if ($http_user_agent ~* bot10) { return 403; }
+    if ($http_user_agent ~* bot11) { return 403; }
+    if ($http_user_agent ~* bot12) { return 403; }
+    if ($http_user_agent ~* bot13) { return 403; }
+    if ($http_user_agent ~* bot14) { return 403; }
+    if ($http_user_agent ~* bot15) { return 403; }
+    if ($http_user_agent ~* bot16) { return 403; }
+    if ($http_user_agent ~* bot17) { return 403; }
+    if ($http_user_agent ~* bot18) { return 403; }
+    if ($http_user_agent ~* bot19) { return 403; }
+    if ($http_user_agent ~* bot20) { return 403; }
+    if ($http_user_agent ~* bot21) { return 403; }
+    if ($http_user_agent ~* bot22) { return 403; }
+    if ($http_user_agent ~* bot23) { return 403; }
+    if ($http_user_agent ~* bot24) { return 403; }
+    if ($http_user_agent ~* bot25) { return 403; }
+    if ($http_user_agent ~* bot26) { return 403; }
+    if ($http_user_agent ~* bot27) { return 403; }
+    if ($http_user_agent ~* bot28) { return 403; }
+    if ($http_user_agent ~* bot29) { return 403; }
+    if ($http_user_agent ~* bot30) { return 403; }
+    if ($http_user_agent ~* bot31) { return 403; }
+    if ($http_user_agent ~* bot32) { return 403; }
+    if ($http_user_agent ~* bot33) { return 403; }
+    if ($http_user_agent ~* bot34) { return 301 /bots; }
 }
 ```
 
@@ -59,6 +75,11 @@ map $host $pool {
     api.example.com api;
     img.example.com img;
     dev.example.com dev;
+    cdn.example.com cdn;
+    doc.example.com doc;
+    git.example.com git;
+    ops.example.com ops;
+    www.example.com www;
 }
 server {
     return 200 $pool;
@@ -66,19 +87,27 @@ server {
 ```
 
 ## Silent
-Two are as clear as a map, and the third sets no variable:
+Three are as clear as a map. No map can replace the others: another `if` sets the same variable.
 ```nginx http
 server {
-    if ($host = api.example.com) {
-        set $pool api;
-    }
-    if ($host = img.example.com) {
-        set $pool img;
-    }
-    if ($host = dev.example.com) {
-        return 404;
-    }
+    set $pool web;
+    if ($host = api.example.com) { set $pool api; }
+    if ($host = img.example.com) { set $pool img; }
+    if ($host = dev.example.com) { set $pool dev; }
     return 200 $pool;
+}
+server {
+    set $bot 0;
+    if ($arg_from = a) { set $bot 1; }
+    if ($arg_from = b) { set $bot 1; }
+    if ($arg_from = c) { set $bot 1; }
+    if ($arg_from = d) { set $bot 1; }
+    if ($arg_from = e) { set $bot 1; }
+    if ($arg_from = f) { set $bot 1; }
+    if ($arg_from = g) { set $bot 1; }
+    if ($arg_from = h) { set $bot 1; }
+    if ($request_method = POST) { set $bot 1; }
+    return 200 $bot;
 }
 ```
 
@@ -106,8 +135,11 @@ from nginxopt.lint import Finding, Fix, Model, PlannedChain, Safety, Saving, Sev
 from nginxopt.lint.queries import cost, whole
 from nginxopt.semantics import Level, maphash, subjects, values
 
-LEAST = 3
-"""Fewer are as clear as a map and cost next to nothing."""
+LEAST = 8
+"""Fewer that compare texts are as clear as a map. They take next to no time."""
+
+LEAST_PATTERNS = 25
+"""Fewer regular expressions take less than a microsecond."""
 
 _CAPTURE = pattern(r"\$\{?[1-9]")
 _TABLES = ("map", "geo", "split_clients")
@@ -129,7 +161,8 @@ class _Case(NamedTuple):
 @rule(severity=Severity.INFO, category="rewrite", fix=Safety.UNSAFE, about=("if",))
 def check(model: Model) -> Iterator[Finding]:
     """Find chains of conditions that a map can replace."""
-    compiled = model.plan.chains.compiled if model.mentions("if") else ()
+    planned = model.plan.chains.compiled if model.mentions("if") else ()
+    compiled = [each for each in planned if _saved(each) >= cost.PER_MICROSECOND]
     replaced = {condition.directive.origin for each in compiled for condition in each.chain.conditions}
     for level in model.levels("server", "location"):
         chains: dict[tuple[str, str], list[_Case]] = {}
@@ -138,15 +171,24 @@ def check(model: Model) -> Iterator[Finding]:
             if case is not None:
                 chains.setdefault((case.tested, case.name), []).append(case)
         for cases in chains.values():
-            if len(cases) >= LEAST and not any(case.condition.origin in replaced for case in cases):
-                yield _finding(model, level, cases)
+            if _are_many(cases) and not any(case.condition.origin in replaced for case in cases):
+                yield from _finding(model, level, cases)
     yield from _compiled(model, compiled)
+
+
+def _saved(compiled: PlannedChain) -> int:
+    return cost.saved(compiled.before.far, compiled.after.far)
+
+
+def _are_many(cases: list[_Case]) -> bool:
+    """Return whether there are more conditions than a reader or a request does not mind."""
+    return len(cases) >= (LEAST if all(case.operator == "=" for case in cases) else LEAST_PATTERNS)
 
 
 def _compiled(model: Model, chains: Iterable[PlannedChain]) -> Iterator[Finding]:
     """Find conditions that `nginxopt rewrite-to-map` replaces by one lookup."""
     for compiled in chains:
-        conditions, saved = compiled.chain.conditions, cost.saved(compiled.before.far, compiled.after.far)
+        conditions, saved = compiled.chain.conditions, _saved(compiled)
         first = conditions[0].directive
         command = f"nginxopt rewrite-to-map {model.config.main.path}"
         counted = f"at least {len(conditions)} of {compiled.of}" if compiled.of else f"{len(conditions)}"
@@ -159,10 +201,8 @@ def _compiled(model: Model, chains: Iterable[PlannedChain]) -> Iterator[Finding]
             first.source,
             first.name.span,
             f"{counted} ifs test {conditions[0].variable} {how}",
-            help=f"{command} replaces them with one lookup, which saves {about}{cost.time(saved)} a request"
-            if saved
-            else "",
-            saves=Saving(instructions=saved) if saved else None,
+            help=f"{command} replaces them with one lookup, which saves {about}{cost.time(saved)} a request",
+            saves=Saving(instructions=saved),
         )
 
 
@@ -177,10 +217,13 @@ def _case(level: Level) -> _Case | None:
     return _Case(condition, operator, tested, compared, *only.args)
 
 
-def _finding(model: Model, level: Level, cases: list[_Case]) -> Finding:
+def _finding(model: Model, level: Level, cases: list[_Case]) -> Iterator[Finding]:
     first = cases[0]
-    fix, advice = _advice(model, level, cases)
-    return Finding(
+    try:
+        fix, advice = _advice(model, level, cases)
+    except ValueError:
+        return
+    yield Finding(
         first.condition.source,
         first.condition.name.span,
         f"{len(cases)} ifs test {first.tested} one after the other on every request, to set {first.name}",
@@ -190,12 +233,12 @@ def _finding(model: Model, level: Level, cases: list[_Case]) -> Finding:
 
 
 def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None, str]:
-    """Return the fix, or advice: why there is none, and the map to write by hand if only unread text may forbid it."""
-    try:
-        rows, default = _map(level, cases)
-        _check(model, level, cases, default)
-    except ValueError as reason:
-        return None, f"no map is suggested: {reason}"
+    """Return the fix, or the map to write by hand if only unread text may forbid it.
+
+    Raises `ValueError` with the reason if no map is equivalent.
+    """
+    rows, default = _map(level, cases)
+    _check(model, level, cases, default)
     listed = " ".join(row.strip() for row in rows)
     server, http = level.around("server"), level.around("http")
     if server is None or server.opener is None or http is None or http.block is None or not model.is_whole:

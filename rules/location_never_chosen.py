@@ -4,7 +4,7 @@ Flags regex locations if earlier patterns of the same block match all of their U
 match all of theirs. The rule compares the patterns as automata, so a finding is certain.
 
 Does not flag patterns that cannot be read exactly, exact locations, `^~`, locations that refuse all requests where the
-others refuse them too, and blocks with more than 200 patterns.
+others refuse them too, or that say the same as the others, and blocks with more than 200 patterns.
 
 ## Why it matters
 nginx tries patterns in the order of the file and uses the first one that matches (`ngx_http_core_find_location`). The
@@ -70,6 +70,12 @@ location ~ /\\.(?:git|svn|ht) {
 location ~ ^/\\.git/hooks/ {
     return 404;
 }
+location ~ /package\\.json {
+    internal;
+}
+location ~ /package\\.json\\.bak {
+    internal;
+}
 location ^~ /old/ {
     return 410;
 }
@@ -122,6 +128,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _finding(model: Model, location: Level, others: Sequence[Level]) -> Iterator[Finding]:
     winners = _winners(model, location, others)
     is_moot = access.refuses_all(location) and all(map(access.refuses_all, winners))
+    is_moot |= all(_content(winner) == _content(location) for winner in winners)
     if winners and not is_moot and location.source is not None and location.opener is not None:
         names = " and ".join(_shown(winner) for winner in winners)
         yield Finding(
@@ -135,6 +142,11 @@ def _finding(model: Model, location: Level, others: Sequence[Level]) -> Iterator
                 if winner.source is not None and winner.opener is not None
             ),
         )
+
+
+def _content(level: Level) -> list[tuple[str, ...]]:
+    """Return the statements of a level and of those inside it."""
+    return [(directive.name, *directive.args) for inner in level.walk() for directive in inner.directives]
 
 
 def _shown(winner: Level) -> str:

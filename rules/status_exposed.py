@@ -42,6 +42,14 @@ server {
 }
 server {
     listen 80;
+    location = /traffic {
+        vhost_traffic_status_display;
+        allow 127.0.0.1;
+        deny all;
+    }
+}
+server {
+    listen 80;
     auth_basic staff;
     auth_basic_user_file /etc/nginx/users;
     location = /nginx_status {
@@ -87,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(level))
         answer = model.requests.first(level, *requests)
-        if answer is not None and answer.is_decided_by is page:
+        if answer is not None and answer.is_decided_by is page and not (answer.unknown_at and _is_restricted(level)):
             yield _finding(page, level, answer)
 
 
@@ -96,6 +104,11 @@ def _may_be_open(level: Level) -> bool:
     rules = access.rules(level)
     is_half_done = bool(rules) and not any(rule.name == "deny" or access.names_everybody(rule) for rule in rules)
     return access.is_public(level) and access.are_known(level) and not is_half_done
+
+
+def _is_restricted(level: Level) -> bool:
+    """Return whether a level keeps strangers out: the model says nothing of that for the page of a module."""
+    return access.denies_others(level) or bool(access.logins(level))
 
 
 def _at(level: Level) -> str:

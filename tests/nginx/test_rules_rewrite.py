@@ -216,6 +216,14 @@ def test_try_files_answers_alike() -> None:
     assert replies[0][3].endswith(b"/index.php x=1&y")
 
 
+@pytest.fixture
+def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two conditions are many."""
+    monkeypatch.setattr("nginxopt.rules.if_chain_to_map.LEAST", 2)
+    monkeypatch.setattr("nginxopt.rules.if_chain_to_map.LEAST_PATTERNS", 2)
+
+
+@pytest.mark.usefixtures("short_chains")
 @pytest.mark.parametrize("operator", ["=", "~"])
 def test_a_chain_answers_as_its_map(operator: str) -> None:
     """The map gives the value of the chain: its first regular expression is the last matching condition."""
@@ -242,6 +250,7 @@ GROUPS = [
 ]
 
 
+@pytest.mark.usefixtures("short_chains")
 @pytest.mark.parametrize(("operator", "pattern", "written", "values"), GROUPS)
 def test_a_pattern_without_captures_finds_the_same(
     a_binary: nginx.Binary, operator: str, pattern: str, written: str, values: list[str]
@@ -314,6 +323,7 @@ def test_a_regex_location_answers_alike() -> None:
     assert original[0].endswith(b"hit")
 
 
+@pytest.mark.usefixtures("short_chains")
 def test_the_first_map_settles_the_sizes(each_binary: nginx.Binary) -> None:
     """Sizes that are stated behind a map are refused, and so is a key that the table has no room for."""
     ifs, long = (
