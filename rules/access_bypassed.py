@@ -107,9 +107,10 @@ def _answering(level: Level) -> Iterator[tuple[Level, Directive]]:
 
 def _is_worth_something(answer: ModelAnswer, directive: Directive) -> bool:
     """Return whether a stranger gets a text that is no refusal, or is led somewhere else than to the same host."""
-    if answer.outcome["status"] in _REDIRECTS:
+    status = answer.outcome["status"] or 0
+    if status in _REDIRECTS:
         return not _SAME_HOST.match(directive.args[1] if len(directive.args) > 1 else directive.args[0])
-    return answer.is_at == "return" and answer.outcome["status"] < 400 and bool(answer.outcome["body"])
+    return answer.is_at == "return" and status < 400 and bool(answer.outcome["body"])
 
 
 def _finding(directive: Directive, restriction: Directive, answer: ModelAnswer) -> Finding:

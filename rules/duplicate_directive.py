@@ -73,4 +73,5 @@ def check(model: Model) -> Iterator[Finding]:
             else f'"{second.name}" and "{first.name}" in one block: nginx does not start',
             help="keep one of them",
             related=(Related(first.source, first.name.span, "the first one"),),
+            cause=None if first.source is second.source else f"{second.source.path} repeats {first.source.path}",
         )

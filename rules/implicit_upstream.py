@@ -171,8 +171,8 @@ def _is_implicit(model: Model, pass_: Pass) -> bool:
 
 
 def _finding(passes: list[Pass], fix: Fix | None, why_not: str) -> Finding:
-    first, *others = passes
-    places = f", from {len(passes)} places," if others else ""
+    first, *others = {pass_.directive.origin: pass_ for pass_ in passes}.values()
+    places = f", from {len(others) + 1} places," if others else ""
     return Finding(
         first.directive.source,
         first.directive.args[0].span,

@@ -4,8 +4,8 @@ Flags what `nginx -t` refuses for its text alone: values out of bounds, sizes, t
 unknown parameters, variables, log formats, zones and caches that nothing defines, conflicting zones and `listen`s,
 upstreams without servers, conditions, rows of maps, buffers that do not fit each other, certificates without a key.
 Each finding is what nginx says, and nginx stops at the first: all are found at once. Does not flag what depends on
-files, names, certificates or the machine, words that another program replaces first, names that text which was not
-read may define, and directives of other modules.
+files, names, certificates or the machine, words that another program replaces first (`<size>`, or `CACHE_SIZE` for a
+size), names that text which was not read may define, and directives of other modules.
 
 Directives that are unknown, misplaced, given twice or have a wrong number of arguments, second locations and patterns
 have rules of their own in the same category.
@@ -62,15 +62,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.config import Directive
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import refusals
+
+_FILLED_IN = pattern(r"(?:^|[=:])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
+"""Matches a word that ends with a name in place of a value, such as `keys_zone=a:CACHE_SIZE`: a script replaces it."""
 
 _STAGES = (refusals.RefusalStage.SETTER, refusals.RefusalStage.MERGE, refusals.RefusalStage.VARIABLE)
 
 
 @rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what nginx refuses when it reads a directive, and after blocks have ended."""
+    """Find what nginx refuses when it reads a directive, and after blocks have ended: of each directive, the first."""
+    seen: set[Directive] = set()
     for refusal in refusals.refusals(model.root, model.target):
-        if refusal.stage in _STAGES:
+        if refusal.stage in _STAGES and refusal.directive not in seen and not _is_filled_in(refusal):
+            seen.add(refusal.directive)
             yield Finding(refusal.directive.source, refusal.word.span, f"nginx refuses it: {refusal.message}")
+
+
+def _is_filled_in(refusal: refusals.Refusal) -> bool:
+    """Return whether nginx refuses a value, and a name stands for one."""
+    is_value = "invalid " in refusal.message and "invalid parameter" not in refusal.message
+    return is_value and any(map(_FILLED_IN.search, refusal.directive.args))

@@ -134,7 +134,7 @@ def _servers(model: Model, pass_: Pass, written: Written) -> tuple[str, ...]:
     for words in product(*choices):
         address = "".join(words).partition("://")[2]
         target = address.removesuffix(":") if address.startswith("unix:") else re.split(r"[/?]", address, maxsplit=1)[0]
-        if "$" in target or not _is_server(model, target.lower()):
+        if "$" in target or target.endswith(":") or not _is_server(model, target.lower()):
             return ()
         targets.add(target)
         if len(targets) > MOST:

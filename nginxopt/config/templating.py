@@ -64,7 +64,10 @@ LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT, ANGLES, CURLY)
 _OF_SHELL = rb"\$[A-Z_][A-Z0-9_]+(?![a-z0-9])"
 """`$NAME`, which envsubst replaces as well. It may be a variable of nginx where nginx takes one."""
 
-_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL]))
+_LOWER_ANGLES = rb"\A[^<>\s]*(?<![?P])<[a-z][a-z0-9_-]*>[^<>\s]*\Z"
+"""`<name>`, once in a word: HTML has more tags, or text with blanks."""
+
+_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL, _LOWER_ANGLES]))
 
 
 def has_placeholder(word: str) -> bool:

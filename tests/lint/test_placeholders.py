@@ -106,3 +106,28 @@ def test_a_placeholder_may_be_several_words(word: str) -> None:
     assert diagnose("wrong-arguments", text, context="server") == ()
     (one,) = diagnose("wrong-arguments", text.replace(word, "8"), context="server")
     assert one.finding.message == '"fastcgi_buffers" takes 2 arguments, not 1'
+
+
+@pytest.mark.parametrize(
+    ("text", "is_refused"),
+    [
+        ("listen [::]:<http_port>;", False),
+        ("client_max_body_size <max-size>;", False),
+        ("client_max_body_size MAX_BODY_SIZE;", False),
+        ("client_max_body_size MAXIMUM;", True),
+        ("listen 80 DEFAULT_SERVER;", True),
+        ('return 999x "<p>a</p>";', True),
+        ("keepalive_timeout (<a>);", False),
+        ('rewrite "^/(?<a>b)$" /c always;', True),
+    ],
+)
+def test_a_name_for_a_value_is_no_value(text: str, is_refused: bool) -> None:
+    """A word in angle brackets, and one in capitals in the place of a size; not HTML, a named group or a parameter."""
+    assert bool(diagnose("refused", text, context="server")) is is_refused
+
+
+def test_a_directive_is_refused_once() -> None:
+    """A second cache that has the zone and the path of the first is one finding, as nginx stops at the first."""
+    line = "proxy_cache_path /var/cache keys_zone=a:1m;"
+    (one,) = diagnose("refused", f"{line}\n{line}", context="http")
+    assert one.finding.message.startswith('nginx refuses it: the same path name "/var/cache" used in nginx.conf:')
