@@ -20,8 +20,8 @@ line of its own. These are the columns:
   `variable` (of its module), `state`, `upstream`. With these it does, and is not simulated: `first` (before the
   script), `in order` (at its place in the script), `after` the script, `content` (it answers), `body`, `headers`,
   `response`. Empty if nobody has looked.
-- `inherited`: `no`, or as a `handler` (by an `if`, not by a location), or as a `list` (a level may have several, and
-  inherits none if it has one). Empty: a level without it inherits it.
+- `inherited`: `no`, or as a `handler` (by an `if`, not by a location), as a `list` (a level may have several, and
+  inherits none if it has one), or `added` to those of the levels around. Empty: a level without it inherits it.
 - `variables`: the arguments that nginx evaluates: `all`, the `first`, those `later`, the later ones where a server
   inherits them (`passed`), or the only one if it is a `name`, a `source`, a `condition` or a `format`.
 - `hidden`: `yes` if neither a variable nor a body shows it to a program that handles requests.

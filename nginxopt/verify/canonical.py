@@ -242,34 +242,34 @@ def merged(name: str, value: Value, version: Version) -> Value:
     return (tuple(sorted({word for words in value for word in words})),)
 
 
-def without_defaults(name: str, value: Value, version: Version) -> Value:
+def without_defaults(name: str, value: Value, own: Mapping[str, str]) -> Value:
     """Return a list that was all read without the fields that nginx sends by itself, and those that it does not send.
 
-    A header that `proxy_set_header` states twice is not the one that nginx sends.
+    `own` are the headers that nginx sends to an upstream where none of their names is stated, with their values, as
+    `own_headers` has them. A header that `proxy_set_header` states twice is not the one that nginx sends, and one in
+    another spelling is passed on so.
     """
-    own = _own_headers(name, version)
-    if name != "add_header" and not own:
+    if name not in ("add_header", "proxy_set_header"):
         return value
     rows = [part for part in value if not isinstance(part, Unread)]
     if name == "add_header":  # one without a value is none
         return tuple(row for row in rows if row[1] or row[0].lower() in _SPECIAL)
     counts = Counter(row[0].lower() for row in rows)
-    return tuple(row for row in rows if own.get(row[0].lower()) != row[1] or counts[row[0].lower()] > 1)
+    return tuple(row for row in rows if own.get(row[0]) != row[1] or counts[row[0].lower()] > 1)
 
 
 _SPECIAL = ("cache-control", "last-modified", "etag")
 """The fields that `add_header` sets otherwise than by adding one (`ngx_http_set_headers`)."""
 
 
-def _own_headers(name: str, version: Version) -> Mapping[str, str]:
-    """Return the headers that nginx sends to an upstream where none of their names is stated, with their values.
+def own_headers(version: Version, *, has_host: bool) -> Mapping[str, str]:
+    """Return the headers that nginx sends to an upstream by itself. `has_host`: whether `$proxy_host` is its Host.
 
-    Those of gRPC are no text: `$proxy_host` is empty there, and `:authority` is not sent beside a Host.
+    Those of gRPC are no text: `$proxy_host` is empty there, and `:authority` is not sent beside a Host. Neither is it
+    by HTTP/2.
     """
-    if name != "proxy_set_header":
-        return {}
-    closing = {"connection": "close"} if version < PIVOT else {}
-    return {"host": "${proxy_host}", **closing}
+    closing = {"Connection": "close"} if version < PIVOT else {}
+    return {"Host": "${proxy_host}", **closing} if has_host else closing
 
 
 _FAMILIES = {4: 1 << 32, 6: 1 << 128}
@@ -341,7 +341,7 @@ def _decided(spans: list[_Span]) -> list[tuple[int, str]]:
 
 
 _LITERAL: Mapping[str, Words] = {
-    **dict.fromkeys(("auth_basic", "auth_request", "charset", "expires", "mirror", "source_charset"), ("off",)),
+    **dict.fromkeys(("auth_basic", "auth_request", "charset", "expires", "mirror"), ("off",)),
     **{f"{gateway}_cache": ("off",) for gateway in ("proxy", "fastcgi", "scgi", "uwsgi")},
     **{f"{gateway}_bind": ("off",) for gateway in ("proxy", "fastcgi", "scgi", "uwsgi", "grpc", "memcached")},
     **dict.fromkeys(("proxy_cookie_domain", "proxy_cookie_flags", "proxy_cookie_path"), ("off",)),
@@ -384,7 +384,7 @@ def content(form: MapForm | GeoForm | OpaqueVariableForm, taken: Collection[str]
     """Return the content of a definition, without the name of the variable. `taken` as in `canonical_words`."""
     if form["kind"] == "opaque":
         return "opaque", form["variable"], form["reason"], tuple(form["content"])
-    source = variables(form["source"] or "$remote_addr", taken)
+    source = variables(form["source"] or "", taken)  # a geo without one asks the connection, not `$remote_addr`
     rows = tuple(tuple(row["args"]) for row in form["rows"])
     if form["kind"] == "map":
         return "map", source, _of_map(rows, taken)

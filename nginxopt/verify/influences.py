@@ -19,6 +19,7 @@ from nginxopt import lazy
 from nginxopt.facts import group, having
 from nginxopt.facts.lexicon import NAMES
 from nginxopt.semantics.site.levels import STRUCTURE, effect, is_off, listed
+from nginxopt.version import Version
 
 if TYPE_CHECKING:
     from nginxopt.semantics.site import LoweredSite
@@ -112,9 +113,10 @@ SETTINGS = {
 }
 """The variables whose value depends on the block where they are read, with the settings of the block that decide it."""
 
-READING = {"memcached_pass": "$memcached_key", "userid": "$uid_reset"}
+READING = {"memcached_pass": "$memcached_key", "proxy_pass": "$proxy_host", "userid": "$uid_reset"}
 """The directives under which nginx reads a variable that no argument names: the key of an entry
-(`ngx_http_memcached_create_request`), and whether a cookie is renewed (`ngx_http_userid_create_uid`).
+(`ngx_http_memcached_create_request`), the header Host (`ngx_http_proxy_headers` before 1.29.4), and whether a cookie is
+renewed (`ngx_http_userid_create_uid`).
 """
 
 SHOWS_READING = {"secure_link_expires": "secure_link", "slice": "slice_range"}
@@ -182,6 +184,15 @@ that answers later."""
 _WITH_TRAILERS = frozenset(["add_trailer", "grpc_pass", "proxy_pass_trailers"])
 """The directives that send trailers, which only a chunked response can have (`ngx_http_chunked_body_filter`)."""
 
+_AFTER_HEADERS = frozenset(["add_trailer", "post_action"])
+"""The directives whose values are evaluated after those of `limit_rate`, which may look up a map first."""
+
+_RATES = frozenset(["limit_rate", "limit_rate_after"])
+
+_PUSHES = frozenset(["http2_push", "http2_push_preload"])
+_PUSHES_UNTIL = Version(1, 25, 1)
+"""The directives by which nginx makes requests of its own for a client of HTTP/2, and the release without them."""
+
 _LOGS_SHOWN_BY = "lua_capture_error_log"
 _ERROR_LOG = group("error_log")
 """What a program reads by `ngx.errlog.get_logs`, where that directive is stated."""
@@ -215,14 +226,24 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
         counted |= group("tls_client")
     if "resolve" in words or any("$" in word for name, args in stated if name.endswith("_pass") for word in args):
         counted |= {"resolver", "resolver_timeout"}
-    if any((found := effect(name, args)) is not None and found.when == "body" for name, args in stated):
+    has_inner = any((found := effect(name, args)) is not None and found.when == "body" for name, args in stated)
+    if has_inner:
         counted |= {"gunzip", "subrequest_output_buffer_size"}
+    if has_inner or not _AFTER_HEADERS.isdisjoint(names):
+        counted |= {name for name in _RATES if any(_evaluates(site, name) for site in sites)}
+    if any(_PUSHES & level.names and level.target < _PUSHES_UNTIL for site in sites for level in site.levels):
+        counted |= _PUSHES
     if any(runs_code(name, args) for name, args in stated):
         counted |= {"resolver", "resolver_timeout"}
     if any(Reads.VARIABLES in reads(name, args) for name, args in stated):
         counted |= _SHOWN_TO_CODE
         counted |= _ERROR_LOG if _LOGS_SHOWN_BY in names else frozenset()
     return frozenset(counted) & INVISIBLE
+
+
+def _evaluates(site: LoweredSite, name: str) -> bool:
+    """Return whether a directive has a value with variables anywhere."""
+    return any("$" in word for level in site.levels for each in level.own(name) for word in each.args)
 
 
 def _stated(site: LoweredSite) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -257,6 +257,8 @@ class Compiler:
         words = {word for _, directives in settings for directive in directives for word in directive}
         is_any = any(_passes_to_variable(*setting) for setting in settings)
         upstreams = self._side.all_upstreams if is_any else self._side.upstreams_in(words)
+        if is_any and all(name != "resolver" for name, _ in settings):
+            upstreams += self._side.implied_upstreams
         words.update(word for _, content in upstreams for directive in content for word in directive)
         meaning = self._words_meaning(words, self._side.server_name_of(level))
         return meaning, upstreams, self._code(level, {name for name, _ in settings}, upstreams)

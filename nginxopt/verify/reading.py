@@ -27,6 +27,7 @@ from nginxopt.verify.canonical import canonical_words, folded
 from nginxopt.verify.influences import runs_code
 from nginxopt.verify.names import Names, is_own, named_groups
 from nginxopt.verify.premises import BOTH_START, HOST_HEADER
+from nginxopt.verify.symbols import ARGS
 from nginxopt.verify.unread import (
     Places,
     Silent,
@@ -238,8 +239,9 @@ class SideReading:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """The variables of nginx itself that it no longer looks up, as named groups have their names."""
-        return frozenset(filter(is_own, self.named_groups))
+        """The variables of nginx itself that it no longer looks up, as named groups have their names, or a table has
+        that of the arguments."""
+        return frozenset([*filter(is_own, self.named_groups), *self.definitions.keys() & {ARGS}])
 
     @cached_property
     def stated(self) -> frozenset[str]:

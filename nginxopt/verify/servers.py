@@ -245,7 +245,7 @@ class ServerComparison:
         if len(named) > 1 and any("server_name_in_redirect" in side.stated for side in self._sides):
             reasons.append(("the first server_name differs, and redirects may have it", *nodes))
         if self._sides[0].taken != self._sides[1].taken:
-            reasons.append(("a named group replaces the variable of nginx with its name on one side only", *nodes))
+            reasons.append(("a variable of nginx is replaced by another of its name on one side only", *nodes))
         if not self._splits_alike:
             reasons.append(("$fastcgi_script_name stays as a script used it first, and scripts differ", *nodes))
         return reasons
@@ -284,6 +284,8 @@ class ServerTexts:
     def _are_alike(self, old: int, new: int) -> bool:
         mine, theirs = (side.written(number) for side, number in zip(self._sides, (old, new), strict=True))
         if mine is None or mine != theirs:
+            return False
+        if len({side.implied_upstreams for side in self._sides}) > 1 and any(map(_PASS_TO_VARIABLE.search, mine)):
             return False
         return not self._unlike or self._reaches_none(mine)
 

@@ -26,6 +26,7 @@ from nginxopt.verify.canonical import (
     is_of_fields,
     merged,
     ordered,
+    own_headers,
     server_of_upstream,
     without_defaults,
 )
@@ -44,6 +45,7 @@ from nginxopt.verify.unread import (
     interleaved,
     is_only_unread,
 )
+from nginxopt.version import Version
 
 if TYPE_CHECKING:
     from nginxopt.config import Directive
@@ -57,6 +59,7 @@ _OF_UPSTREAMS = ("proxy_host", "proxy_port", "upstream_addr", "proxy_internal")
 """Variables that may have the name of an upstream."""
 
 _HANDLERS = tuple(sorted(having("inherited", "handler") - {"perl"}))
+_ADDED = having("inherited", "added")
 _ORDERED = (("allow", "deny"), _HANDLERS)
 """Settings whose order counts: the first access rule that fits decides, and the last handler."""
 
@@ -78,6 +81,13 @@ _LONGEST = 100
 _HOST = lazy.pattern(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, with what may surround it."""
 
+
+_TARGET = lazy.pattern(r"((?:[a-z]+://)?(?![0-9.]+(?::|/|\Z))[^/:\[]+(?::[0-9]+)?)(?:/.*)?", re.ASCII)
+"""Where a `*_pass` leads that names a host, without its path."""
+
+_PASS, _HOST_OF_PASS = "proxy_pass", "proxy_host"
+_HTTP2_SINCE = Version(1, 29, 4)
+"""The first release with `proxy_http_version 2`, and whose default Host is no variable."""
 
 Headers = TypeVar("Headers", list[int], Value)
 """The directives of a block that add headers or trailers."""
@@ -275,10 +285,28 @@ class VerifiedSide(SideReading):
         found = ordered(name, value, self._is_entangled)
         is_moved = found != value
         if not any(isinstance(part, Unread) for part in value):
-            found = without_defaults(name, merged(name, found, self.site.levels[0].target), self.site.levels[0].target)
+            found = without_defaults(name, merged(name, found, self.site.levels[0].target), self._own_headers)
         if is_of_fields(name) and is_moved:
             self.arranged.add((name, value))
         return found
+
+    @cached_property
+    def _own_headers(self) -> Mapping[str, str]:
+        """The headers that nginx sends to an upstream by itself."""
+        version = self.site.levels[0].target
+        stated = (each for level in self.site.levels for each in level.own("proxy_http_version"))
+        is_http2 = version >= _HTTP2_SINCE and (bool(self.unread) or any("2" in each.args for each in stated))
+        return own_headers(version, has_host=not is_http2 and not self._replaces_host)
+
+    @cached_property
+    def _replaces_host(self) -> bool:
+        """Whether `$proxy_host` may have another value than the one of nginx."""
+        return any(_HOST_OF_PASS in names for names in (self.variables_set, self.named_groups, self.definitions))
+
+    @property
+    def _reads_host(self) -> bool:
+        """Whether a pass reads such a value for the header Host."""
+        return self._replaces_host and self.site.levels[0].target < _HTTP2_SINCE
 
     def _is_entangled(self, run: tuple[Words, ...]) -> bool:
         """Return whether words may read what a lookup among them captures, or the fields that those before them add
@@ -484,6 +512,7 @@ class VerifiedSide(SideReading):
             parent = self.level(number)["parent"]
             around = {} if parent is None else self.others(parent)
             own = self._own_others(self.site.levels[number], around)
+            own |= {name: (*around.get(name, ()), *own[name]) for name in _ADDED & own.keys()}
             stated = {**around, **own} if own else around
             if inherit := stated.get("add_trailer_inherit"):
                 trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
@@ -532,7 +561,8 @@ class VerifiedSide(SideReading):
                 for name in dict.fromkeys([*outer, *of_packages])
                 if name not in names
             }
-        for name in READING.keys() & level.names:
+        unnamed = READING.keys() & level.names
+        for name in unnamed if self._reads_host else unnamed - {_PASS}:
             others[name] = (*others.get(name, ()), (READING[name],))
         for name in SHOWS_READING.keys() & others.keys():
             others[name] += tuple((text,) for text in self.readers(SHOWS_READING[name]))
@@ -699,6 +729,17 @@ class VerifiedSide(SideReading):
         """The upstreams with what they say, by name."""
         return tuple(sorted(self.upstreams.items()))
 
+    @cached_property
+    def implied_upstreams(self) -> tuple[tuple[str, tuple[Words, ...]], ...]:
+        """The servers that a pass names by a host: nginx knows their addresses, without a resolver, wherever a variable
+        has that host and port (`ngx_http_upstream_init_request`).
+        """
+        passes = (word for level in self.site.levels for name in group("pass") for word in _passed(level, name))
+        targets = (_TARGET.fullmatch(word) for word in passes if "$" not in word)
+        found = {each[1].lower() for each in targets if each is not None}
+        stated = {name.lower() for name in self.upstreams}
+        return tuple((text, ()) for text in sorted(found) if text.rpartition("://")[2] not in stated)
+
     def upstreams_in(self, words: Iterable[str]) -> tuple[tuple[str, tuple[Words, ...]], ...]:
         """Return those upstreams that words without variables may name, in any case of letters."""
         text = "\0".join(words).lower()
@@ -718,6 +759,11 @@ class VerifiedSide(SideReading):
             else:
                 others.append(name)
         return by_host, others
+
+
+def _passed(level: Level, name: str) -> Iterator[str]:
+    """Yield where a block passes requests on to."""
+    return (str(each.args[0]) for each in level.own(name) if each.args)
 
 
 def _zone_of(words: Words) -> str:

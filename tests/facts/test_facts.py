@@ -37,7 +37,7 @@ def test_every_line_is_read() -> None:
         assert row is not None
         assert row.effect in EFFECTS, row
         assert row.model in MODELS, row
-        assert row.inherited in ("", "no", "handler", "list"), row
+        assert row.inherited in ("", "no", "handler", "list", "added"), row
         assert row.variables in VARIABLES, row
         assert row.code in ("", "variables", "upstreams", "everything", "nothing"), row
         assert row.hidden in ("", "yes"), row

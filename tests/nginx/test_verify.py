@@ -167,6 +167,7 @@ _SHOWN = (
     "the key of an entry of memcached",
     "the key of an entry of memcached, by a map",
     "whether the cookie of a user is renewed",
+    "a map with the name of the host of a pass",
 )
 """The pairs of which no request is found, though nginx answers this one differently."""
 

@@ -64,6 +64,14 @@ def test_how_many_headers_a_request_may_have() -> None:
     assert compared(old, new, "1.31.3").verdict == "different"
 
 
+def test_a_host_by_http2() -> None:
+    """Beside a Host, nginx sends no :authority, which is its default there."""
+    text = "server { listen 80; proxy_http_version %s; location / { %s proxy_pass http://127.0.0.1:9001; } }"
+    for version, expected in (("2", "unknown"), ("1.1", "equivalent")):
+        old, new = (text % (version, stated) for stated in ("", "proxy_set_header Host $proxy_host;"))
+        assert compared(old, new, "1.31.3").verdict == expected
+
+
 def test_http2_in_capitals() -> None:
     """The flag says which protocol an address speaks, in any case."""
     old, new = (f"server {{ listen 80; http2 {flag}; return 200; }}" for flag in ("on", "ON"))

@@ -16,6 +16,7 @@ from nginxopt.request.client import LOCAL, RequestForm
 from nginxopt.request.model import SiteModel
 from nginxopt.system.nginx import Message
 from nginxopt.verify import Verification, verify
+from nginxopt.verify.premises import FIELD_ORDER
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.witnesses import probes
 from tests.fuzz.sites.around import whole
@@ -183,7 +184,8 @@ class _Player:
         if before is None or after is None:
             self._figures.accepted += 1
             return
-        unlike = [request for request in pair.requests if before[request] != after[request]]
+        shown = _in_order if FIELD_ORDER in pair.result.premises else bytes
+        unlike = [request for request in pair.requests if shown(before[request]) != shown(after[request])]
         if pair.result.verdict == "different":
             if unlike:
                 self._figures.confirmed += 1
@@ -229,6 +231,13 @@ def _is_so(result: Verification) -> bool:
         for names, exists in ((result.witness.existing, True), (result.witness.missing, False))
         for name in names
     )
+
+
+def _in_order(answer: bytes) -> bytes:
+    """Return a response with its header fields by name; those of one name keep their order."""
+    head, end, body = answer.partition(b"\r\n\r\n")
+    status, *fields = head.split(b"\r\n")
+    return b"\r\n".join([status, *sorted(fields, key=lambda field: field.partition(b":")[0].lower())]) + end + body
 
 
 def _request(sent: RequestForm) -> Request:

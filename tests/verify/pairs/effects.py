@@ -40,6 +40,13 @@ SHOWN = (
         "set $a b; location / { proxy_pass http://127.0.0.1:{U}; proxy_set_header X $a; }",
     ),
     Pair(
+        "a map with the name of the arguments, which another name does not have",
+        "map $uri $args { default q; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_set_header X $args; proxy_pass http://127.0.0.1:{U}; } }",
+        "map $uri $args { default q; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_set_header X $query_string; proxy_pass http://127.0.0.1:{U}; } }",
+    ),
+    Pair(
         "a row of a map",
         "map $uri $a { default d; /x/y 1; } server { listen 127.0.0.1:{P}; server_name h;"
         " location / { proxy_pass http://127.0.0.1:{U}; proxy_set_header X $a; } }",

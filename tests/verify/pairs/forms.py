@@ -243,6 +243,17 @@ IN_DOUBT = (
           "map $uri $m{N} { default 1; /zu 2; } log_format f{N} $m{N};"
           " server { listen {L}; access_log logs/a f{N}; location = /zu { return 204; }"
           " location / { root {T}/r; auth_request /zu; add_header X $m{N} always; } }"),
+    Forms("a request that a client of HTTP/2 gets unasked", "http2_push /x.html; root {T}/r;", "root {T}/r;",
+          versions=("1.22",)),
+    Forms("a map that a rate looks up before another request does",
+          "map $uri $m{N} { default 9; /x 8; } server { listen {L}; limit_rate $m{N}; post_action /x; root {T}/r;"
+          " location = /x { proxy_set_header X $m{N}; proxy_pass http://127.0.0.1:{U}; } }",
+          "map $uri $m{N} { default 9; /x 8; } server { listen {L}; post_action /x; root {T}/r;"
+          " location = /x { proxy_set_header X $m{N}; proxy_pass http://127.0.0.1:{U}; } }"),
+    in_location("the header Host in another spelling", "proxy_set_header HOST $proxy_host;", ""),
+    Forms("rules that are added to those around", "location /a { modsecurity_rules a; location /a/ {"
+          " modsecurity_rules b; root {T}/r; } }", "location /a { modsecurity_rules a; } location /a/ {"
+          " modsecurity_rules b; root {T}/r; }"),
     hoisted("a request behind early errors", "post_action /f.txt;", "/%zz"),
     upstreams("redirects of the upstream to its name", "proxy_set_header Host $host;"),
     Forms("an upstream may name a location", "location / { error_page 404 @a; proxy_pass http://127.0.0.1:{U}; }"
@@ -444,6 +455,11 @@ ACCESS_UNLIKE = (
     Forms("a denial in a location without a password", _ASKED.format("deny all; location /f { auth_basic off; } "),
           _ASKED.format("location /f { auth_basic off; } "), ("/f.txt",)),
 )  # fmt: skip
+_READ_BEFORE = (
+    "geo %s$g{N} { default 0; 10.0.0.1 1; } server { listen {L}; set $a $remote_addr;"
+    " location /a/ { set_real_ip_from 127.0.0.1; add_header X $g{N}; root {T}/r; }"
+    " location / { proxy_set_header X-Real-IP 10.0.0.1; proxy_pass http://{L}/a/f.txt; } }"
+)
 _LINK = "secure_link $arg_m,$arg_e; secure_link_md5 $uri;"
 ELSEWHERE_UNLIKE = (
     Forms("names that a Referer may have", f"server_name z.test; {_REFERRED}", f"server_name y.test; {_REFERRED}"),
@@ -470,6 +486,15 @@ ELSEWHERE_UNLIKE = (
     Forms("a field with the time of a link before the link", f"{_LINK} root {{T}}/r; add_header A [$secure_link];"
           " add_header B $secure_link_expires;", f"{_LINK} root {{T}}/r; add_header B $secure_link_expires;"
           " add_header A [$secure_link];", ("/f.txt?m=x&e=1",)),
+    Forms("a host that another location passes on to, without a resolver",
+          "location / { set $h localhost; proxy_pass http://$h:{U}; } location = /q { return 404;"
+          " fastcgi_pass localhost:{U}; }",
+          "location / { set $h localhost; proxy_pass http://$h:{U}; } location = /q { return 404; }"),
+    Forms("a charset that is called off", "charset $arg_c; source_charset off; root {T}/r;",
+          "charset $arg_c; root {T}/r;", ("/f.txt?c=utf-8",)),
+    Forms("an address that was read before it changed", _READ_BEFORE % "$remote_addr ", _READ_BEFORE % ""),
+    Forms("a script that sets the host of a pass", "location / { set $proxy_host a; proxy_pass http://127.0.0.1:{U}; }",
+          "location / { set $proxy_host b; proxy_pass http://127.0.0.1:{U}; }", versions=("1.22",)),
     Forms("trailers of a response in no chunks", "root {T}/r; add_trailer X 1; chunked_transfer_encoding off;",
           "root {T}/r; add_trailer X 1;", ("/f.txt",)),
     Forms("a first buffer that is larger than the others", "client_header_buffer_size 1k;"

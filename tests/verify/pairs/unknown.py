@@ -6,6 +6,13 @@ from tests.verify.pairs.pair import Pair
 
 UNKNOWN = (
     Pair(
+        "a map with the name of the host of a pass",
+        "map $uri $proxy_host { default a; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://127.0.0.1:{U}; } }",
+        "map $uri $proxy_host { default b; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://127.0.0.1:{U}; } }",
+    ),
+    Pair(
         "types without rows, where nginx has some of its own",
         "location / { root {T}/r; }",
         "location / { root {T}/r; types { } }",
