@@ -2,7 +2,8 @@
 
 Flags directives that came with a later release than the target version, values of maps that combine text and variables
 before nginx 1.11.0, and `volatile` in a `map` before 1.11.7 or a `geo` before 1.29.3. Does not flag directives of NGINX
-Plus and of other modules. Other rules judge the file as if nginx had the directive.
+Plus and of other modules, and `max_headers`, which Debian's 1.22.1 has as well. Other rules judge the file as if nginx
+had the directive.
 
 The sources of each nginx release since 1.10.0 say which directives it has; an older target version counts as 1.10.0.
 The target version is that of `--target-version`, the settings, or the installed nginx.
@@ -55,7 +56,7 @@ map $uri $new {
 ```
 
 ## When to ignore it
-If the package of a distribution has the directive added to an older version, as Debian has `max_headers` in its 1.22.1.
+If the package of a distribution has the directive added to an older version.
 
 ## References
 - CHANGES, https://nginx.org/en/CHANGES: 1.11.0 (combinations in maps), 1.11.7 and 1.29.3 (`volatile`)

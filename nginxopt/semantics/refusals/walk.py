@@ -203,6 +203,9 @@ def _protocol(level: Level) -> str:
     return found.kind if found is not None else ""
 
 
+_SIZES_OF_MAPS = ("map_hash_max_size", "map_hash_bucket_size")
+
+
 class _Open:
     """A level that is being read."""
 
@@ -244,12 +247,18 @@ class _Open:
         name = declaration.name
         if declaration.is_once:
             first = self._earlier.setdefault(TOGETHER.get(name, name), directive)
+            if first.name == "map":
+                yield _refusal(directive, f'"{name}" directive is duplicate', RefusalStage.SETTER)
+                return
             if first is not directive:
                 yield _refusal(directive, _twice(first, directive), RefusalStage.TWICE)
                 return
         if fault is not None:
             yield _refusal(directive, fault.message, RefusalStage.HANDLER)
             return
+        if name == "map":  # the first one settles the sizes of all (ngx_http_map_block)
+            for size in _SIZES_OF_MAPS:
+                self._earlier.setdefault(size, directive)
         refuses = SETTERS.get(declaration.setter.partition(" ")[0])
         rows = http.BLOCKS.get(declaration.setter)
         if refuses is None and rows is None:
