@@ -5,7 +5,7 @@ it leaves out, and what each annotation is in an HTTPRoute of the Gateway API.
 
 - `manifests` reads Ingresses; `annotations` knows what each annotation takes, from `annotations.tsv`;
 - `settings` knows the ConfigMap;
-- `servers` merges Ingresses into servers and locations, as the controller does;
+- `servers` merges Ingresses into servers and locations (`model`), as the controller does; `canaries` are beside them;
 - `emission` and `locations` write them;
 - `lua` edits what `nginx -T` of a controller printed instead;
 - `routes` lists the annotations.

@@ -40,7 +40,6 @@ def known() -> Mapping[str, Annotation]:
 
 _WHY = {
     "cache": "answers of the auth server are not cached",
-    "canary": "requests that the canary answers go to another Service, and are answered alike otherwise",
     "gone": "nginx has no server push any more",
     "missing": "it needs an object or a module that is not here",
     "pods": "it chooses among the pods of a Service",
@@ -72,6 +71,7 @@ _KINDS = {
     "origins": r"[A-Za-z0-9.\-_~/:*, ]*",
     "page": r"@?[A-Za-z0-9.\-_:/]*",
     "path": rf"/?[{_CHARS}$]*",
+    "pattern": rf"[{_CHARS}^$\[\](){{}}*+?|&=\\]*",
     "protocol": r"(?i)auto_http|https?|grpcs?|fcgi",
     "quoted": r"[^\r\n\"]*",
     "satisfy": r"any|all",

@@ -30,7 +30,7 @@ def convert(found: Sequence[Ingress], settings: Settings, version: Version, *, v
     if not found:
         raise InputError("no Ingress in the manifests")
     merged = Merged(found, settings, validates=validates)
-    emission = Emission(merged.servers, settings, version)
+    emission = Emission(merged.servers, merged.canaries, settings, version)
     head = (
         f"What ingress-nginx makes of {count(len(found), 'Ingress', 'Ingresses')}, without its Lua;",
         "written by nginxopt ingress.",

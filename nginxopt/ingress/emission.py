@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nginxopt.ingress.annotations import Values
+from nginxopt.ingress.canaries import Canary, write_canaries
 from nginxopt.ingress.locations import (
     BY_ADDRESS,
     ERROR_HEADERS,
@@ -16,7 +17,7 @@ from nginxopt.ingress.locations import (
     error_services,
     zones,
 )
-from nginxopt.ingress.servers import ANY_HOST, DEFAULT_BACKEND, Location, Server
+from nginxopt.ingress.model import ANY_HOST, DEFAULT_BACKEND, Location, Server
 from nginxopt.ingress.settings import Settings
 from nginxopt.ingress.writing import Lines, quoted
 from nginxopt.version import Version
@@ -41,9 +42,13 @@ class Emission:
         notes: What it does not do as the controller does.
     """
 
-    def __init__(self, servers: Sequence[Server], settings: Settings, version: Version) -> None:
+    def __init__(
+        self, servers: Sequence[Server], canaries: Mapping[str, Canary], settings: Settings, version: Version
+    ) -> None:
         self.notes: list[str] = []
         self._servers = servers
+        self._canaries = canaries
+        self._targets: Mapping[str, str] = {}
         self._settings = settings
         self._version = version
         self._lines = Lines()
@@ -68,6 +73,7 @@ class Emission:
         with lines.block("http"):
             self._write_http()
             self._write_maps()
+            self._targets = write_canaries(lines, self._canaries)
             self._write_upstreams()
             self._write_limits()
             for server in self._servers:
@@ -216,18 +222,20 @@ class Emission:
 
     def _write_upstreams(self) -> None:
         """Write an upstream for each Service; nginx is not told its addresses, which a balancer in Lua chooses from."""
-        services: dict[str, Location | None] = {}
+        services: dict[str, Values | None] = {}
         for location in self._locations:
             if location.backend is not None:
-                services.setdefault(location.upstream, location)
+                services.setdefault(location.upstream, location.values)
             service = error_services(location)
             if service and location.ingress is not None:
                 services.setdefault(f"custom-default-backend-{location.ingress.namespace}-{service}", None)
+        for canary in self._canaries.values():
+            services.setdefault(canary.upstream, canary.values)
         for name in sorted(services):
             self._lines.gap()
             with self._lines.block(f"upstream {name}"):
                 first = services[name]
-                by = "" if first is None else first.values.text("upstream-hash-by")
+                by = "" if first is None else first.text("upstream-hash-by")
                 if by:
                     self._lines.add(f"hash {quoted(by)} consistent;")
                 self._lines.add("server 0.0.0.1; # in place of the pods")
@@ -324,7 +332,7 @@ class Emission:
             lines.settings([("ssl_ciphers", server.ciphers), ("ssl_prefer_server_ciphers", server.prefers_ciphers)])
             lines.add('set $proxy_upstream_name "-";')
             lines.text(server.snippet)
-            writer = LocationWriter(lines, server, self._settings, self._used)
+            writer = LocationWriter(lines, server, self._targets, self._settings, self._used)
             writer.write()
             self.notes += writer.notes
             if server.host == ANY_HOST:

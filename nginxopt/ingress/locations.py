@@ -10,7 +10,7 @@ from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
 from nginxopt.ingress.annotations import Values
-from nginxopt.ingress.servers import DEFAULT_BACKEND, Location, Server
+from nginxopt.ingress.model import DEFAULT_BACKEND, Location, Server
 from nginxopt.ingress.settings import Settings
 from nginxopt.ingress.writing import Lines, quoted
 from nginxopt.text.display import printable
@@ -38,11 +38,14 @@ class LocationWriter:
         notes: What the text does not do as the controller does.
     """
 
-    def __init__(self, lines: Lines, server: Server, settings: Settings, used: frozenset[str]) -> None:
+    def __init__(
+        self, lines: Lines, server: Server, targets: Mapping[str, str], settings: Settings, used: frozenset[str]
+    ) -> None:
         self.notes: list[str] = []
         self._signing: dict[str, None] = {}
         self._lines = lines
         self._server = server
+        self._targets = targets
         self._settings = settings
         self._used = used
         self._are_patterns = any(location.is_pattern for location in server.locations)
@@ -397,7 +400,7 @@ class LocationWriter:
             lines.add("include /etc/nginx/fastcgi_params;")
             if values.text("fastcgi-index"):
                 lines.add(f"fastcgi_index {quoted(values.text('fastcgi-index'))};")
-        lines.add(f"{directive} {scheme}{location.upstream};")
+        lines.add(f"{directive} {scheme}{self._targets.get(location.upstream, location.upstream)};")
 
     def _write_mirrors(self) -> None:
         done: set[str] = set()
@@ -513,7 +516,7 @@ def proxy_settings(settings: Settings, values: Values | None) -> Iterator[tuple[
         yield name.replace("-", "_"), either(name)
     start, end = either("proxy-redirect-from"), either("proxy-redirect-to")
     if start in ("default", "off"):
-        yield "proxy_redirect", start
+        yield "proxy_redirect", "off"  # by default, what begins with the balancer's name is rewritten: nothing does
     elif end != "off":
         yield "proxy_redirect", f"{start} {end}"
 

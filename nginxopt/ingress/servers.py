@@ -3,73 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from nginxopt.ingress.annotations import Values
-from nginxopt.ingress.manifests import Backend, Ingress, Rule
+from nginxopt.ingress.canaries import Canaries
+from nginxopt.ingress.manifests import Ingress, Rule
+from nginxopt.ingress.model import ANY_HOST, Location, Server, exact_or_prefix, upstream_name
 from nginxopt.ingress.settings import Settings
 
-ANY_HOST = "_"
-"""The name of the server for all other hosts."""
-DEFAULT_BACKEND = "upstream-default-backend"
 _SNIPPETS = ("configuration-snippet", "server-snippet", "auth-snippet", "stream-snippet", "modsecurity-snippet")
-
-
-@dataclass(slots=True)
-class Location:
-    """A location. `backend` is None for the default backend of the controller; `is_default` as in `IsDefBackend`."""
-
-    path: str
-    kind: str
-    ingress: Ingress | None
-    values: Values
-    backend: Backend | None = None
-    is_default: bool = False
-    ingress_path: str = ""
-
-    @property
-    def upstream(self) -> str:
-        """The name of the upstream (`upstreamName`)."""
-        if self.backend is None or self.ingress is None:
-            return DEFAULT_BACKEND
-        return f"{self.ingress.namespace}-{self.backend.service}-{self.backend.port}"
-
-    @property
-    def needs_rewrite(self) -> bool:
-        """Whether the path is rewritten (`needsRewrite`)."""
-        return self.values.text("rewrite-target") not in ("", self.path)
-
-    @property
-    def is_pattern(self) -> bool:
-        """Whether the path makes all locations of its server patterns (`enforceRegexModifier`)."""
-        return self.needs_rewrite or self.values.flag("use-regex")
-
-
-@dataclass(slots=True)
-class Server:
-    """A server.
-
-    Attributes:
-        secret: The namespace and name of the Secret with its certificate; empty for the default certificate.
-        has_certificate: Whether requests of http are redirected to https by default.
-        has_www: Whether there is a server that redirects from or to the name with `www.`.
-        places: The index of the first location of each path.
-    """
-
-    host: str
-    locations: list[Location]
-    aliases: list[str] = field(default_factory=list)
-    snippet: str = ""
-    secret: str = ""
-    has_certificate: bool = False
-    has_www: bool = False
-    client: Values | None = None
-    ciphers: str = ""
-    prefers_ciphers: str = ""
-    places: dict[str, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.places = {location.path: index for index, location in enumerate(self.locations)}
 
 
 class Merged:
@@ -77,6 +19,7 @@ class Merged:
 
     Attributes:
         servers: In the order in which the controller writes them.
+        canaries: The canary of each upstream that has one.
         notes: What is not as written.
     """
 
@@ -86,6 +29,7 @@ class Merged:
         self._read = [*self._values(_sorted(found), validates)]
         self._servers: dict[str, Server] = {ANY_HOST: Server(ANY_HOST, [_root(None, _no_values())])}
         self._fallback = self._servers[ANY_HOST].locations[0]
+        self._canaries = Canaries(self._read)
         primary = [(ingress, values) for ingress, values in self._read if not values.flag("canary")]
         for ingress, values in primary:
             self._add_servers(ingress, values)
@@ -93,6 +37,9 @@ class Merged:
             self._set_servers(ingress, values)
         for ingress, values in primary:
             self._add_locations(ingress, values)
+        self._canaries.merge(self._servers)
+        self.canaries = self._canaries.of
+        self.notes += self._canaries.notes
         self.servers = sorted(self._servers.values(), key=lambda server: server.host)
         aliases = {id(server.aliases): server.aliases for server in self.servers}  # those of an Ingress are one list
         others = {key: sorted({alias for alias in each if alias not in self._servers}) for key, each in aliases.items()}
@@ -166,7 +113,11 @@ class Merged:
                 note = f"{path.path}: left out, as its backend is no Service"
                 self.notes.append(f"{ingress.place}: {ingress.key}: {note}")
                 continue
-            kind = "Exact" if path.kind == "Exact" else "Prefix"
+            if (name := upstream_name(ingress, path.backend)) in self._canaries.hidden:
+                note = f"{server.host}{path.path}: left out, as an older Ingress makes {name} a canary"
+                self.notes.append(f"{ingress.place}: {ingress.key}: {note}")
+                continue
+            kind = exact_or_prefix(path.kind)
             location = Location(path.path, kind, ingress, values, path.backend)
             index = server.places.get(path.path)
             if index is None or server.locations[index].kind != kind:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from nginxopt.config import Directive
 from nginxopt.records import record
@@ -184,6 +185,14 @@ class Trace:
         directive = None if node is None else self.site.nodes.directive(node)
         return str(directive.args[0]) if directive is not None and directive.name == "include" else None
 
+    def split(self, node: Node | None) -> list[str]:
+        """Return the values of a variable, `NAME=VALUE`, if chance chooses one of them there; else nothing."""
+        directive = None if node is None else self.site.nodes.directive(node)
+        if directive is None or directive.name != "split_clients" or directive.block is None:
+            return []
+        name = str(directive.args[-1]).removeprefix("$")
+        return [f"{name}={row.args[0]}" for row in islice(directive.block.directives(), _CHANCES) if row.args]
+
     @property
     def premises(self) -> list[Supposition]:
         """What was taken as given."""
@@ -269,6 +278,9 @@ STEPS = 500
 
 BESIDE = 60
 """The longest condition that an answer stands beside, in characters."""
+
+_CHANCES = 4
+"""The most values of `split_clients` that are named."""
 
 _COLORS = {1: "cyan", 2: "green", 3: "cyan", 4: "yellow", 5: "red"}
 _ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
@@ -517,7 +529,7 @@ def headline(outcome: OutcomeForm) -> str:
 
 def _upstream(kind: str, passed: PassedForm | None) -> str:
     if passed is None:
-        return kind
+        return "an upstream that is not known"
     scheme = passed["scheme"] or kind
     server, target = shorten(shown(passed["server"]), LONGEST), passed["target"]
     asked = "" if target is None else f": {shown(passed['method'])} {shorten(shown(target), LONGEST)}"
@@ -532,6 +544,8 @@ def advice_of(trace: Trace, unknown: UnknownForm) -> str | None:
             f"answer with --assume include:{include}=neutral if that file changes no more than headers and bodies,"
             f" or include:{include}=FILE"
         )
+    if values := trace.split(unknown["node"]):
+        return f"answer with --assume {' or '.join(values)}"
     return None if unknown["question"] is None else advice(unknown["question"])
 
 

@@ -50,8 +50,8 @@ def _outcome(trace: Trace, outcome: OutcomeForm) -> Iterator[str]:
     by = "" if node is None else f", by {_at(trace, node)}"
     yield f"{_what(outcome)}{by}."
     if outcome["kind"] != "unknown" and unknown is not None:
-        yield f"Not known is {printable(unknown['reason'])}."
-    advised = None if unknown is None or outcome["kind"] != "unknown" else advice_of(trace, unknown)
+        yield f"Not known: {printable(unknown['reason'])}."
+    advised = None if unknown is None else advice_of(trace, unknown)
     if advised is not None:
         yield f"To settle it, {printable(advised)}."
 

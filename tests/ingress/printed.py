@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nginxopt.ingress.manifests import Ingress
-from nginxopt.ingress.servers import Location, Merged, Server
+from nginxopt.ingress.model import Location, Server
+from nginxopt.ingress.servers import Merged
 from nginxopt.ingress.settings import Settings
 
 SUPPORTED = frozenset(

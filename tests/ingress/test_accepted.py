@@ -54,6 +54,7 @@ FORMS: dict[str, tuple[dict[str, Any], dict[str, str], tuple[str, ...]]] = {
     "pages of errors everywhere": ({}, {"custom-http-errors": "502"}, ("proxy_set_header X-Code 502;",)),
     "a mirror": ({"mirror_target": "http://127.0.0.1:9/copy"}, {}, ("mirror /_mirror-test-web;", "internal;")),
     "gRPC": ({"backend_protocol": "GRPC"}, {}, ("grpc_pass grpc://",)),
+    "redirects of the balancer": ({"proxy_redirect_from": "default"}, {}, ("proxy_redirect off;",)),
     "an upstream host": ({"upstream_vhost": "app.internal"}, {}, ('proxy_set_header Host "app.internal";',)),
     "origins": (
         {"enable_cors": "true", "cors_allow_origin": "https://*.shop.example, https://b.example"},

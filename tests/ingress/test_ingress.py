@@ -153,15 +153,6 @@ def test_the_older_one_wins(tmp_path: Path) -> None:
     assert "proxy_pass http://test-first-80;" in made(tmp_path, first, second).text
 
 
-def test_canaries(tmp_path: Path) -> None:
-    """A canary has no locations, and a note."""
-    result = made(tmp_path, ingress("main"), ingress("next", canary="true", canary_weight="10"))
-    assert "test-next-80" not in result.text
-    assert result.notes[0].endswith(
-        "canary: left out, as requests that the canary answers go to another Service, and are answered alike otherwise"
-    )
-
-
 def test_a_config_map(tmp_path: Path) -> None:
     """The keys of a ConfigMap are followed; one without a part in the result is named."""
     file = tmp_path / "config.yaml"
