@@ -360,7 +360,8 @@ def _finish(
     diagnostics = lint_results.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_results.beside_base(base, diagnostics, notes)
     diagnostics = lint_results.confirmed(call.nginx, checked.configs, diagnostics, notes)
-    notes += [*notes_of(checked), *notes_of_inputs(inputs)]
+    found = [*notes_of(checked), *notes_of_inputs(inputs)]
+    notes += found if base is None else base.new_notes(found)
     notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
     diagnostics = lint_results.weighted(call.profile, judge, checked, diagnostics)
     lint_results.write_report(call, lint_results.report(call, judge, target, checked, diagnostics, errors, notes))

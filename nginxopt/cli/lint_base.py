@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from nginxopt.config.inputs import Inputs
 from nginxopt.lint.baseline import Baseline, BaselineEntry, entries, unrecorded
 from nginxopt.lint.check import check
+from nginxopt.lint.report.model import Note, notes_of_inputs
+from nginxopt.lint.report.model import notes as notes_of
 from nginxopt.records import record
 from nginxopt.system.revision import Revision, revision
 from nginxopt.text import Source
@@ -26,16 +28,21 @@ if TYPE_CHECKING:
 
 @record(eq=True)
 class Base:
-    """The findings in a revision, the top folder of its files, and the number of those that could not be read."""
+    """The findings and notes of a revision, the top folder of its files, and how many of these could not be read."""
 
     name: str
     root: Path
     entries: frozenset[BaselineEntry]
+    notes: frozenset[tuple[str, str]]
     unread: int
 
     def new_among(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Return the findings that the revision does not have."""
         return unrecorded(Baseline(self.entries, str(self.root)), diagnostics)
+
+    def new_notes(self, notes: Sequence[Note]) -> list[Note]:
+        """Return the notes that the revision does not have."""
+        return [note for note in notes if _key(note) not in self.notes]
 
 
 def base(name: str, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str], judge: Judge) -> Base:
@@ -50,7 +57,13 @@ def base(name: str, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str
             inputs = read(there) if (there := [path for path in named if _is_there(path)]) else Inputs((), ())
             checked = check(inputs.configs, replace(judge, is_complete=not inputs.errors))
             found = entries([_under_its_name(diagnostic, tree) for diagnostic in checked.diagnostics], str(tree.folder))
-    return Base(name, tree.root, frozenset(found), len(inputs.errors) + len(checked.errors))
+            noted = frozenset(map(_key, [*notes_of(checked), *notes_of_inputs(inputs)]))
+    return Base(name, tree.root, frozenset(found), noted, len(inputs.errors) + len(checked.errors))
+
+
+def _key(note: Note) -> tuple[str, str]:
+    """Return the file of a note, as seen from the working directory, and its message."""
+    return "" if note.source is None else os.path.relpath(note.source.path), note.message
 
 
 def _folder(path: str) -> Path:

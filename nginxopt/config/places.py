@@ -39,6 +39,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -207,7 +208,7 @@ class Tree(Disk):
         if filesystem.is_pattern(name):
             return []
         is_stock = home[1] in STOCK and os.path.exists(name) and self._stated_place(name) is None
-        return [name if is_stock else os.path.join(*home)]
+        return [name if is_stock else str(Path(*home))]
 
     def _places(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield where the file of an absolute include may be in the tree: a folder, and the name in it."""
@@ -281,7 +282,7 @@ class Tree(Disk):
             return path
         if not target.startswith("/"):
             return path
-        found = (os.path.join(*place) for place in self._places(target))
+        found = (str(Path(*place)) for place in self._places(target))  # without `./`
         return next((file for file in found if os.path.isfile(file) and self.has(file)), path)
 
 

@@ -118,6 +118,16 @@ def test_only_what_is_new_is_reported(repository: Path, found: Found) -> None:
     ]
 
 
+def test_notes_that_were_there_are_not_repeated(repository: Path, lint: Lint) -> None:
+    """A pull request gets no annotation for an include that the base lacks, too; one that it brings is noted."""
+    (repository / "nginx.conf").write_text(_MAIN.replace("http {", "http {\n    include old.conf;"))
+    _commit(repository)
+    (repository / "sites/a.conf").write_text(f"\n{_SITE}include new.conf;\n")
+    (repository / "nginx.conf").write_text(_MAIN.replace("http {", "http {\n\n    include old.conf;"))
+    output = lint(repository, "nginx.conf", "--format", "github").output
+    assert ("old.conf" in output, "new.conf cannot be read" in output) == (False, True)
+
+
 def test_a_change_elsewhere_brings_a_finding(repository: Path, found: Found) -> None:
     """A line that did not change is reported if it is wrong only now."""
     (repository / "sites/a.conf").write_text("server {\n    location / {\n        expires 1h;\n    }\n}\n")

@@ -199,6 +199,13 @@ def test_what_is_read(machine: Path, case: tuple[dict[str, str], str, list[str]]
     ]
 
 
+def test_files_are_named_as_people_do(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder of the main file, names do not begin with `./`."""
+    tree = {"sites-enabled/a": "-> MACHINE/sites-available/a", "sites-available/a": "", "b.conf": ""}
+    monkeypatch.chdir(plant({"nginx.conf": "include sites-enabled/*; include MACHINE/b.conf;", **tree}, machine))
+    assert [file.path for file in load("nginx.conf").files[1:]] == ["sites-available/a", "b.conf"]
+
+
 def test_a_configuration_in_its_own_place(machine: Path) -> None:
     """What is installed on this machine reads the files of this machine, wherever they are."""
     other = plant({"x/a.conf": ""}, machine) / "x"

@@ -224,6 +224,7 @@ def test_only_what_the_pull_request_introduces(project: Project, act: Act) -> No
     git(project.server, "merge", "--quiet", "change")
     status, log = act(clone, "pull_request", git(project.server, "rev-parse", "main"), diff_base="base")
     assert (status, "title=gzip-level" in log) == (0, False)
+    assert act(clone, "push", settings_from=git(clone, "rev-parse", "HEAD"), diff_base="base")[0] == 1
 
 
 @pytest.mark.parametrize(
