@@ -215,6 +215,19 @@ def parsed(path: str, data: bytes) -> File:
     return File(source, parse(source))
 
 
+def wrong_includes(file: File) -> Iterator[Directive]:
+    """Yield the includes that do not have exactly one path."""
+    includes: list[tuple[Directive, tuple[Directive, ...]]] = []
+    _collect(file.block, (), includes)
+    return (include for include, _ in includes if len(include.args) != 1)
+
+
+def refuse_wrong_includes(file: File) -> None:
+    """Raise `InputError` for the first include that does not have exactly one path."""
+    for include in wrong_includes(file):
+        _name(include)
+
+
 def source(path: str, files: Files = DISK, *, is_nginx: bool = False) -> Source:
     """Return the text of a file, or of standard input. Raises `InputError` if it cannot be read."""
     return roots_.source(path, contents(path, files, is_nginx=is_nginx))

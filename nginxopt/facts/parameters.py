@@ -36,6 +36,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "location": ("=", "^~", "~", "~*"),
     "log_format": ("escape=default", "escape=json", "escape=none"),
     "open_file_cache": ("inactive=", "max=", "off"),
+    "resolver": ("ipv4=off", "ipv6=off", "status_zone=", "valid="),
     "rewrite": ("break", "last", "permanent", "redirect"),
     "ssl_protocols": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     "ssl_session_cache": ("builtin", "none", "off", "shared:"),
@@ -47,3 +48,18 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "worker_processes": ("auto",),
 }
 """Words by directive, or by place and directive. A word that ends with `=` or `:` takes a value."""
+
+BEFORE: Mapping[str, int] = {
+    **{f"{gateway}_cache_path": 1 for gateway in _GATEWAYS},
+    **{f"{gateway}_cache_valid": 1 for gateway in _GATEWAYS},
+    **{f"{place}/listen": 1 for place in ("http/server", "stream/server")},
+    **{f"{place}/upstream/server": 1 for place in ("http", "stream")},
+    "add_header": 2,
+    "error_log": 1,
+    "limit_conn_zone": 1,
+    "limit_req_zone": 1,
+    "log_format": 1,
+    "resolver": 1,
+    "rewrite": 2,
+}
+"""How many other arguments come before such a word, by the keys of `PARAMETERS`."""

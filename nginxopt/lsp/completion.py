@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 
 from lsprotocol import types
 
 from nginxopt.config.configuration import Context
 from nginxopt.facts import group
 from nginxopt.facts.lexicon import HTTP_VARIABLES, STREAM_VARIABLES
-from nginxopt.facts.parameters import PARAMETERS
+from nginxopt.facts.parameters import BEFORE, PARAMETERS
 from nginxopt.facts.table import PLACES, Declaration, declarations, names
 from nginxopt.lsp.cursor import Cursor, cursor
 from nginxopt.lsp.document import Document
@@ -29,6 +33,9 @@ _PASSES = {
 _CACHES = {name: f"{name}_path" for name in group("cache")}
 _NAMED = frozenset(["try_files", "error_page", "post_action"])
 
+_MOST_FILES = 1_000
+"""The most entries of a folder that are looked at."""
+
 _Item = types.CompletionItem
 _Kind = types.CompletionItemKind
 
@@ -44,7 +51,7 @@ def _items(workspace: Workspace, document: Document, offset: int) -> Iterator[ty
     place = cursor(document.data, offset)
     if place is None:
         return
-    reading = workspace.shown(document)
+    reading = workspace.shown(document) or workspace.shown(_without(document, place.start, offset))
     if reading is None and place.start > 0 and document.data[: place.start].strip():
         return  # not nginx's
     for text, item in _offers(workspace, reading, document, place):
@@ -54,6 +61,11 @@ def _items(workspace: Workspace, document: Document, offset: int) -> Iterator[ty
             )
             item.filter_text = text
             yield item
+
+
+def _without(document: Document, start: int, end: int) -> Document:
+    """Return a document without the word that is being typed, which may be the one that is not nginx's."""
+    return replace(document, data=document.data[:start] + b" " * (end - start) + document.data[end:])
 
 
 def _offers(
@@ -72,6 +84,9 @@ def _offers(
         for item in _variables(found, contexts):
             yield before + item.label, item
         return
+    if place.words == ("include",) and reading is not None:
+        for item in _files(place.word, reading):
+            yield item.label, item
     seen: set[str] = set()
     for item in (*_names(found, place, reading), *_parameters(contexts, place, target)):
         if item.label not in seen and item.label not in place.words[1:]:
@@ -141,6 +156,21 @@ def _names(
             yield _Item(f"zone={name}" if directive == "limit_req" else name, kind=_Kind.Reference, detail=definer)
 
 
+def _files(word: str, reading: DocumentContext) -> Iterator[types.CompletionItem]:
+    """Yield the files and folders that a path which begins like a word may name."""
+    folder = word[: word.rfind("/") + 1]
+    for prefix in sorted({config.prefix for config in reading.configs}):
+        try:
+            with os.scandir(Path(prefix, folder)) as entries:
+                found = sorted((entry.name, entry.is_dir()) for entry in islice(entries, _MOST_FILES))
+        except (OSError, ValueError):  # no such folder
+            continue
+        for name, is_folder in found:
+            if not name.startswith(".") and name.isprintable():
+                kind = _Kind.Folder if is_folder else _Kind.File
+                yield _Item(f"{folder}{name}{'/' if is_folder else ''}", kind=kind)
+
+
 def _takes(directive: str, definer: str) -> bool:
     """Return whether a directive accepts a zone that the directive `definer` defines."""
     if directive in ("limit_req", "limit_conn"):
@@ -160,7 +190,7 @@ def _parameters(contexts: list[Context], place: Cursor, target: Version) -> Iter
     here = _places(contexts)
     at = [commands.place_of(context) for context in contexts]
     for key in (directive, *(f"{one}/{directive}" for one in at if one)):
-        for word in PARAMETERS.get(key, ()):
+        for word in PARAMETERS.get(key, ()) if len(place.words) > BEFORE.get(key, 0) else ():
             yield _Item(word, kind=_Kind.EnumMember if word[-1] not in "=:" else _Kind.Field)
     rows = [row for row in declarations(directive) if row.is_in(target) and row.places & here]
     for row in rows[:1]:

@@ -7,7 +7,7 @@ import os
 from collections import OrderedDict
 from threading import Lock
 
-from nginxopt.config.configuration import File, parsed
+from nginxopt.config.configuration import File, parsed, refuse_wrong_includes
 from nginxopt.config.filesystem import DISK
 from nginxopt.config.templating import refuse_tags
 from nginxopt.errors import InputError
@@ -23,7 +23,10 @@ class Parser:
         self._lock = Lock()
 
     def __call__(self, path: str, data: bytes) -> File:
-        """Parse the text of the file at `path`. Raises `InputError` if it cannot be parsed, or is a template."""
+        """Parse the text of the file at `path`.
+
+        Raises `InputError` if it cannot be parsed, or is a template, or if an include has no path.
+        """
         key = path, data
         with self._lock:
             file = self._files.get(key)
@@ -41,6 +44,7 @@ def _parsed(path: str, data: bytes) -> File | InputError:
     try:
         file = parsed(path, data)
         refuse_tags(file.block)
+        refuse_wrong_includes(file)
     except InputError as error:
         return error
     return file

@@ -10,7 +10,7 @@ import re
 
 from nginxopt import lazy
 from nginxopt.config import Source, statements
-from nginxopt.config.configuration import File, parsed
+from nginxopt.config.configuration import File, parsed, wrong_includes
 from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 
@@ -18,6 +18,7 @@ _MOST = 50
 """The number of unreadable statements after which recovery gives up."""
 
 _BETWEEN = lazy.pattern(rb"(?:[ \t\r\n]+|#[^\n]*)*+")
+_VISIBLE = lazy.pattern(rb"[^\r\n]")
 _MARK = "\ufeff".encode()
 
 
@@ -34,7 +35,11 @@ def recovered(path: str, data: bytes) -> File | None:
         end = _after_comments(data, end, fault)
         data = data + b"\n" + b"}" * blocks if end == len(data) else _blanked(data, end)
     try:
-        return parsed(path, data)
+        file = parsed(path, data)
+        wrong = [slice(include.start, include.end) for include in wrong_includes(file)]
+        for span in wrong:
+            data = data[: span.start] + _VISIBLE.sub(b" ", data[span]) + data[span.stop :]
+        return parsed(path, data) if wrong else file
     except InputError:
         return None
 

@@ -112,6 +112,38 @@ def test_arguments_are_offered(editor: Editor, text: str, label: str, result: st
     assert here[label].startswith(f"server {{ {result}")
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("server { add_header |; }", "always"),
+        ("upstream x { server |; }", "backup"),
+        ("server { listen |; }", "ssl"),
+        ("server { rewrite ^ |; }", "permanent"),
+    ],
+)
+def test_parameters_come_after_what_they_are_of(editor: Editor, text: str, label: str) -> None:
+    """A word is not offered in place of the address, the name or the pattern."""
+    assert label not in offered(editor, text, "sites/a.conf")
+    assert label in offered(editor, text.replace("|", "a b |"), "sites/a.conf")
+
+
+def test_the_files_of_an_include_are_offered(editor: Editor) -> None:
+    """Those beside the main file, whatever stands behind the cursor; an include without a path is an error."""
+    editor.open("nginx.conf", MAIN)
+    editor.write("snippets/tls.conf", "ssl_protocols TLSv1.2;\n")
+    editor.write("snippets/.hidden", "")
+    assert "snippets/" in offered(editor, "server { include |;\n}\n", "sites/a.conf")
+    assert list(offered(editor, "server { include snippets/|\n}\n", "sites/a.conf")) == ["snippets/tls.conf"]
+    assert not offered(editor, "server { include nowhere/|;\n}\n", "sites/a.conf")
+    document = editor.open("sites/a.conf", "server { include ; }\n")
+    assert [found.message for found in editor.diagnostics(document)] == ['"include" takes exactly one path']
+
+
+def test_a_fragment_of_one_block(editor: Editor) -> None:
+    """What is typed does not make a text another program's."""
+    assert "keepalive" in offered(editor, "upstream app {\n    keep|\n}\n", "upstreams.conf")
+
+
 def test_names_are_offered_only_where_they_belong(editor: Editor) -> None:
     """A zone of requests is none of connections, and the named location of another server is out of reach."""
     editor.open("nginx.conf", MAIN)
