@@ -128,7 +128,7 @@ def _read(
     """
     config, *paths = files
     if not paths:
-        raise UsageError("expected logs behind the configuration")
+        raise UsageError("LOG is missing", hint="nginxopt profile CONFIG LOG...")
     if config == "-" and "-" in paths:
         raise UsageError("standard input is either the configuration or a log")
     if binary is not None and (of_site["target_version"] or of_site["fixes"]):

@@ -14,6 +14,7 @@ from nginxopt.text import page
 from nginxopt.text.display import printable
 
 _SHOWN = 50
+_CLIENTS = 10
 """Rows of a table at most."""
 _LEAST, _MOST = 1.0, 100_000.0
 """The milliseconds at both ends of the scale of durations."""
@@ -74,6 +75,7 @@ def render(profile: Profile) -> str:
         unmeasured=[(reason, number, _percent(number, figures.requests)) for reason, number in figures.unmeasured],
         profile=profile,
         requests=figures.requests,
+        has_upstreams=bool(figures.total.upstream.sum),
         differs=figures.number("differs"),
         unsettled=_percent(figures.number("ambiguous") + figures.unknown, figures.requests),
         broken=figures.broken,
@@ -85,8 +87,8 @@ def render(profile: Profile) -> str:
         hours=list(_hours(figures)),
         uses=list(_uses(figures)),
         workers=[
-            (name, [(printable(key), one.requests, _percent(one.upstream, figures.total.upstream.sum))
-                    for key, one in found[:_SHOWN]])
+            (name, [(printable(key), one.requests, _percent(one.requests, figures.requests),
+                     _percent(one.upstream, figures.total.upstream.sum)) for key, one in found[:_CLIENTS]])
             for name, found in (("Robots", figures.robots), ("Clients", figures.clients)) if found
         ],
         lacking=figures.lacking,

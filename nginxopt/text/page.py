@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nginxopt.text.display import xml
+from nginxopt.text.display import count, xml
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -31,8 +31,12 @@ def _template(package: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": lambda value: f"{value:,}", "code": _code}
+    environment.filters |= {"number": lambda value: f"{value:,}", "code": _code, "noun": _noun}
     return environment.get_template("report.html.j2")
+
+
+def _noun(number: int, noun: str) -> str:
+    return count(number, noun).partition(" ")[2]
 
 
 def _code(text: str) -> Markup:

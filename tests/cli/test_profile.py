@@ -69,6 +69,19 @@ def test_the_page(run: Any, folder: Path) -> None:
         assert text in page
     assert "<script" not in page
     assert "http://" not in page.replace("http://app", "")
+    assert {"of upstreams", "Upstream time"} <= set(re.findall(r"<th[^>]*>([^<]*)", page))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_page_has_no_columns_of_what_is_not_logged(run: Any, folder: Path) -> None:
+    """Without the time of upstreams, there is no share of it."""
+    (folder / "plain.log").write_text(
+        '192.0.2.1 - - [27/Nov/2026:12:00:59 +0000] "GET /search HTTP/1.1" 200 5 "-" "-"\n'
+    )
+    assert run("profile", "nginx.conf", "plain.log", "--html", "page.html").status == 0
+    heads = re.findall(r"<th[^>]*>([^<]*)", (folder / "page.html").read_text())
+    assert "Clients" in heads
+    assert not {"of upstreams", "Upstream time"} & set(heads)
 
 
 def test_a_format_for_all_figures(run: Any) -> None:
@@ -83,7 +96,7 @@ def test_a_format_for_all_figures(run: Any) -> None:
     ("args", "status", "said"),
     [
         ((), 2, "expected a configuration and logs"),
-        (("nginx.conf",), 2, "expected logs behind the configuration"),
+        (("nginx.conf",), 2, "LOG is missing"),
         (("-", "-"), 2, "either the configuration or a log"),
         (("nginx.conf", "missing.log"), 3, "missing.log: cannot be read: No such file or directory"),
         (("nginx.conf", "nginx.conf"), 3, "neither a request nor a line of an access log"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,9 @@ def test_the_page_is_valid_and_asks_nobody(tmp_path: Path) -> None:
     assert "app&lt;script&gt;" in page
     assert "url(" not in page
     assert "upstream-keepalive-missing" in page
+    assert re.findall(r"<h1>.*</h1>|</b>(?:error|warning|info)s?<", page) == [
+        *("<h1>3 hosts, 2 different configurations</h1>", "</b>errors<", "</b>warnings<", "</b>info<"),
+    ]
 
 
 def test_a_run_that_did_not_end_has_no_report(tmp_path: Path) -> None:

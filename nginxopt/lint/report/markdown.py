@@ -79,5 +79,12 @@ def _place(placed: Locatable, path: str, report: LintReport) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text on one line in which nothing is markup, and in which `@name` calls nobody."""
-    return _MENTION.sub("@\N{WORD JOINER}", _SPECIAL.sub(r"\\\g<0>", printable(text)))
+    """Return a text on one line in which nothing but code is markup, and in which `@name` calls nobody."""
+    pieces = printable(text).split("`")
+    if not len(pieces) % 2 or any(not piece or piece != piece.strip() for piece in pieces[1::2]):
+        return _plain(printable(text))
+    return "".join(f"`{piece}`" if at % 2 else _plain(piece) for at, piece in enumerate(pieces))
+
+
+def _plain(text: str) -> str:
+    return _MENTION.sub("@\N{WORD JOINER}", _SPECIAL.sub(r"\\\g<0>", text))

@@ -82,4 +82,12 @@ def test_nothing_is_markup(place: str, words: str) -> None:
     shown = "".join(token.content for token in tokens if token.type in ("text", "code_inline", "text_special"))
     shown = shown.replace("\N{WORD JOINER}", "")
     expected = f"a{printable(words)}b"
-    assert (expected.replace("`", "'") if place == "path" else expected) in shown
+    assert (expected.replace("`", "'") if place == "path" else expected.replace("`", "")) in shown.replace("`", "")
+
+
+def test_code_is_code() -> None:
+    """What a message has between grave accents is code; a lone one is no beginning of any."""
+    result = text(report(diagnostic(SOURCE, AT, help="write `set $a_b [1]; @c` or *`*")))
+    assert "help: write \\`set \\$a_b \\[1" in result
+    result = text(report(diagnostic(SOURCE, AT, help="write `set $a_b [1]; @c` or *")))
+    assert "help: write `set $a_b [1]; @c` or \\*\n" in result
