@@ -56,6 +56,7 @@ _MOST_TOLD = 5  # hosts that cannot be read
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--host-from", metavar="PATTERN", help="Path of each host, such as {host}/nginx.conf, or a regex.")
 @click.option(
+    "-o",
     "--output",
     type=options.FILE,
     metavar="FILE",

@@ -56,7 +56,7 @@ Exit status: 0 success, 1 an annotation has no counterpart (--annotations), 2 us
     help="Host with a certificate, or all, or none: the output of nginx -T does not say.",
 )
 @options.TARGET_VERSION
-@click.option("--output", type=options.FILE, metavar="FILE", help="Write the configuration to FILE.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write the configuration to FILE.")
 @options.QUIET
 def command(
     manifests: tuple[str, ...],

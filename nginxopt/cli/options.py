@@ -126,7 +126,7 @@ ALSO = click.option(
     "nor changed.",
 )
 
-OUTPUT = click.option("--output", type=FILE, metavar="FILE", help="Write the report to FILE.")
+OUTPUT = click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the report to FILE.")
 STDIN_FILENAME = click.option(
     "--stdin-filename", type=FILE, metavar="NAME", help="File name to report for standard input."
 )
