@@ -470,6 +470,27 @@ def request_settings() -> list[str]:
 class SiteRefusedError(Exception):
     """nginx does not start with a site; the arguments are the number of the directive and nginx's message."""
 
+# The fields of `request.judgement.Answer` but `branches`, with `headers` last; then whether it has branches.
+AnsweredForm: TypeAlias = tuple[
+    str, int | None, str | None, str, str | None, int | None, bool, tuple[tuple[str, str], ...], bool
+]
+
+def plain_rows(
+    data: bytes,
+    at: tuple[int, int],
+    delimiter: int,
+    columns: tuple[int, int, int | None],
+    special: Sequence[int],
+    width: int,
+) -> tuple[list[tuple[int, int, str, bytes, str, str]], int, int]:
+    """Return a batch of the plain rows of a table, in which each value means what is written there.
+
+    `at` are the offset and the number of the first line. `columns` are the numbers of `from`, `to` and `status`; in
+    those of `special` a plain row has nothing. Of each row: the offset and the number of its line, the site and the
+    target of its URL, `to`, and the status. The offset and the number of the line behind them follow, which is that of
+    a row that is not plain, or of the next batch.
+    """
+
 class RequestModel:
     """The model of a site: what becomes of requests. It is made once and asked from any thread."""
 
@@ -491,6 +512,15 @@ class RequestModel:
 
     def answers(self, requests: Sequence[str], world: str) -> list[str]:
         """Return the outcomes of requests, in their order."""
+
+    def answered(
+        self, request: str, targets: Sequence[tuple[bytes, int]], world: str
+    ) -> tuple[list[AnsweredForm], list[tuple[int, int]]]:
+        """Return the answers to requests that are like `request` but for their target, in their order, and by directive
+        the number of requests that it took part in.
+
+        Each target comes with the number of its requests.
+        """
 
     def redirecting(self) -> list[int]:
         """Return the servers with statements that redirect, or that end with `last` in a location."""

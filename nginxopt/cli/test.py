@@ -13,6 +13,7 @@ import click
 
 from nginxopt.cli import options, site, stdout
 from nginxopt.config.configuration import source
+from nginxopt.config.tree import collector_paused
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.faults import collecting
 from nginxopt.records import record
@@ -203,9 +204,10 @@ def _shown(answers: RealAnswers | LiveAnswers, name: str, requests: Sequence[Req
 
 def _compare(asked: AskedSite, batch: Batch, call: TestCall, ask: Ask) -> int:
     """Compare the answers with the rows; report."""
-    table = read_table(_source(call.table), _base(asked), follow=call.follows)
-    _note(table, quiet=call.quiet)
-    results = run(table.rows, batch, ask, follows=call.follows)
+    with collector_paused():
+        table = read_table(_source(call.table), _base(asked), follow=call.follows)
+        _note(table, quiet=call.quiet)
+        results = run(table.rows, batch, ask, follows=call.follows)
     who = "nginx" if call.by_nginx else "model of nginx"
     by = f"{who} {asked.target.version}"
     return _report(TestReport(_relative(call.table), results, asked.model.site.nodes, by, table.broken), call)

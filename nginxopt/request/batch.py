@@ -14,13 +14,13 @@ from nginxopt import lazy
 from nginxopt.budget import limited
 from nginxopt.faults import apart
 from nginxopt.request.client import ClientGate, NobodyListensError, Request
-from nginxopt.request.judgement import Answer, answer_of
-from nginxopt.request.model import BranchForm, OutcomeForm, SiteModel, World, conditions, depends, told
-from nginxopt.request.traffic import TargetGroup, grouped
+from nginxopt.request.judgement import Answer, answer_of, made_of
+from nginxopt.request.model import BranchForm, OutcomeForm, SiteModel, World, conditions, told
+from nginxopt.request.traffic import TargetGroup, groups_of, shared
 from nginxopt.semantics.site.form import Node
 
 if TYPE_CHECKING:
-    from nginxopt._native import RequestTally
+    from nginxopt._native import AnsweredForm, RequestTally
 
 _Targets = Sequence[tuple[bytes, int]]
 _Result = TypeVar("_Result")
@@ -78,30 +78,40 @@ class Batch:
     world: World
 
     def answers(self, requests: Sequence[Request]) -> list[Answer]:
-        """Return the answer to each request, `refused` where nginx does not listen."""
-        forms: list[str] = []
-        answers: list[Answer | None] = []
-        for request in requests:
-            try:
-                forms.append(self.gate.text(request))
-                answers.append(None)
-            except NobodyListensError as error:
-                answers.append(Answer("refused", None, unknown=error.message))
-        of_model = iter([answer for part in self._asked(forms) for answer in part])
-        return [next(of_model) if answer is None else answer for answer in answers]
+        """Return the answer to each request, `refused` where nginx does not listen, and count `uses`.
 
-    def _asked(self, forms: Sequence[str]) -> Iterator[list[Answer]]:
-        """Yield the answers of the model, part by part; a request that shows a bug has an unknown one."""
-        unknown = Answer("unknown", None, unknown=_BUG)
-        for part in _parts(forms):
-            for some, outcomes in apart(part, self._outcomes, "a request"):
-                if outcomes is None:
-                    yield [unknown]
-                else:
-                    yield [self._answer(*pair) for pair in zip(some, map(json.loads, outcomes), strict=True)]
+        Of equal requests, one is asked.
+        """
+        answers = {key: self._of_group(group) for key, group in groups_of(requests).items()}
+        return [answers[shared(request)][request.url.target] for request in requests]
 
-    def _outcomes(self, forms: Sequence[str]) -> list[str]:
-        return self._limited(lambda: self.model.native.answers(forms, self._world))
+    @cached_property
+    def uses(self) -> Counter[Node]:
+        """By directive, the number of requests to `answers` in which it took part."""
+        return Counter()
+
+    def _of_group(self, group: TargetGroup) -> dict[bytes, Answer]:
+        """Return the answer for each target. A request that shows a bug has an unknown one."""
+        try:
+            form = json.dumps(self.gate.form(group.request))
+        except NobodyListensError as error:
+            return dict.fromkeys(group.targets, Answer("refused", None, unknown=error.message))
+        answers: dict[bytes, Answer] = {}
+
+        def ask(part: _Targets) -> tuple[list[AnsweredForm], list[tuple[Node, int]]]:
+            return self._limited(lambda: self.model.native.answered(form, part, self._world))
+
+        for targets in _parts(list(group.targets.items())):
+            for part, answered in apart(targets, ask, "a request"):
+                if answered is None:
+                    answers[part[0][0]] = Answer("unknown", None, unknown=_BUG)
+                    continue
+                for (target, _), of_target in zip(part, answered[0], strict=True):
+                    answer, depends = made_of(*of_target[:8]), of_target[8]
+                    answers[target] = self._in_branches(answer, group, target) if depends else answer
+                for node, count in answered[1]:
+                    self.uses[node] += count
+        return answers
 
     def _limited(self, ask: Callable[[], _Result]) -> _Result:
         """Return what the model says. Raises `budget.ExceededError` after the time that a configuration may take."""
@@ -144,19 +154,13 @@ class Batch:
             why = None if reason is None else _OF_FILE.sub(r"whether a file \1", reason)
             tally.add(End(kind, status, decisive, why), requests, group, targets[at][0])
 
-    def uses(self, requests: Iterable[Request]) -> Counter[Node]:
-        """Return by directive the number of requests in which it takes part."""
-        return self.tally(grouped(requests)).uses
-
     @cached_property
     def _world(self) -> str:
         return json.dumps(self.world.form())
 
-    def _answer(self, request: str, outcome: OutcomeForm) -> Answer:
-        """Return the answer to a request. If it depends on files or events, return the answer in each case, too."""
-        answer = self._decided(outcome)
-        if not depends(outcome):
-            return answer
+    def _in_branches(self, answer: Answer, group: TargetGroup, target: bytes) -> Answer:
+        """Return an answer that depends on files or events with the answer in each case."""
+        request = self.gate.text(replace(group.request, url=replace(group.request.url, target=target)))
         branches: list[BranchForm] = json.loads(self._limited(lambda: self.model.native.branches(request, self._world)))
         kept = told(branches)
         answers = [self._decided(branch["outcome"]) for branch in kept]

@@ -21,14 +21,15 @@ class RowResult:
 
     Attributes:
         answer: The answer that was compared: the first one, or the last of a chain that was followed.
-        chain: The addresses that redirects led to, the request first; only the request if none was followed.
+        chain: The addresses that redirects led to, the request first; only the request if none was followed, and
+            nothing if the row passed without.
         problem: How the row differs, a phrase; empty if it passed.
     """
 
     row: ExpectedRow
     verdict: Verdict
     answer: Answer
-    chain: tuple[str, ...]
+    chain: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -64,28 +65,28 @@ def run(
 ) -> Results:
     """Return the results of the rows; `ask` returns the answers, of the model or of a server.
 
-    `batch` has the configuration, which may be None; then `serves` says which URLs are of the site.
+    `batch` has the configuration, which may be None; then `serves` says which URLs are of the site. If not, `ask` asks
+    the batch about every request, whoever answers it.
     """
     requests = [row.request for row in rows]
     if follows:
         of_site = serves or (batch.gate.serves if batch is not None else lambda _: False)
         chains = follow(requests, ask, of_site)
         results = [_of_chain(row, chain, judge) for row, chain in zip(rows, chains, strict=True)]
-        requests = [request for chain in chains for request in chain.requests]
     else:
         results = [_of_answer(row, answer, judge) for row, answer in zip(rows, ask(requests), strict=True)]
-    reached = Usage(()) if batch is None else usage(batch.model.site.site, batch.uses(requests))
+    reached = Usage(()) if batch is None else usage(batch.model.site.site, batch.uses)
     return Results(tuple(results), reached)
 
 
 def _of_answer(row: ExpectedRow, answer: Answer, judge: Judge) -> RowResult:
     verdict = judge(row, answer)
-    return RowResult(row, verdict, answer, (str(row.request),), _problem(row, answer, verdict))
-
-
-def _problem(row: ExpectedRow, answer: Answer, verdict: Verdict) -> str:
     if verdict == "passed":
-        return ""
+        return RowResult(row, verdict, answer)
+    return RowResult(row, verdict, answer, (str(row.request),), _problem(row, answer))
+
+
+def _problem(row: ExpectedRow, answer: Answer) -> str:
     headers = differing(row, answer)
     return f"expected {expected(row)}, got {answer}{' with ' if headers else ''}{', '.join(headers)}"
 
@@ -98,7 +99,7 @@ def _of_chain(row: ExpectedRow, chain: RedirectSteps, judge: Judge) -> RowResult
         return RowResult(row, "failed", chain.answers[-1], (*addresses, chain.address), f"redirects {how}")
     answer = _compared(row, chain)
     verdict = judge(row, answer)
-    return RowResult(row, verdict, answer, addresses, _problem(row, answer, verdict))
+    return RowResult(row, verdict, answer, addresses, "" if verdict == "passed" else _problem(row, answer))
 
 
 def _compared(row: ExpectedRow, chain: RedirectSteps) -> Answer:

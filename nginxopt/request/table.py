@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from nginxopt import lazy
+from nginxopt._native import plain_rows
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.request.client import Request, Url, UrlError, read_request
@@ -31,7 +32,7 @@ from nginxopt.request.json_targets import is_target as is_target_of_vegeta
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.sheets import as_text, is_spreadsheet
 from nginxopt.text import Source, Span, decode
-from nginxopt.text.delimited import BOM, Record, records
+from nginxopt.text.delimited import BOM, Record, record_at
 from nginxopt.text.display import count
 from nginxopt.text.json import loads
 
@@ -123,23 +124,88 @@ def _csv_rows(table: _Table) -> Iterator[ExpectedRow]:
     source = table.source
     columns = columns_of(source)
     table.notes.extend(columns.notes)
-    off = 0
+    sites, off = _Sites(table.base, follow=table.follow), 0
 
     def broken(error: InputError, line: Span) -> None:
         is_there = error.span is not None and error.span.start <= line.end
         table.broken.append(error if is_there else InputError(error.message, source=source, span=line))
 
-    for row in records(source, columns.delimiter, columns.start, broken=broken):
-        cells = cells_of(row, columns)
+    def other(start: int) -> tuple[ExpectedRow | None, int]:
+        """Return the row at an offset, which is not plain, and the offset of the next."""
+        nonlocal off
+        record, following = record_at(source, start, columns.delimiter, broken)
+        if not any(field.value for field in record):
+            return None, following
+        cells = cells_of(record, columns)
         if not cells.is_in_force:
             off += 1
-            continue
+            return None, following
         try:
-            yield _csv_row(table, row, cells, columns)
+            return _csv_row(table, record, cells, columns), following
         except InputError as error:
             table.broken.append(error)
+            return None, following
+
+    at, line = columns.start, 1 + source.data.count(b"\n", 0, columns.start)
+    while at < len(source.data):
+        plain, start, line = _plain_rows(source, columns, (at, line))
+        for row in plain:
+            made = sites.row(row) or other(row[0])[0]
+            if made is not None:
+                yield made
+        at = start
+        if at < len(source.data):
+            made, at = other(at)
+            line += source.data.count(b"\n", start, at)
+            if made is not None:
+                yield made
     if off:
         table.notes.append(f"not in force by their status: {count(off, 'row')}")
+
+
+_PlainRow = tuple[int, int, str, bytes, str, str]
+
+
+def _plain_rows(source: Source, columns: Columns, at: tuple[int, int]) -> tuple[list[_PlainRow], int, int]:
+    """Return the plain rows from an offset with its line on, and the offset and line behind them."""
+    of = columns.of
+    special = [of[name] for name in ("pattern", "off") if name in of]
+    numbers = (of["from"], of["to"], of.get("status"))
+    return plain_rows(source.data, at, columns.delimiter[0], numbers, special, columns.width)
+
+
+class _Sites:
+    """Makes the rows of the native core, whose sites and statuses are few."""
+
+    def __init__(self, base: Url | None, *, follow: bool) -> None:
+        self._base = base
+        self._requests: dict[str, Request | None] = {}
+        self._statuses = {str(code): code for code in range(100, 600)} | {kind: kind for kind in KINDS} | {"": None}
+        self._with_target = {None, *_PASSED, *(range(100, 600) if follow else REDIRECTS)}
+
+    def row(self, plain: _PlainRow) -> ExpectedRow | None:
+        """Return a row; None for one in which something is wrong."""
+        _, line, site, target, to, word = plain
+        status = self._statuses.get(word, "")
+        if status == "" or (not to and status is None):
+            return None
+        if to and status not in self._with_target:
+            return None
+        if site not in self._requests:
+            self._requests[site] = self._request(site)
+        like = self._requests[site]
+        if like is None:
+            return None
+        url = like.url
+        url = Url(url.scheme, url.host, url.port, target, url.user)
+        return ExpectedRow(line, Request(url, like.headers, like.method), to, status)
+
+    def _request(self, site: str) -> Request | None:
+        """Return a request to a site, that of the table for none; None if a URL does not begin so."""
+        try:
+            return read_request(f"{site}/", self._base)
+        except UrlError:
+            return None
 
 
 def _csv_row(table: _Table, record: Record, cells: Cells, columns: Columns) -> ExpectedRow:

@@ -76,24 +76,28 @@ class Traffic:
 
 def grouped(requests: Iterable[Request]) -> list[TargetGroup]:
     """Return requests in groups, in the order of their first ones."""
+    return list(groups_of(requests).values())
+
+
+def groups_of(requests: Iterable[Request]) -> dict[object, TargetGroup]:
+    """Return requests in groups, by what they share (`shared`), in the order of their first ones."""
     groups: dict[object, TargetGroup] = {}
     for request in requests:
-        url = request.url
-        key = (
-            url.scheme,
-            url.host,
-            url.port,
-            request.method,
-            request.headers,
-            request.version,
-            request.protocol,
-            request.client,
-        )
+        key = shared(request)
         if key not in groups:
-            groups[key] = TargetGroup(replace(request, url=replace(url, target=b"/")))
-        targets = groups[key].targets
-        targets[url.target] = targets.get(url.target, 0) + 1
-    return list(groups.values())
+            groups[key] = TargetGroup(replace(request, url=replace(request.url, target=b"/")))
+        targets, target = groups[key].targets, request.url.target
+        targets[target] = targets.get(target, 0) + 1
+    return groups
+
+
+def shared(request: Request) -> object:
+    """Return all of a request but its target, as a key."""
+    url = request.url
+    return (
+        url.scheme, url.host, url.port, request.method, request.headers, request.version, request.protocol,
+        request.client,
+    )  # fmt: skip
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:

@@ -44,26 +44,31 @@ def records(
     A quote that is not closed, and text behind one that is, raise `InputError`; or `broken` is called with the error
     and the place of the line, and the next line begins a record.
     """
-    data = source.data
-    at = start or (len(BOM) if data.startswith(BOM) else 0)
-    while at < len(data):
-        end = data.find(b"\n", at)
-        end = len(data) if end < 0 else end
-        record: Record = []
-        following = end + 1
-        if not is_comment(data[at:end]):
-            if data.find(b'"', at, end) < 0:
-                record = _plain(data, at, end, delimiter)
-            else:
-                try:
-                    record, following = _quoted(source, at, delimiter)
-                except InputError as error:
-                    if broken is None:
-                        raise
-                    broken(error, Span(at, at + len(data[at:end].removesuffix(b"\r"))))
+    at = start or (len(BOM) if source.data.startswith(BOM) else 0)
+    while at < len(source.data):
+        record, at = record_at(source, at, delimiter, broken)
         if any(field.value for field in record):
             yield record
-        at = following
+
+
+def record_at(
+    source: Source, at: int, delimiter: bytes, broken: Callable[[InputError, Span], object] | None
+) -> tuple[Record, int]:
+    """Return the record at an offset, empty for a comment or a broken one, and the offset of the next."""
+    data = source.data
+    end = data.find(b"\n", at)
+    end = len(data) if end < 0 else end
+    if is_comment(data[at:end]):
+        return [], end + 1
+    if data.find(b'"', at, end) < 0:
+        return _plain(data, at, end, delimiter), end + 1
+    try:
+        return _quoted(source, at, delimiter)
+    except InputError as error:
+        if broken is None:
+            raise
+        broken(error, Span(at, at + len(data[at:end].removesuffix(b"\r"))))
+        return [], end + 1
 
 
 def _plain(data: bytes, at: int, end: int, delimiter: bytes) -> Record:

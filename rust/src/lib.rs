@@ -10,6 +10,7 @@
 //! - [`prove`] and [`prove_map`] prove that the original and the compiled text do the same. They read nothing else.
 //! - [`work`] counts what all of these do, and ends it where it takes too long.
 //! - [`request`] is a model of how nginx answers a request.
+//! - [`plain_rows`] reads the usual rows of a table of requests.
 //! - [`logs`] adds up what the requests of an access log took, by what the model says of them.
 //! - [`facts`] has lists of directives, which `build.rs` takes from the tables of the Python package.
 
@@ -29,6 +30,7 @@ pub mod parallel;
 pub mod pattern_text;
 pub mod pcre;
 pub mod phase;
+pub mod plain_rows;
 pub mod prove;
 pub mod prove_map;
 pub mod quote;

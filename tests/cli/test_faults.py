@@ -190,9 +190,9 @@ class Model:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
-    def answers(self, requests: list[str], world: str) -> list[str]:
+    def answered(self, request: str, targets: list[tuple[bytes, int]], world: str) -> Any:
         """Answer, unless one asks for `/bug`."""
-        return self._bug() if any("/bug" in each for each in requests) else self._model.answers(requests, world)
+        return self._bug() if (b"/bug", 1) in targets else self._model.answered(request, targets, world)
 
     def tally(self, request: str, targets: list[tuple[bytes, int]], world: str, status: int | None) -> Any:
         """Count, unless one asks for `/bug`."""

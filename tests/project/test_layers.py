@@ -36,8 +36,9 @@ NATIVE = {
     "semantics.site.levels": {"request_settings", "statement_spans"},
     "semantics.subjects": {"Patterns", "captures", "common_subject", "gives_up", "pattern_facts"},
     "profile.reading": {"LogDigest"},
-    "request.batch": {"RequestTally"},
+    "request.batch": {"AnsweredForm", "RequestTally"},
     "request.client": {"Patterns"},
+    "request.table": {"plain_rows"},
     "verify.hosts": {"common_subject"},
     "verify.path_condition": {"Patterns", "common_subject"},
     "verify.side": {"request_settings"},
@@ -93,6 +94,7 @@ CRATE_USES: dict[str, set[str]] = {
     "compile_error": {"syntax", "pcre"},
     "parallel": {"work"},
     "phase": set(),
+    "plain_rows": set(),
     "facts": set(),
     "pattern_text": {"quote"},
     "variables": set(),
@@ -117,6 +119,7 @@ CRATE_USES: dict[str, set[str]] = {
     "border": {
         *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match", "language"),
         *("phase", "rewrite", "maps", "prove", "prove_map", "request", "compile_error", "work", "logs"),
+        "plain_rows",
     },
     "lib": {"border"},
 }

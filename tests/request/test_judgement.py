@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from nginxopt.config import load_text
 from nginxopt.request import ClientGate, Request, from_curl, read_request, read_url
+from nginxopt.request.batch import Batch
 from nginxopt.request.follow import RedirectSteps, follow
 from nginxopt.request.judgement import Answer, Verdict, answer_of, judge
-from nginxopt.request.model import OutcomeForm
+from nginxopt.request.model import OutcomeForm, SiteModel, World, depends
 from nginxopt.request.table import ExpectedRow
+from nginxopt.semantics.site import Build
+from tests.lintcheck import TARGET
 from tests.request.test_connection import site, socket
 
 MOVED = Answer("redirect", 301, "https://h/b")
@@ -82,6 +88,64 @@ def test_the_answer_of_an_outcome() -> None:
     unknown = {"reason": "Lua", "node": 7, "question": None}
     assert answer_of(outcome(kind="unknown", unknown=unknown)) == Answer("unknown", None, unknown="Lua")
     assert answer_of(outcome(kind="redirect", status=301, location="/\u00ff")).location == "/\udcff"
+
+
+ANSWERING = """events { }
+http {
+    upstream app { server 127.0.0.1:8080; }
+    map $arg_x $mapped { default ""; a "/\u00e4"; }
+    server {
+        listen 80;
+        root /srv;
+        location /r { return 301 https://h$request_uri; }
+        location /m { return 302 $mapped; }
+        location /h { add_header Location /else; add_header X-\u00c4 $arg_x always; return 303; }
+        location /p { proxy_pass http://app; add_header A $uri; }
+        location /v { proxy_pass http://$arg_x; }
+        location /f { fastcgi_pass unix:/run/php.sock; }
+        location /c { return 444; }
+        location /s { add_header A b; }
+        location /t { try_files $uri /r; }
+        location /l { content_by_lua_block { ngx.say(1) } }
+        location /d { deny all; }
+        location /b { auth_request /r; return 200; }
+        location /g { return 302 $geoip_country_code; }
+    }
+}
+"""
+
+
+def test_the_answers_of_many_requests_are_those_of_each_outcome() -> None:
+    """The native core makes the same answers as `answer_of`, one of equal requests, and counts all of them."""
+    model = SiteModel(load_text(ANSWERING.encode(), "nginx.conf"), Build(TARGET))
+    world = World.assume(["exists=/srv/s"])
+    batch = Batch(model, model.gate(), world)
+    urls = [
+        f"http://h/{letter}{rest}" for letter in "rmhpvfcstldbgx" for rest in ("", "/%c3%a4?x=a", "?x=%ff", "/../..")
+    ]
+    requests = [from_curl(read_url(url)) for url in [*urls, *urls]]
+    refused = from_curl(read_url("http://h:81/"))
+    answers = batch.answers([*requests, refused])
+    forms = [json.loads(model.native.answers([batch.gate.text(one)], json.dumps(world.form()))[0]) for one in requests]
+    nodes = [site["node"] for site in model.site.site["levels"]]
+    for answer, form in zip(answers, forms, strict=False):
+        alone = answer_of(form)
+        level = form["level"]
+        alone = alone if level is None or alone.node is not None else replace(alone, node=nodes[level])
+        assert depends(form) or answer == alone
+    assert answers[-1].kind == "refused"
+    assert {answer.kind for answer in answers} >= {
+        "redirect",
+        "return",
+        "static",
+        "proxy",
+        "fastcgi",
+        "closed",
+        "unknown",
+    }
+    assert answers[: len(urls)] == answers[len(urls) : -1]
+    (server,) = [form["node"] for form in model.site.site["servers"]]
+    assert batch.uses[server] == sum(form["server"] is not None for form in forms)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from nginxopt._native import plain_rows
 from nginxopt.errors import InputError
 from nginxopt.request import read_url
 from nginxopt.request.columns import columns_of
@@ -113,6 +116,85 @@ def test_a_broken_row_is_an_error_with_its_place(text: str, place: str, message:
         (error,) = table.broken
     assert error.render().startswith(f"t.csv:{place}: {message}")
     assert error.exit_code == 3
+
+
+ODD = st.sampled_from(
+    [
+        *(
+            "/a",
+            "/b?c",
+            "http://h",
+            "https://H:81",
+            "HTTP://u:p@h",
+            "ftp://h",
+            "/ä",
+            "?ä",
+            "#",
+            " ",
+            "\t",
+            "\r",
+            '"',
+            '""',
+        ),
+        *(
+            ",",
+            ",",
+            ",",
+            ";",
+            "\n",
+            "\n",
+            "\n",
+            "\r\n",
+            "301",
+            "404",
+            " 410 ",
+            "301 moved",
+            "static",
+            "proxy",
+            "gone",
+            "x",
+        ),
+        *("\ufeff", "\x00", "\x7f", "\udcff", "yes", "no", "GET ", "%20", "'", "\\", "mailto:", "\u00a0", "\u3000"),
+    ]
+)
+HEADS = ["", "from,to,status\n", "from;to;status\n", "from\tto\tstatus\n", "status,from,note,to,type,regex\n"]
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(
+    st.sampled_from(HEADS),
+    st.lists(st.sampled_from(["/a,/b,301\n", "/c,,404\n", "http://h/x?y,/d\n", '"/e","/f",302\n']) | ODD, max_size=25),
+    st.booleans(),
+    st.booleans(),
+)
+def test_the_readers_of_plain_and_of_other_rows_agree(head: str, parts: list[str], follow: bool, base: bool) -> None:
+    """A table has the same rows, errors and notes if no row is taken for plain."""
+
+    def outcome() -> object:
+        try:
+            table = read_all(
+                head + "/0,/1,301\n".replace(",", head[4:5] or ",") + "".join(parts), follow=follow, base=base
+            )
+        except InputError as error:
+            return error.render()
+        return table.rows, [error.render() for error in table.broken], table.notes
+
+    of_both = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nginxopt.request.table.plain_rows", lambda _, at, *__: ([], *at))
+        assert outcome() == of_both
+
+
+def test_plain_rows_are_read_by_the_native_core() -> None:
+    """The usual rows are plain: blank lines, comments, quotes, any order of the columns."""
+    text = 'Status;Old URL;New URL\n301;/a;/b\n\n# no\n;"http://h/c;d" ; https://h/e\r\n404;/f;\n'
+    rows, start, line = plain_rows(text.encode(), (23, 2), ord(";"), (1, 2, 0), [], 3)
+    assert rows == [
+        (23, 2, "", b"/a", "/b", "301"),
+        (39, 5, "http://h", b"/c;d", "https://h/e", ""),
+        (70, 6, "", b"/f", "", "404"),
+    ]
+    assert (start, line) == (len(text), 7)
 
 
 def test_an_empty_table() -> None:

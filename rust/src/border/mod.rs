@@ -10,6 +10,7 @@ mod map_block;
 mod maps;
 mod memory;
 mod patterns;
+mod plain_rows;
 mod prove;
 mod prove_map;
 mod request;
@@ -56,6 +57,8 @@ mod _native {
         Patterns, common_subject, exact_union, gives_up, never, not_the_union, pattern_error, pattern_facts,
         suspicious_rewrites, without_captures,
     };
+    #[pymodule_export]
+    use super::plain_rows::plain_rows;
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]

@@ -3,12 +3,14 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyString, PyTuple};
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::border::lexer::text_to_py;
 use crate::border::working::{working, working_if};
 use crate::request::model::Model;
-use crate::request::outcome::{End, Outcome, Step};
+use crate::request::outcome::{End, Outcome, OutcomeKind, Question, Step};
 use crate::request::patterns::{Pattern, Patterns};
 use crate::request::record::Steps;
 use crate::request::refused::Refused;
@@ -62,6 +64,21 @@ type PyStart = (u32, Vec<u8>, bool);
 /// The server, the level and its directive that decides, the status, and the `Location`.
 type PyAnswer = (Option<usize>, Option<usize>, Option<u32>, Option<u16>, Option<Vec<u8>>);
 
+/// The fields of `Answer` in `nginxopt/request/judgement.py` but for its branches, and whether it has branches.
+type PyAnswered<'py> = (
+    Bound<'py, PyString>,
+    Option<u16>,
+    Option<Bound<'py, PyString>>,
+    Bound<'py, PyString>,
+    Option<String>,
+    Option<u32>,
+    bool,
+    Bound<'py, PyTuple>,
+    bool,
+);
+
+type PyAnswers<'py> = Vec<PyAnswered<'py>>;
+
 #[derive(Serialize)]
 struct Trace {
     outcome: Outcome,
@@ -101,6 +118,23 @@ impl RequestModel {
             let requests = requests.iter().map(|request| parse(request)).collect::<PyResult<Vec<Request>>>()?;
             model.get().0.answers(&requests, &world).iter().map(write).collect()
         })?
+    }
+
+    fn answered<'py>(
+        this: &Bound<'py, Self>,
+        request: &str,
+        targets: Vec<(PyBackedBytes, u64)>,
+        world: &str,
+    ) -> PyResult<(PyAnswers<'py>, Vec<(u32, u64)>)> {
+        let (request, world): (Request, World) = (parse(request)?, parse(world)?);
+        let (model, py) = (this.clone().unbind(), this.py());
+        let (outcomes, nodes) = working_if(py, targets.len() >= MANY_REQUESTS, move || {
+            let targets: Vec<(&[u8], u64)> = targets.iter().map(|(target, count)| (&**target, *count)).collect();
+            model.get().0.answered(&request, &targets, &world)
+        })?;
+        let model = this.get();
+        let answers = outcomes.into_iter().map(|outcome| model.answered_to_py(py, outcome)).collect::<PyResult<_>>()?;
+        Ok((answers, nodes.into_iter().collect()))
     }
 
     fn redirecting(&self) -> Vec<usize> {
@@ -162,6 +196,28 @@ impl RequestModel {
     /// The model itself.
     pub fn model(&self) -> &Model {
         &self.0
+    }
+
+    fn answered_to_py<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<PyAnswered<'py>> {
+        let Outcome { kind, status, level, node, location, upstream, headers, unknown, .. } = outcome;
+        let node = node.or(level.map(|level| self.0.settings[level].node));
+        let location = location.map(|location| text_to_py(py, &location)).transpose()?;
+        let target = upstream.map_or_else(Vec::new, |passed| {
+            let scheme: &[&[u8]] = if passed.scheme.is_empty() { &[] } else { &[&passed.scheme, b"://"] };
+            [&scheme.concat()[..], &passed.server, passed.target.as_deref().unwrap_or_default()].concat()
+        });
+        let (reason, question) = unknown.map_or((None, None), |unknown| (Some(unknown.reason), unknown.question));
+        let asks_file = matches!(question, Some(Question::File { .. }));
+        let depends = asks_file || matches!(question, Some(Question::Event { .. }));
+        let headers = headers.iter().map(|header| {
+            let name: String = header.name.iter().map(|byte| char::from(*byte)).collect();
+            Ok((name.to_lowercase(), text_to_py(py, &header.value)?))
+        });
+        let headers = headers.collect::<PyResult<Vec<_>>>()?;
+        let (kind_name, target) = (PyString::intern(py, kind.name()), text_to_py(py, &target)?);
+        let depends = depends && kind == OutcomeKind::Unknown;
+        let headers = PyTuple::new(py, headers)?;
+        Ok((kind_name, status, location, target, reason, node, asks_file, headers, depends))
     }
 
     fn py_answer(&self, outcome: Outcome) -> PyAnswer {

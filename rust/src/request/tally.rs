@@ -76,6 +76,34 @@ impl Model {
         tally
     }
 
+    /// Returns the outcomes of requests that are like `request`, except for their target, in order, and how often each
+    /// directive takes part. Uses all processors.
+    pub fn answered(&self, request: &Request, targets: Targets, world: &World) -> (Vec<Outcome>, HashMap<Node, u64>) {
+        let part = |range: Range<usize>| {
+            let (mut request, mut used) = (request.clone(), Used::default());
+            let mut nodes: HashMap<Node, u64> = HashMap::new();
+            let answer = |place: usize| {
+                let (target, count) = targets[place];
+                request.target = Bytes(target.to_vec());
+                used.0.clear();
+                let outcome = self.answer(&request, world, &mut used);
+                for node in &used.0 {
+                    *nodes.entry(*node).or_default() += count;
+                }
+                outcome
+            };
+            (range.map(answer).collect::<Vec<_>>(), nodes)
+        };
+        let (mut outcomes, mut sums): (Vec<_>, HashMap<Node, u64>) = Default::default();
+        for (some, nodes) in parallel::ranges(targets.len(), part) {
+            outcomes.extend(some);
+            for (node, count) in nodes {
+                *sums.entry(node).or_default() += count;
+            }
+        }
+        (outcomes, sums)
+    }
+
     /// Returns the outcomes of requests that are like `request`, except for their target, in order. Uses all
     /// processors.
     pub fn of_targets(&self, request: &Request, targets: &[&[u8]], world: &World) -> Vec<Outcome> {
