@@ -76,3 +76,16 @@ def test_each_remedy_is_for_a_reason() -> None:
     for reason in compiled.rules.reasons():
         place = next(number for number, line in enumerate(told) if f"  {reason}: " in line)
         assert told[place + 1].strip() == f"by hand: {RULE_REMEDIES[reason]}"
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [('$uri ~ "/shop/|^/old"', "guarded"), ("$nxo_0a1b2c_to", "guarded"), ("$host = a.test", "inside-if")],
+)
+def test_rules_behind_a_condition_on_their_uris(condition: str, reason: str) -> None:
+    """Rules in an `if` as the command writes it are not to be put before it."""
+    rules = "rewrite ^/.*/shop/(.*)$ /a/$1; rewrite ^/old/(.*)$ /b/$1 last;"
+    compiled = plan(load_text(f"if ({condition}) {{ {rules} }}".encode(), context="server"), Options())
+    assert compiled.rules.reasons() == {reason: 2}
+    told = list(report.summary(compiled, None))
+    assert any("by hand: put the rules before the `if`" in line for line in told) == (reason == "inside-if")

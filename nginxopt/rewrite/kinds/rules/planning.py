@@ -141,6 +141,13 @@ class RulesOfFile:
         """Whether one of its runs has maps."""
         return any(run.has_maps for run in self.compiled)
 
+    @property
+    def inside_if(self) -> list[tuple[int, int, str]]:
+        """The rules inside an `if`, with the reasons for which they stay."""
+        guarded = self.rewrites.guarded
+        spans = self.rewrites.inside_if
+        return [(span.start, span.end, "guarded" if span in guarded else "inside-if") for span in spans]
+
 
 @record(eq=True)
 class RulesPlan(ListsPlan[PlannedRun]):
@@ -236,7 +243,7 @@ class RulesPlan(ListsPlan[PlannedRun]):
         counts: Counter[str] = Counter()
         for part in self.parts:
             counts.update(reason for _, _, reason in part.barriers)
-            counts["inside-if"] += len(part.rewrites.inside_if)
+            counts.update(reason for _, _, reason in part.inside_if)
             counts["misplaced"] += len(part.rewrites.misplaced)
             for run in part.runs:
                 counts.update(dict(run.native.reasons()))
@@ -246,7 +253,7 @@ class RulesPlan(ListsPlan[PlannedRun]):
         """Yield the rules that stay, file by file in text order."""
         for part in self.parts:
             stays = [*part.barriers]
-            stays += [(span.start, span.end, "inside-if") for span in part.rewrites.inside_if]
+            stays += part.inside_if
             stays += [(span.start, span.end, "misplaced") for span in part.rewrites.misplaced]
             for run in part.runs:
                 stays += run.native.kept()
@@ -334,6 +341,7 @@ def reasons() -> dict[str, str]:
     """Return the meaning of each reason code, as a sentence without a full stop."""
     return {
         **dict(_native.reasons()),
+        "guarded": "the condition of its `if` keeps most requests from it already",
         "inside-if": "it is inside an `if`, which cannot contain another",
         "internal-error": "nginxopt has a bug that it shows: please report the error",
         "misplaced": "nginx does not allow rewrite in this context, or a block around it is not nginx's",

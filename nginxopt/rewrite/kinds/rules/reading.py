@@ -68,6 +68,7 @@ class Rewrites:
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         reruns: What may run the rules again in one request; None if that is not known.
         inside_if: The rewrites inside an `if`.
+        guarded: Those inside an `if` that an earlier compilation may have written: it lets in few requests.
         misplaced: The rewrites in contexts where nginx does not allow them, and in unknown blocks.
     """
 
@@ -78,6 +79,7 @@ class Rewrites:
     captures_matter: bool
     reruns: Reruns | None
     inside_if: Section
+    guarded: Collection[Span]
     misplaced: Section
 
 
@@ -110,6 +112,7 @@ class _Gathered:
     behind_if: set[Section] = field(default_factory=set)
     last: set[Section] = field(default_factory=set)
     inside_if: list[Span] = field(default_factory=list)
+    guarded: set[Span] = field(default_factory=set)
     misplaced: list[Span] = field(default_factory=list)
 
     def closed(self, place: RulesPlace | None, section: list[Span], *, is_behind_if: bool) -> list[Span]:
@@ -129,8 +132,17 @@ def _rewrites(
     is_known = NGINX.issuperset(name for context in contexts for name in context)
     _gather(file.block, set(map(_kind, contexts)), gathered, main=file is config.main, is_known=is_known)
     sections = {place: tuple(of_place) for place, of_place in gathered.sections.items()}
-    inside_if, misplaced = tuple(gathered.inside_if), tuple(gathered.misplaced)
-    return Rewrites(file, sections, gathered.behind_if, gathered.last, captures_matter, again, inside_if, misplaced)
+    return Rewrites(
+        file,
+        sections,
+        gathered.behind_if,
+        gathered.last,
+        captures_matter,
+        again,
+        tuple(gathered.inside_if),
+        gathered.guarded,
+        tuple(gathered.misplaced),
+    )
 
 
 def _kind(context: Context) -> str:
@@ -175,6 +187,8 @@ def _gather(
             kind = str(node.name)
             is_inner_known = is_known and kind in NGINX
             _gather(node.block, {kind}, gathered, inside=kind, is_known=is_inner_known)
+            if _may_be_ours(node):
+                gathered.guarded.update(rule.span for rule in node.block.directives())
     if inside == "server":
         gathered.last.add(tuple(section))
     gathered.closed(place, section, is_behind_if=is_behind_if)
