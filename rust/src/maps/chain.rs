@@ -2,12 +2,15 @@
 //!
 //! A guard is a pattern that tells when no row of its group can match, so that nginx skips the group.
 
+use hashbrown::HashMap;
+
 use crate::first_match::Bounds;
 use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::pattern::beginning_with;
 use crate::maps::row::RowFacts;
 use crate::maps::segment;
 use crate::maps::sequence::Sequence;
+use crate::maps::sign::signs;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::union::{branches, union};
 use crate::maps::writer::Writer;
@@ -21,8 +24,10 @@ const UNGUARDED: usize = 2;
 /// From this many rows on, a list counts as long.
 const MANY: usize = 12;
 
-/// The most rows behind one guard; larger groups are divided by guards of their own.
+/// The most rows behind one guard; larger groups are divided by guards of their own. In a long chain there are at most
+/// [`MOST_GROUPS`] of these, with more rows: each one is a level of nested maps.
 const GROUP: usize = 64;
+const MOST_GROUPS: usize = 8;
 
 /// How many places after a dot a guard for rare subjects checks: the first of these numbers for which the pattern fits.
 const FURTHER: [usize; 3] = [8, 3, 1];
@@ -55,6 +60,10 @@ pub struct ChainWriter<'w, 'm> {
     /// The start of the names of its maps.
     label: &'w str,
     count: usize,
+    /// The most rows behind one guard.
+    group: usize,
+    /// The signs of the rows of a long chain.
+    signs: HashMap<usize, Vec<Vec<Ast>>>,
 }
 
 /// A pattern that tells whether a group of rows can be skipped.
@@ -65,6 +74,8 @@ enum Guard {
     Inside(Vec<u8>),
     /// The rows match only subjects whose beginning, or text after the last slash, matches this.
     Segment(Vec<u8>),
+    /// The rows match only subjects in which this matches.
+    Signs { pattern: Vec<u8>, caseless: bool },
 }
 
 /// A pattern that matches a subject exactly if one of the rows of a group does.
@@ -74,10 +85,19 @@ struct ExactGuard {
 }
 
 impl<'w, 'm> ChainWriter<'w, 'm> {
+    fn new(writer: &'w mut Writer<'m>, label: &'w str) -> Self {
+        ChainWriter { writer, label, count: 0, group: GROUP, signs: HashMap::new() }
+    }
+
     /// Writes maps that try the rows in order, and returns the variable of the first map. The value is `next` if no row
     /// matches, and the default of the original if PCRE gives up on a row.
     pub fn write(writer: &'w mut Writer<'m>, label: &'w str, rows: &[usize], next: &[u8]) -> Vec<u8> {
-        let mut chain = ChainWriter { writer, label, count: 0 };
+        let mut chain = ChainWriter::new(writer, label);
+        if rows.len() >= chain.writer.large.signs && !chain.writer.folded {
+            let signs = |row: &usize| Some((*row, signs(chain.writer.rows[*row].text)?));
+            chain.signs = rows.iter().filter_map(signs).collect();
+            chain.group = GROUP.max(rows.len().div_ceil(MOST_GROUPS));
+        }
         let groups = chain.groups(rows);
         groups.into_iter().rev().fold(next.to_vec(), |next, group| chain.group(group, &next))
     }
@@ -88,7 +108,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         if !rows.iter().all(|row| writer.is_certain(*row)) {
             return None;
         }
-        let mut chain = ChainWriter { writer, label, count: 0 };
+        let mut chain = ChainWriter::new(writer, label);
         Some(rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| chain.keeping_group(group, &next)))
     }
 
@@ -129,7 +149,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         length: usize,
         next: &[u8],
     ) -> Vec<u8> {
-        let mut chain = ChainWriter { writer, label, count: 0 };
+        let mut chain = ChainWriter::new(writer, label);
         let guard = FURTHER.into_iter().find_map(|further| chain.short_guard(rows, length + further));
         chain.plain(rows, guard.filter(|_| rows.len() > UNGUARDED), next)
     }
@@ -146,7 +166,8 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     /// guard can skip.
     fn groups<'r>(&self, rows: &'r [usize]) -> Vec<&'r [usize]> {
         let mut groups = Vec::new();
-        for run in rows.chunk_by(|one, other| self.is_guarded(*one) == self.is_guarded(*other)) {
+        let kind = |row: &usize| (self.is_guarded(*row), self.signs.contains_key(row));
+        for run in rows.chunk_by(|one, other| kind(one) == kind(other)) {
             let mut rest = run;
             while !rest.is_empty() {
                 let is_guarded = self.is_guarded(rest[0]);
@@ -166,8 +187,8 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     fn group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
         let guard = if rows.len() > self.unguarded() { self.guard(rows) } else { None };
         let Some(guard) = guard else { return self.plain(rows, None, next) };
-        if rows.len() > GROUP {
-            let body = rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| self.group(group, &next));
+        if rows.len() > self.group {
+            let body = rows.chunks(self.group).rev().fold(next.to_vec(), |next, group| self.group(group, &next));
             return match guard {
                 Guard::Beginning(pattern) => {
                     let mut map = self.next_map();
@@ -177,6 +198,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
                 }
                 Guard::Inside(pattern) => self.behind(pattern, true, body, next),
                 Guard::Segment(pattern) => self.behind(pattern, false, body, next),
+                Guard::Signs { pattern, caseless } => self.behind(pattern, caseless, body, next),
             };
         }
         match guard {
@@ -193,6 +215,10 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
             Guard::Segment(pattern) => {
                 let body = self.plain(rows, None, next);
                 self.behind(pattern, false, body, next)
+            }
+            Guard::Signs { pattern, caseless } => {
+                let body = self.plain(rows, None, next);
+                self.behind(pattern, caseless, body, next)
             }
         }
     }
@@ -283,7 +309,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
 
     /// Whether a guard can skip the row.
     fn is_guarded(&self, row: usize) -> bool {
-        self.begins(row) || self.contains(row)
+        self.begins(row) || self.contains(row) || self.signs.contains_key(&row)
     }
 
     fn begins(&self, row: usize) -> bool {
@@ -300,8 +326,12 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     /// The guard of some rows; `None` if it does not fit a pattern, or a row cannot be skipped.
     fn guard(&self, rows: &[usize]) -> Option<Guard> {
         spend(16 * rows.len());
-        let guard = self.segment_guard(rows).or_else(|| self.plain_guard(rows))?;
-        let (Guard::Beginning(pattern) | Guard::Inside(pattern) | Guard::Segment(pattern)) = &guard;
+        let rare = || self.segment_guard(rows).or_else(|| self.sign_guard(rows));
+        let guard = rare().or_else(|| self.plain_guard(rows))?;
+        let (Guard::Beginning(pattern)
+        | Guard::Inside(pattern)
+        | Guard::Segment(pattern)
+        | Guard::Signs { pattern, .. }) = &guard;
         (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)
     }
 
@@ -322,6 +352,16 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         }
         let has_segments = !segments.is_empty();
         if has_segments { segment::guard(&beginnings, &segments).map(Guard::Segment) } else { None }
+    }
+
+    /// A guard that searches for the signs of the rows, if each has one.
+    fn sign_guard(&self, rows: &[usize]) -> Option<Guard> {
+        let signs = rows.iter().map(|row| self.signs.get(row).map(Vec::as_slice)).collect::<Option<Vec<_>>>()?;
+        let pattern = union(&signs.concat())?;
+        Some(match pattern.strip_prefix(b"(?i)") {
+            Some(rest) => Guard::Signs { pattern: rest.to_vec(), caseless: true },
+            None => Guard::Signs { pattern, caseless: false },
+        })
     }
 
     fn plain_guard(&self, rows: &[usize]) -> Option<Guard> {

@@ -26,6 +26,8 @@ pub struct LargeForms {
     pub frame: usize,
     /// From this many rows on, rows that match only the end of a subject get a guard that looks at its last slash.
     pub segments: usize,
+    /// From this many rows of a chain on, its guards search for the signs of the rows; see [`sign`](crate::maps::sign).
+    pub signs: usize,
     /// The longest text of a short pattern. While PCRE2 compiles a pattern of more than 1,000 bytes, it allocates four
     /// bytes for each of them (`parsed_pattern` in pcre2_compile.c), and nginx keeps that memory.
     pub text: usize,
@@ -44,6 +46,7 @@ impl LargeForms {
         front: 5_000,
         frame: 8,
         segments: 5_000,
+        signs: 65,
         text: 1_000 - 60,
         long_text: LONGEST - 60,
     };
@@ -59,6 +62,7 @@ impl LargeForms {
         front: 1,
         frame: 1,
         segments: 1,
+        signs: 6,
         text: 40,
         long_text: 60,
     };

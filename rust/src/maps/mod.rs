@@ -19,10 +19,11 @@
 //!
 //! The modules, in the order of the data: [`row`] collects what is known of a row, such as its beginnings
 //! ([`sequence`]) and whether its value uses [`captures`]. [`entry`] places rows in a [`trie`], [`keys`] chooses the
-//! paths of the trie that become keys, [`cut`] cuts the trie with its [`labels`] into [`chunk`]s whose patterns find the longest key, and
-//! [`bucket`] lists the rows of each key. For [`front`], [`symbols`] finds rows that begin alike, and [`alternatives`]
-//! writes the pieces of each [`front_row`]. [`segment`] writes a guard for [`chain`]. [`pattern`] writes new patterns,
-//! [`writer`] collects the maps, and [`text`] writes them.
+//! paths of the trie that become keys, [`cut`] cuts the trie with its [`labels`] into [`chunk`]s whose patterns find the
+//! longest key, and [`bucket`] lists the rows of each key. For [`front`], [`symbols`] finds rows that begin alike, and
+//! [`alternatives`] writes the pieces of each [`front_row`]. [`segment`] writes a guard for [`chain`], and [`sign`] finds
+//! what a guard of many rows searches for. [`pattern`] writes new patterns, [`writer`] collects the maps, and [`text`]
+//! writes them.
 
 pub mod alternatives;
 pub mod apart;
@@ -54,6 +55,7 @@ pub mod rooted;
 pub mod row;
 pub mod segment;
 pub mod sequence;
+pub mod sign;
 pub mod stays;
 pub mod symbols;
 pub mod text;

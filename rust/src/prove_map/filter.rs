@@ -3,8 +3,9 @@
 
 use crate::first_match::{First, FirstMatch, ReadPattern};
 use crate::prove_map::ask::Questions;
-use crate::prove_map::guard::Guarding;
+use crate::prove_map::guard::{Guarding, are_same};
 use crate::prove_map::row::OriginalRow;
+use crate::syntax::{Ast, Hir, Pattern};
 
 /// A filter. PCRE never gives up on it.
 pub struct Filter<'f> {
@@ -65,15 +66,45 @@ impl<'f> Filter<'f> {
     pub fn is_exact(&self, patterns: &[&[u8]]) -> bool {
         let read: Vec<Option<ReadPattern>> = patterns.iter().map(|pattern| ReadPattern::of(pattern)).collect();
         let rows = patterns.iter().zip(&read).map(|(pattern, read)| OriginalRow::of_pattern(pattern, read.as_ref()));
-        let hirs: Option<Vec<_>> = rows.map(|row| Some(&row.exact()?.translation.hir)).collect();
-        let is_in = |hirs: Vec<_>| self.questions.is_included(&self.language.translation.hir, &hirs);
-        hirs.is_some_and(is_in) && (!matches_empty(&[self.text]) || matches_empty(patterns))
+        let exact: Option<Vec<&ReadPattern>> = rows.map(|row| row.exact()).collect();
+        exact.is_some_and(|exact| self.is_in(&exact)) && (!matches_empty(&[self.text]) || matches_empty(patterns))
+    }
+
+    /// Whether the patterns match all that the filter does. A branch of the filter that is a branch of a pattern needs no
+    /// automaton, which would be large for `[a-z]{2000}`.
+    fn is_in(&self, patterns: &[&ReadPattern]) -> bool {
+        let own = branches(&self.language.pattern.ast);
+        let of_patterns: Vec<&[Ast]> = patterns.iter().map(|pattern| branches(&pattern.pattern.ast)).collect();
+        let is_one_of = |branch: &Ast, others: &[Ast]| others.iter().any(|other| are_same(branch, other));
+        let has = |branch: &&Ast| of_patterns.iter().any(|others| is_one_of(branch, others));
+        let others: Vec<Ast> = own.iter().filter(|branch| !has(branch)).cloned().collect();
+        if others.is_empty() {
+            return true;
+        }
+        let is_in = |language: &Hir, patterns: &[&ReadPattern]| {
+            let hirs: Vec<&Hir> = patterns.iter().map(|pattern| &pattern.translation.hir).collect();
+            self.questions.is_included(language, &hirs)
+        };
+        let is_all_own = |at: &usize| of_patterns[*at].iter().all(|branch| is_one_of(branch, own));
+        let left: Vec<&ReadPattern> = (0..patterns.len()).filter(|at| !is_all_own(at)).map(|at| patterns[at]).collect();
+        let others = Pattern { ast: Ast::Alternation(others), ..self.language.pattern.clone() }.translate();
+        (left.len() < patterns.len() && others.exact && is_in(&others.hir, &left))
+            || is_in(&self.language.translation.hir, patterns)
     }
 
     /// Whether the empty subject passes, if it has to.
     fn passes_if_empty(&self, pattern: &[u8]) -> bool {
         let Ok(index) = FirstMatch::new(&[pattern]) else { return false };
         index.first(b"", 1) == First::None || matches_empty(&[self.text])
+    }
+}
+
+/// The branches of a pattern.
+fn branches(ast: &Ast) -> &[Ast] {
+    match ast {
+        Ast::Alternation(branches) => branches,
+        Ast::Capture { sub, .. } => branches(sub),
+        ast => std::slice::from_ref(ast),
     }
 }
 
@@ -111,6 +142,15 @@ mod tests {
         for unclear in ["^/a(?!b)", "^/(a+)+$", "^/(.*)/(.*)x", r"^/a\s", r"(a)\1"] {
             assert_eq!(Filter::read(unclear.as_bytes()).err(), Some(NoFilter::Unknown), "{unclear}");
         }
+    }
+
+    /// Branches that a pattern has are compared as they are written.
+    #[test]
+    fn same_branches() {
+        let long = ["(?i)([a-z0-9]{2000})", "(?i)(javascript:)(.*)(;|%3B)", "(?i)eval(\\()"];
+        assert_eq!(check("(?i)[0-9a-z]{2000}|javascript:.*(?:;|%3b)|eval\\(", &long), Ok(true));
+        assert_eq!(check("^/a|^/(?:b|c)|x$", &["^/a", "^/b", "x$", "^/c"]), Ok(true));
+        assert_eq!(check("^/a|^/(?:b|c)|x", &["^/a", "^/b", "x$", "^/c"]), Ok(false));
     }
 
     /// Subjects on which PCRE gives up pass.

@@ -249,13 +249,18 @@ fn is_same(one: &Ast, other: &Ast) -> bool {
         }
         (Ast::Byte(byte), Ast::Byte(other)) => byte == other,
         (Ast::Class(set), Ast::Class(other)) => set == other,
-        (Ast::Empty, Ast::Empty) | (Ast::Dollar, Ast::Dollar) => true,
+        (Ast::Empty, Ast::Empty)
+        | (Ast::Start, Ast::Start)
+        | (Ast::Dollar, Ast::Dollar)
+        | (Ast::End, Ast::End)
+        | (Ast::WordBoundary, Ast::WordBoundary)
+        | (Ast::NotWordBoundary, Ast::NotWordBoundary) => true,
         _ => false,
     }
 }
 
 /// As [`is_same`], for sequences of items.
-fn are_same(one: &Ast, other: &Ast) -> bool {
+pub fn are_same(one: &Ast, other: &Ast) -> bool {
     let (items, others) = (flat(one), flat(other));
     items.len() == others.len() && items.iter().zip(others).all(|(item, other)| is_same(item, other))
 }

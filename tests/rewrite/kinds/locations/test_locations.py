@@ -95,6 +95,13 @@ def test_a_long_end_is_written_once() -> None:
     assert proved(compiled)[1].holds
 
 
+def test_a_long_repetition() -> None:
+    """A branch that is one of the patterns needs no automaton, which would have thousands of states."""
+    patterns = [r"(eval\()", r"(127\.0\.0\.1)", "([a-z0-9]{2000})", r"(javascript\:)(.*)(\;)"]
+    text = result("".join(f'location ~* "{pattern}" {{ return 403; }}\n' for pattern in patterns))
+    assert r'location ~ "(?i)eval\(|127\.0\.0\.1|[0-9A-Za-z]{2000}|javascript:.*;" {' in text
+
+
 def test_look_arounds() -> None:
     """A pattern with a look-around is a branch as it is, without its captures, behind those of the others."""
     looking = "location ~ ^/q(?!(a|b))(.*)$ { return 301 /$2; }\nlocation ~ ^/x(?<!y)(z)?$ { return 404; }\n"
