@@ -66,6 +66,20 @@ _HIDDEN = lazy.pattern(
 )
 """Hidden folders of tools, with nothing that anyone deploys; others, such as `.docker`, may have configurations."""
 
+_COPIES = lazy.pattern(
+    r"[._-]*(?:old|bak)[._-]*\d*|.*[._-](?:old|bak|orig)(?:[._-]*\d[\d._-]*)?|.*\.backup|.*[._-]backup[._-]*\d{4}[\d._-]*"
+    r"|node_modules|bower_components",
+    re.IGNORECASE,
+)
+"""Folders with what is no longer deployed, or is other people's."""
+
+_VENDOR = "vendor"
+_VENDORED = ("autoload.php", "bundle", "composer", "github.com", "modules.txt")
+"""What is in a folder `_VENDOR` of other people's code."""
+
+_DATED = lazy.pattern(r".*[._-](?:old|bak|backup)[._-]*\d{4}[\d._-]*\..*", re.IGNORECASE)
+"""Files that are copies, by a date in their names."""
+
 
 Excludes = Callable[[str], bool]
 """A function that returns whether to skip the file at a path."""
@@ -184,7 +198,7 @@ def _wildcard(name: str, excludes: Excludes, errors: list[InputError]) -> Iterat
 def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
     """Yield the configurations in a folder and below it, sorted.
 
-    Skips hidden files, and hidden folders of tools, and does not follow links.
+    Skips hidden files, hidden folders of tools, copies and other people's code, and does not follow links.
 
     nginxopt's backups are hidden files (`nginxopt.system.files.BACKUP`).
     """
@@ -193,10 +207,16 @@ def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
         errors.append(InputError(f"cannot be read: {error.strerror}", path=str(error.filename)))
 
     for path, folders, files in os.walk(folder, onerror=note):
-        folders[:] = sorted(name for name in folders if not _HIDDEN.fullmatch(name))
         inner = Path(path)
+        folders[:] = sorted(name for name in folders if not _is_left_out(inner, name))
         is_below = _BELOW in inner.relative_to(folder).parts
         yield from (str(inner / name) for name in sorted(files) if _is_configuration(inner, name, is_below=is_below))
+
+
+def _is_left_out(folder: Path, name: str) -> bool:
+    """Return whether a folder has nothing that anyone here deploys."""
+    is_vendored = name == _VENDOR and any(lexists(folder / name / known) for known in _VENDORED)
+    return is_vendored or bool(_HIDDEN.fullmatch(name) or _COPIES.fullmatch(name))
 
 
 def _is_configuration(folder: Path, name: str, *, is_below: bool) -> bool:
@@ -204,6 +224,7 @@ def _is_configuration(folder: Path, name: str, *, is_below: bool) -> bool:
     if (
         name.startswith(".")
         or name.endswith("~")
+        or _DATED.fullmatch(name)
         or not isfile(folder / name)
         or leads_to_installed(str(folder / name))
     ):

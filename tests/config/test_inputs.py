@@ -56,14 +56,18 @@ def test_a_folder_is_walked() -> None:
         "nginx.conf",
         "z.nginx",
         "a/x.conf",
+        "backup/nginx.conf",
         "conf.d/default",
         "sites-available/example.com",
         "sites-enabled/default",
+        "vendor/nginx.conf",
         "vhosts.d/v",
     ]
     touch(*taken, "README.md", "mime.types", "a/plain", ".git/c.conf", ".a.conf", "a/.b.conf.nginxopt-orig")
     touch("conf.d/x.conf.bak", "conf.d/y.disabled", "sites-available/a.bak", "sites-available/b~", "a/c.conf~")
     touch("sites-available/default.dpkg-old", "sites-available/README.md")
+    touch("_OLD/nginx.conf", "conf.d.bak2/a.conf", "a/conf.d.backup.20250624/a.conf", "a/nginx-backup-20250925.conf")
+    touch("a/node_modules/b/nginx.conf", "a/vendor/github.com/b/nginx.conf")
     Path("conf.d/dir.conf").mkdir()
     Path("conf.d/gone.conf").symlink_to("nowhere")
     Path("round").symlink_to(".")
