@@ -223,7 +223,9 @@ class _Reading:
         """Return the variables that a script may read before it has set them. `assigned` records what it sets."""
         unset: set[str] = set()
         for statement in self.side.script(level):
-            unset |= set().union(*map(self.variables, _read(statement))) - assigned.names
+            for word in _read(statement):
+                if "$" in word:
+                    unset |= self.variables(word) - assigned.names
             assigned.note(statement)
             if statement["kind"] == "if":
                 block = assigned.inside(statement["condition"])

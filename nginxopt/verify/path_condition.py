@@ -466,8 +466,7 @@ def beginning(pattern: bytes) -> bytes | None:
     if not pattern.startswith(b"^") or has_branches(pattern):
         return None
     folded = _FOLDED.match(pattern)
-    units = _UNIT.findall(folded[1]) if folded is not None else _units(pattern)
-    return b"".join(map(_byte, units)).lower()
+    return _plain(folded[1] if folded is not None else _beginning(pattern)).lower()
 
 
 def is_plain(pattern: bytes) -> bool:
@@ -475,12 +474,19 @@ def is_plain(pattern: bytes) -> bool:
     return _PLAIN_TEXT.fullmatch(pattern) is not None
 
 
-def _units(pattern: bytes) -> list[bytes]:
-    """Return the bytes behind the `^` of a pattern that stand for themselves, as they are written."""
-    text = _TEXT.match(pattern, 1)
-    assert text is not None
-    units = _UNIT.findall(text[0])
-    return units[:-1] if _REPEATED.match(pattern, text.end()) else units
+def _beginning(pattern: bytes) -> bytes:
+    """Return the part of a pattern behind its `^` that stands for itself, as it is written."""
+    match = _TEXT.match(pattern, 1)
+    assert match is not None
+    text: bytes = match[0]
+    if _REPEATED.match(pattern, match.end()) is None:
+        return text
+    return text[:-1] if b"\\" not in text else b"".join(_UNIT.findall(text)[:-1])
+
+
+def _plain(text: bytes) -> bytes:
+    """Return the bytes that units of a pattern stand for."""
+    return text if b"\\" not in text else b"".join(map(_byte, _UNIT.findall(text)))
 
 
 def _byte(unit: bytes) -> bytes:

@@ -95,6 +95,7 @@ class Compiler:
         self._keys = keys
         self._reference: dict[int, Hashable] = {}
         self._answering: dict[int, Hashable] = {}
+        self._handlers: dict[int, Hashable] = {}
         self._choices: dict[int, Program] = {}
         self._scripts: dict[int, Program] = {}
         self.definitions = SideDefinitions(side, keys)
@@ -150,11 +151,12 @@ class Compiler:
 
     def handler(self, level: int) -> Hashable:
         """Return a number, equal for blocks whose handlers answer alike."""
-        name: object = None
-        around = self.location_of(level)
-        if around is not None and self._names_itself(level):
-            name = self._names_around(around)
-        return self._keys.number(("handler", self.settings(level), name))
+        known = self._handlers.get(level)
+        if known is None:
+            around = self.location_of(level)
+            name = self._names_around(around) if around is not None and self._names_itself(level) else None
+            known = self._handlers[level] = self._keys.number(("handler", self.settings(level), name))
+        return known
 
     def _names_around(self, location: int) -> tuple[tuple[tuple[str, str], bool], ...]:
         """Return the name of a location, and of those around it that state an `alias`, each with whether it does.
@@ -491,6 +493,8 @@ class Compiler:
     def _words_meaning(self, words: Iterable[str], server_name: str) -> Hashable:
         """Return what the variables in words stand for."""
         used = self.used(words)
+        if not used:
+            return (), None
         defined = sorted(filter(self.definitions.defines, used))
         of_server = _OF_SERVER & used
         if of_server == {"host"} and self._side.has_host_header:  # which is the name of the server without one
@@ -501,7 +505,10 @@ class Compiler:
 
     def used(self, words: Iterable[str]) -> set[str]:
         """Return the variables in words, and those that they are looked up by in the end."""
-        used = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        used: set[str] = set()
+        for word in words:
+            if "$" in word:
+                used |= variables(word.encode("latin-1"))
         return used.union(*map(self.definitions.bases, filter(self.definitions.defines, used)))
 
 

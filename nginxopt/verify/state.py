@@ -113,7 +113,7 @@ class State:
 
     def without_match(self) -> State:
         """Return the state after a pattern did not match."""
-        return replace(self, captures=None)
+        return self if self.captures is None else replace(self, captures=None)
 
     def stopped(self) -> State:
         """Return the state after `break` (`ngx_http_script_break_code`)."""
