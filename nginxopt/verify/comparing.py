@@ -18,6 +18,7 @@ from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site import LoweredSite, lower
+from nginxopt.semantics.site.levels import ROWS
 from nginxopt.semantics.values import size
 from nginxopt.verify.canonical import clients
 from nginxopt.verify.emptied import supposed
@@ -68,7 +69,7 @@ from nginxopt.verify.reshaping import reshaped
 from nginxopt.verify.servers import ServerComparison
 from nginxopt.verify.side import VerifiedSide, both_values, unlike_settings, unlike_values
 from nginxopt.verify.symbols import CUT
-from nginxopt.verify.unread import Silent
+from nginxopt.verify.unread import Silent, Unread
 from nginxopt.verify.verdict import ComparedPlace, Doubt, RequestWitness, Verification, places
 from nginxopt.verify.witnesses import HEAD_LIMITS, Asking, guarded, guards, of_locations, probes, request_of, showing
 
@@ -468,12 +469,23 @@ class _Verifier:
         unlike = unlike_settings(self._old, levels[0], self._new, levels[1])
         for request in islice(candidates(difference.region, hosts.example), 1):
             yield from showing(request, unlike, self._limits(unlike))
+            if ROWS in unlike:
+                ends = (b"x.%s" % each.encode("latin-1") for each in self._extensions(levels))
+                yield from (replace(request, path=request.path + end) for end in ends)
         if any(name in _ACCESS for name in unlike):
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, client=client) for client in self._clients)
         if self._sizes and "client_max_body_size" in unlike:
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, size=size) for size in self._sizes)
+
+    def _extensions(self, levels: tuple[int, int]) -> list[str]:
+        """Return extensions whose types two blocks do not have in common."""
+        mine, theirs = (
+            {part for part in side.settings(level).get(ROWS, ()) if not isinstance(part, Unread)}
+            for side, level in zip(self._sides, levels, strict=True)
+        )
+        return sorted({word for row in mine ^ theirs for word in row[1:] if word.isalnum()})[:_MOST_GUARDED]
 
     def _guarded(self, requests: Iterable[Candidate]) -> Iterator[Candidate]:
         """Yield some requests with what scripts that both sides have may ask for."""
@@ -485,7 +497,8 @@ class _Verifier:
         return guards(self._old, self._new)
 
     def _headers(self, levels: tuple[int, int]) -> tuple[tuple[bytes, bytes], ...]:
-        """Return a header for each that the settings read which two blocks do not have in common."""
+        """Return a header for each that the settings read which two blocks do not have in common, or that is a
+        parameter."""
         words = (
             word
             for name in unlike_settings(self._old, levels[0], self._new, levels[1])
@@ -493,7 +506,8 @@ class _Verifier:
             for directive in side.site.levels[level].setting(name).directives
             for word in directive.args
         )
-        names = dict.fromkeys(name for word in words for name in _HEADER.findall(word.lower()) if name != "host")
+        texts = (f"${word}" if word.startswith("HTTP_") else word for word in words)
+        names = dict.fromkeys(name for text in texts for name in _HEADER.findall(text.lower()) if name != "host")
         return tuple((name.replace("_", "-").encode(), b"x") for name in names)
 
     @cached_property

@@ -21,7 +21,7 @@ from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import origin, packaged_names
 from nginxopt.semantics.site import LoweredSite
 from nginxopt.semantics.site.form import SiteForm
-from nginxopt.semantics.site.levels import latin
+from nginxopt.semantics.site.levels import ROWS, latin
 from nginxopt.version import Version
 
 _RESPONSES = ("return", "redirect", "error")
@@ -199,6 +199,11 @@ _DROPPED = {"expect", "keep-alive", "te", "upgrade"}
 _PASSED = {"authorization", "cookie", "origin", "referer", "user-agent"}
 """Headers that `proxy_pass` passes on as they are, where nobody says otherwise."""
 
+_PASSED_OTHERWISE = {"CONNECTION", "CONTENT_LENGTH", "CONTENT_TYPE"}
+"""Headers of which a parameter may have something else, or nothing."""
+
+_UNNAMED = {"version": "", "body": ""}
+
 _CLOSES = Version(1, 29, 7)
 """The release from which on nginx does not send `Connection: close` to upstreams."""
 
@@ -332,6 +337,8 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
     level = model.site.levels[outcome["level"]]
     if outcome["kind"] in _SENT:
         yield _sent(model, level, outcome, request)
+        yield _version(level) if outcome["kind"] == "proxy" else None
+        yield _body(level, request) if outcome["kind"] == "proxy" else None
         yield _added(model, level, outcome["level"]) if outcome["status"] is None else None
     elif outcome["status"] == 401:
         yield _setting(level, "auth_basic", "response header WWW-Authenticate", "realm of")
@@ -340,7 +347,7 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
         return
     yield _signed(level)
     if outcome["kind"] in ("static", "return") and outcome["status"] == 200:
-        yield _typed(level, outcome)
+        yield _typed(model, level, outcome)
         yield _tagged(level) if outcome["kind"] == "static" and not filters else None
 
 
@@ -358,7 +365,8 @@ def _sent(model: SiteModel, level: Level, outcome: OutcomeForm, request: Request
     for directive in setting.directives:
         key, value, *rest = (_REAL_ROOT.sub("${document_root}", latin(word)) for word in directive.args)
         names.setdefault(key.lower() if is_http else key, key)
-        texts.setdefault(key.lower() if is_http else key, []).append((value, is_http or bool(rest)))
+        is_optional = is_http or bool(rest) or (not value and key.startswith("HTTP_"))
+        texts.setdefault(key.lower() if is_http else key, []).append((value, is_optional))
     otherwise = _Unstated(level, outcome, {key.lower(): value for key, value in request["headers"]})
     return _Shown(told, texts, tuple(str(each.args[0]) for each in unread), otherwise, None, names)
 
@@ -379,8 +387,7 @@ class _Unstated:
     def __call__(self, name: str) -> tuple[str, ...] | None:
         kind, passed = self.outcome["kind"], self.outcome["upstream"]
         if kind not in ("proxy", "grpc"):
-            is_of_client = name.startswith("HTTP_") or name == "CONTENT_LENGTH"
-            return None if is_of_client else ()
+            return self._of_client(name.removeprefix("HTTP_")) if name.startswith("HTTP_") else _none(name)
         if name == "host":
             return None if kind == "grpc" or passed is None else (name_of(passed),)
         if name == "connection":
@@ -390,6 +397,34 @@ class _Unstated:
         if kind == "proxy" and name in _PASSED and _flag(self.level, "proxy_pass_request_headers", "on") == "on":
             return (self.headers[name],) if name in self.headers else ()
         return None if name in self.headers or (kind != "proxy" and name in _OF_NGINX) else ()
+
+    def _of_client(self, name: str) -> tuple[str, ...] | None:
+        """Return the header of a client that a parameter has without being stated."""
+        is_passed = _flag(self.level, f"{self.outcome['kind']}_pass_request_headers", "on") == "on"
+        found = [(key, value) for key, value in self.headers.items() if key.replace("-", "_").upper() == name]
+        if name in _PASSED_OTHERWISE or not is_passed or any("_" in key for key, _ in found):
+            return None
+        return tuple(value for _, value in found)
+
+
+def _none(name: str) -> tuple[str, ...] | None:
+    """Return the value of a parameter that is not stated; None if it is not known."""
+    return None if name == "CONTENT_LENGTH" else ()
+
+
+def _version(level: Level) -> _Shown | None:
+    """Return the version of HTTP of a request to an upstream."""
+    default = "1.0" if level.target < _CLOSES else "1.1"
+    version = _flag(level, "proxy_http_version", default)
+    return None if version is None else _Shown("version of HTTP", {"version": [(version, False)]}, names=_UNNAMED)
+
+
+def _body(level: Level, request: RequestForm) -> _Shown | None:
+    """Return the body of a request to an upstream, of one without a body."""
+    stated = _flag(level, "proxy_set_body", "")
+    if stated is None or any(name == "Content-Length" for name, _ in request["headers"]):
+        return None
+    return _Shown("body of the request", {"body": [(stated, False)]}, names=_UNNAMED)
 
 
 def _added(model: SiteModel, level: Level, number: int) -> _Shown | None:
@@ -415,21 +450,37 @@ def _setting(level: Level, name: str, told: str, key: str) -> _Shown | None:
     return None if value is None else _Shown(told, {key: [(latin(value), False)]}, names={key: ""})
 
 
-def _typed(level: Level, outcome: OutcomeForm) -> _Shown | None:
-    """Return the type of a response to a URI without an extension, with its charset."""
-    if "." in outcome["uri"].rpartition("/")[2] or (outcome["kind"] == "return" and not outcome["body"]):
+def _typed(model: SiteModel, level: Level, outcome: OutcomeForm) -> _Shown | None:
+    """Return the type of a response, by the extension of its URI, with its charset."""
+    _, mark, extension = outcome["uri"].rpartition("/")[2].rpartition(".")
+    types = _types(model.site, outcome["level"]) if mark else {}
+    if types is None or (outcome["kind"] == "return" and not outcome["body"]):
         return None
     stated, charset = level.setting("default_type"), _flag(level, "charset", "off")
     if not stated.known or charset is None or "$" in charset:
         return None
-    text = latin(stated.value or "text/plain")
+    text = types.get(extension.lower(), latin(stated.value or "text/plain"))
     if charset != "off":
-        types = level.setting("charset_types")
-        words = [str(word).lower() for each in types.directives for word in each.args] or _CHARSET_TYPES
-        if not types.known:
+        listed = level.setting("charset_types")
+        words = [str(word).lower() for each in listed.directives for word in each.args] or _CHARSET_TYPES
+        if not listed.known:
             return None
         text += f"; charset={charset}" if text in (*words, "text/html") or "*" in words else ""
     return _Shown("response header Content-Type", {"type": [(text, False)]}, names={"type": ""})
+
+
+def _types(site: LoweredSite, level: int | None) -> Mapping[str, str] | None:
+    """Return the types in force at a block by extension; None if they are not known, or if a block of them is empty."""
+    while level is not None:
+        form = site.site["levels"][level]
+        rows = form["settings"].get(ROWS)
+        if site.levels[level].own(ROWS):
+            args = [site.site["directives"][row]["args"] for row in rows or ()]
+            return {word.lower(): latin(words[0]) for words in args for word in words[1:]} or None
+        if ROWS in form["settings"]:
+            return None
+        level = form["parent"]
+    return _TYPES
 
 
 def _flag(level: Level, name: str, default: str) -> str | None:
@@ -463,6 +514,9 @@ def _signed(level: Level) -> _Shown | None:
 
 
 _TAG = {"etag": "ETag"}
+
+_TYPES = {"html": "text/html", "gif": "image/gif", "jpg": "image/jpeg"}
+"""The types where none are stated (`ngx_http_core_default_types`)."""
 
 _CHARSET_TYPES = [
     "text/html", "text/xml", "text/plain", "text/vnd.wap.wml", "application/javascript", "application/rss+xml",

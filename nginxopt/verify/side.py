@@ -30,7 +30,7 @@ from nginxopt.verify.canonical import (
     server_of_upstream,
     without_defaults,
 )
-from nginxopt.verify.influences import INVISIBLE, READING, SHOWS_READING, Reads, reads
+from nginxopt.verify.influences import INVISIBLE, READING, SHOWS_READING, Reads, reads, reads_as_definition
 from nginxopt.verify.names import Names, host_of_pass
 from nginxopt.verify.premises import COLD_CACHE, REDIRECTS_BY_NAME, UNREAD_NAMES
 from nginxopt.verify.reading import Definition, SideReading
@@ -319,6 +319,8 @@ class VerifiedSide(SideReading):
         captures = {name for name in names if name.isdigit() or name in self.named_groups}
         if looked_up and captures:
             return True
+        if len(names & {*self.variables_set, *self.definitions}) > 1 and any(map(_runs, looked_up)):
+            return True  # a program may set the others
         return len(looked_up) > 1 and any(map(self._reads_captures, looked_up))
 
     def _read_through(self, names: Iterable[str]) -> set[str]:
@@ -759,6 +761,11 @@ class VerifiedSide(SideReading):
             else:
                 others.append(name)
         return by_host, others
+
+
+def _runs(form: Definition) -> bool:
+    """Return whether a definition is code."""
+    return form["kind"] == "opaque" and Reads.VARIABLES in reads_as_definition(form["content"][0])
 
 
 def _passed(level: Level, name: str) -> Iterator[str]:

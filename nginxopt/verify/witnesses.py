@@ -117,6 +117,10 @@ def showing(request: Candidate, names: Collection[str], sizes: Sequence[int]) ->
         yield from (replace(request, headers=(*request.headers, *islice(more, size))) for size in sizes[:1])
     if not _WRITING.isdisjoint(names):
         yield from (replace(request, method=method) for method in (b"PUT", b"DELETE", b"MKCOL"))
+    if "try_files" in names:
+        yield replace(request, method=b"PUT")  # of a file that is missing, too, if nothing looks for it
+    if "fastcgi_split_path_info" in names:
+        yield from (replace(request, path=request.path + end) for end in (b"/", b"/x"))
     if not _AT_ERRORS.isdisjoint(names):
         yield replace(request, headers=(*request.headers, (b"Content-Length", b"x")))
 
@@ -178,7 +182,17 @@ def _of(thing: _Thing) -> Iterator[Candidate]:
             elif key.startswith("~"):
                 yield from _valued(source, ("(?i)" + key[2:]) if key.startswith("~*") else key[1:])
             else:
-                yield from _with(source, key.removeprefix("\\").encode("latin-1"))
+                for value in _named(key):
+                    yield from _with(source, value.encode("latin-1"))
+
+
+def _named(key: str) -> tuple[str, ...]:
+    """Return values that a key of a map stands for, which may be a name of hosts."""
+    if key.startswith("."):
+        return key[1:], f"x{key}"
+    if key.startswith("*."):
+        return f"x{key[1:]}", key[2:]
+    return (f"{key[:-1]}invalid",) if key.endswith(".*") else (key.removeprefix("\\"),)
 
 
 def _valued(subject: str, pattern: str) -> Iterator[Candidate]:

@@ -28,6 +28,15 @@ SHOWN = (
     _proxied("no limit of bodies", "", "client_max_body_size 0;"),
     _fastcgi("a parameter", "fastcgi_param A a;", "fastcgi_param A b;"),
     _fastcgi("a parameter with variables", "fastcgi_param A $document_root$uri;", "fastcgi_param A $document_root;"),
+    _proxied("a version of HTTP", "proxy_http_version 1.1;", ""),
+    _proxied("a body", "proxy_set_body a;", "proxy_set_body b;"),
+    _proxied("a body of a request without one", "proxy_set_body a;", ""),
+    _fastcgi("a header that is no parameter", "fastcgi_param A a; fastcgi_param HTTP_X '';", "fastcgi_param A a;"),
+    _fastcgi(
+        "the rest of a path",
+        "fastcgi_split_path_info ^(.+a)(/.*)$; fastcgi_param A $fastcgi_path_info;",
+        "fastcgi_split_path_info ^(.+a)(.*)$; fastcgi_param A $fastcgi_script_name;",
+    ),
     _fastcgi("an empty parameter", "fastcgi_param A ''; fastcgi_param B b;", "fastcgi_param B b;"),
     Pair(
         "a parameter of uwsgi",
@@ -69,6 +78,11 @@ SHOWN = (
     Pair("an index that may be there alone", "root {T}/r; index index.html index.htm;", "root {T}/r;"),
     Pair("a type", "default_type text/plain;", "default_type text/csv;"),
     Pair("a realm", "auth_basic a; auth_basic_user_file {T}/none;", "auth_basic b; auth_basic_user_file {T}/none;"),
+    Pair("a type of an extension", "root {T}/r; types { a/b txt; a/d x; }", "root {T}/r; types { a/c txt; a/d x; }"),
+    Pair("a file that is missing, whatever the method", "root {T}/r; location / { try_files $uri $uri/ =404; }",
+         "root {T}/r; location / { }"),
+    Pair("a name of hosts without those in it", "map $host $m { hostnames; .a.test 1; } server { listen {P};"
+         " return 200 [$m]; }", "map $host $m { hostnames; *.a.test 1; } server { listen {P}; return 200 [$m]; }"),
     Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
     Pair(
         "an address less",

@@ -232,6 +232,7 @@ NAMES_UNLIKE = (
     Forms("a realm is no name of the configuration", "location / { auth_basic a; auth_basic_user_file {T}/r/f.txt;"
           " root {T}/r; }", "location / { auth_basic b; auth_basic_user_file {T}/r/f.txt; root {T}/r; }", ("/f.txt",)),
 )  # fmt: skip
+_AFTER_CODE = "js_set $j{N} main.f; server { listen {L}; set $x 1; location / { root {T}/r; %s } }"
 IN_DOUBT = (
     Forms("a certificate that a client has to have", "server { listen {L} ssl; ssl_certificate c;"
           " ssl_certificate_key k; ssl_client_certificate c; ssl_verify_client on; return 200; }",
@@ -243,6 +244,8 @@ IN_DOUBT = (
           "map $uri $m{N} { default 1; /zu 2; } log_format f{N} $m{N};"
           " server { listen {L}; access_log logs/a f{N}; location = /zu { return 204; }"
           " location / { root {T}/r; auth_request /zu; add_header X $m{N} always; } }"),
+    Forms("a program may set what a field behind it shows", _AFTER_CODE % "add_header B $j{N}; add_header A $x;",
+          _AFTER_CODE % "add_header A $x; add_header B $j{N};"),
     Forms("a request that a client of HTTP/2 gets unasked", "http2_push /x.html; root {T}/r;", "root {T}/r;",
           versions=("1.22",)),
     Forms("a map that a rate looks up before another request does",

@@ -6,6 +6,11 @@ from tests.verify.pairs.pair import Pair
 
 MISTAKES = (
     Pair(
+        "an empty if, in which try_files is not in force",
+        "location /g { try_files $uri =404; root {T}/r; }",
+        "location /g { try_files $uri =404; root {T}/r; if ($uri ~ ^/g/c) { } }",
+    ),
+    Pair(
         "a row too few behind conditions on a map",
         "map $uri $m { volatile; ~^/a/ /x; ~^/b/ /y; ~^/c/ /z; } server { listen 127.0.0.1:{P}; server_name h;"
         " root {T}/none; set $k 1; if ($m = /x) { return 401; } if ($m = /y) { return 402; }"

@@ -100,11 +100,6 @@ UNKNOWN = (
         "root {T}/none; location = / { alias {T}/r; try_files $uri/x.html =404; }",
     ),
     Pair(
-        "an empty if, in which try_files is not in force",
-        "location /g { try_files $uri =404; root {T}/r; }",
-        "location /g { try_files $uri =404; root {T}/r; if ($uri ~ ^/g/c) { } }",
-    ),
-    Pair(
         "a row beside a missing include in a map",
         "map $host $x { include {T}/nx.map; a 1; } server { listen 127.0.0.1:{P}; return 200 $x; }",
         "map $host $x { include {T}/nx.map; a 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
