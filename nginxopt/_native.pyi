@@ -579,8 +579,8 @@ class LogDigest:
         """The first lines of another format."""
 
     @property
-    def lines(self) -> tuple[int, int, int]:
-        """The numbers of lines that are not empty, of those of another format, and of those without a request."""
+    def lines(self) -> tuple[int, int, int, int]:
+        """The numbers of all lines, of those that are not empty, of another format, and without a request."""
 
     def sums(self) -> str:
         """Return the sums as JSON: `classes`, `uses`, `clients`, `robots`, `minutes`, and the rest of the clients."""

@@ -78,7 +78,7 @@ class OpenLog:
             at += len(read)
             end = read.rfind(b"\n") + 1
             if end:
-                yield rest + read[:end]
+                yield rest + memoryview(read)[:end]
                 rest = read[end:]
             else:
                 rest += read

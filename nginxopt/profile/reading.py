@@ -245,14 +245,13 @@ class _LogReading:
             about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
             world = json.dumps(self.logs.world.form())
             for piece in file.pieces(self.part.start, self.part.stop):
-                about.all_lines += piece.count(b"\n") + (not piece.endswith(b"\n"))
                 new = digest.read(piece)
                 digest.place([self._placed(log, fields) for fields in new])
                 digest.settle(self.logs.model.native, world)
                 if progress is not None:
                     progress(self.path, file.done(), size)
             about.cut = file.cut
-        about.lines, about.broken, about.malformed = digest.lines
+        about.all_lines, about.lines, about.broken, about.malformed = digest.lines
         about.broken_lines = digest.broken_lines
         self.profile.files.append(about)
         self._add(json.loads(digest.sums()))

@@ -82,8 +82,8 @@ pub struct Lines {
     pub broken_lines: Vec<u64>,
     /// The number of lines without an HTTP request.
     pub malformed: u64,
-    /// The line that was read last.
-    number: u64,
+    /// The line that was read last, from 1.
+    pub number: u64,
 }
 
 /// The sums of a log so far.

@@ -38,8 +38,14 @@ impl Model {
         if let Some(opaque) = self.site.opaque.first() {
             return Err(Unknown { reason: opaque.reason.clone(), node: Some(opaque.node), question: None });
         }
-        let request = self.mapped(request).map_or(Cow::Borrowed(request), Cow::Owned);
-        let socket = self.socket(&request)?;
+        let (request, socket) = match self.socket(request) {
+            Ok(socket) => (Cow::Borrowed(request), socket),
+            Err(unknown) => {
+                let mapped = self.mapped(request).ok_or(unknown)?;
+                let socket = self.socket(&mapped)?;
+                (Cow::Owned(mapped), socket)
+            }
+        };
         let settings = |host: Option<&[u8]>| self.wire_settings(socket, &request, host);
         let (head, status) = match wire::read(&request, &self.site.build, &settings) {
             Ok(head) => (head, None),
@@ -72,17 +78,15 @@ impl Model {
         run.run(flow)
     }
 
-    /// If a request over IPv4 goes to a socket of IPv6, returns the request with both addresses written as IPv6.
+    /// If a request over IPv4, to which no socket of IPv4 listens, goes to one of IPv6, returns the request with both
+    /// addresses written as IPv6.
     fn mapped(&self, request: &Request) -> Option<Request> {
         let port = request.connection.port;
         let quic = request.connection.quic;
         let takes = |socket: &Socket| {
             socket.takes_ipv4 && socket.port == port && socket.quic == quic && same(&socket.host, b"::")
         };
-        if request.connection.family != Family::Inet
-            || self.socket(request).is_ok()
-            || !self.site.sockets.iter().any(takes)
-        {
+        if request.connection.family != Family::Inet || !self.site.sockets.iter().any(takes) {
             return None;
         }
         let address = |text: &Bytes| Bytes([b"::ffff:", &text.0[..]].concat());
