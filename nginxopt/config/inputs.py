@@ -80,6 +80,9 @@ _VENDORED = ("autoload.php", "bundle", "composer", "github.com", "modules.txt")
 _DATED = lazy.pattern(r".*[._-](?:old|bak|backup)[._-]*\d{4}[\d._-]*\..*", re.IGNORECASE)
 """Files that are copies, by a date in their names."""
 
+_NUMBERED = lazy.pattern(r"(?P<name>.+?)(?: \(\d+\)| - Copy| copy(?: \d+)?)(?P<suffix>\.[^.]+)?")
+"""Files as synchronised folders and file managers name a copy: `nginx (2).conf` beside `nginx.conf`."""
+
 
 Excludes = Callable[[str], bool]
 """A function that returns whether to skip the file at a path."""
@@ -219,12 +222,19 @@ def _is_left_out(folder: Path, name: str) -> bool:
     return is_vendored or bool(_HIDDEN.fullmatch(name) or _COPIES.fullmatch(name))
 
 
+def _is_copy(folder: Path, name: str) -> bool:
+    """Return whether the name of a file says that it is a copy."""
+    numbered = _NUMBERED.fullmatch(name)
+    is_numbered = numbered is not None and lexists(folder / f"{numbered['name']}{numbered['suffix'] or ''}")
+    return is_numbered or _DATED.fullmatch(name) is not None
+
+
 def _is_configuration(folder: Path, name: str, *, is_below: bool) -> bool:
     suffix = Path(name).suffix
     if (
         name.startswith(".")
         or name.endswith("~")
-        or _DATED.fullmatch(name)
+        or _is_copy(folder, name)
         or not isfile(folder / name)
         or leads_to_installed(str(folder / name))
     ):
