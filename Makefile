@@ -84,13 +84,14 @@ rust-test: $(VENV)/.built
 		printf '\n== cargo test\n'; cat build/rust-test.log; exit $$status
 
 # Five processes: half of the time, tests wait for nginx, containers and builds.
-# Coverage is measured where all tests run, as its threshold is theirs; it doubles the time of what it measures. Without
-# nginx or containers, their tests are skipped, so the threshold does not apply. What is not covered is listed if
-# something fails: pytest-cov would go through all files twice.
+# Coverage is measured where all tests run, as its threshold is theirs: through sys.monitoring if Python has it, as the
+# tracer doubles the time of what it measures. Without nginx or containers, their tests are skipped, so the threshold
+# does not apply. What is not covered is listed if something fails: pytest-cov would go through all files twice.
 python-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.collected packages
 	$(call title,pytest)
 	$(if $(EXTENDED),@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	$(PYTEST) --cov --cov-report= $$floor </dev/null || \
+	core=$$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")'); \
+	COVERAGE_CORE=$$core $(PYTEST) --cov --cov-report= $$floor </dev/null || \
 	{ status=$$?; $(BIN)/python -m coverage report --fail-under=0; exit $$status; },@$(PYTEST) -m "not extended" </dev/null)
 
 # Laws are put to fewer examples, and only those tests of the project are run that build nothing.

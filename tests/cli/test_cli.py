@@ -72,8 +72,8 @@ def test_a_directory_that_is_gone(tmp_path: Path, words: tuple[str, ...]) -> Non
     """No relative path has a meaning in a directory that was removed meanwhile."""
     gone = tmp_path / "gone"
     gone.mkdir()
-    code = "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); sys.argv[:2] = ['nginxopt']"
-    code += "; from nginxopt.cli import main; main()"
+    code = "import os, sys; from nginxopt.cli import main; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])"
+    code += "; sys.argv[:2] = ['nginxopt']; main()"
     ended = subprocess.run([sys.executable, "-c", code, gone, *words], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (3, "the current directory no longer exists\n")
 
