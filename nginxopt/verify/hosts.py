@@ -367,10 +367,10 @@ def unlike_locations(sides: Sides, levels: Levels) -> Iterator[HiddenDifference]
         if unlike:
             reason = f"locations that were not read have other settings: {', '.join(unlike)}"
             yield _difference(reason, sides, levels)
-    for name in inner[0].keys() & inner[1].keys():
+    for name in (name for name in inner[0] if name in inner[1]):
         yield from unlike_locations(sides, (inner[0][name], inner[1][name]))
     for at in (0, 1):
-        for name in inner[at].keys() - inner[1 - at].keys():
+        for name in (name for name in inner[at] if name not in inner[1 - at]):
             if _has_open(sides[at], inner[at][name]):
                 nodes: list[Node | None] = [None, None]
                 nodes[at] = sides[at].level(inner[at][name])["node"]

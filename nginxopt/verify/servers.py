@@ -190,7 +190,8 @@ class ServerComparison:
                 (mine.locating, theirs.locating, self._requests, False),
                 *(
                     (mine.named[name], theirs.named[name], PathCondition(), False)
-                    for name in mine.named.keys() & theirs.named.keys()
+                    for name in mine.named
+                    if name in theirs.named
                 ),
             ):
                 is_choice = before is mine.locating
@@ -203,9 +204,9 @@ class ServerComparison:
             reasons.append((str(error), *nodes))
         self._work -= explorer.done
         self.is_uneven |= explorer.is_uneven
-        for name in mine.named.keys() ^ theirs.named.keys():
-            side = "old" if name in mine.named else "new"
-            reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))
+        for side, these, those in (("old", mine.named, theirs.named), ("new", theirs.named, mine.named)):
+            alone = (name.decode("latin-1") for name in these if name not in those)
+            reasons += ((f"only the {side} server has the location {name}", None, None) for name in alone)
         return ServersCompared(tuple(explorer.differences), tuple(reasons))
 
     @cached_property
