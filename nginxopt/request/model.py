@@ -404,6 +404,18 @@ class SiteModel:
             levels.append(form)
         return self._of({**site, "levels": levels})
 
+    def passing(self, name: str, to: str) -> Self:
+        """Return the model of the same site, of one server without locations, if a directive passes all requests on."""
+        site = self.site.site
+        *levels, form = site["levels"]
+        passing: StatedForm = {"node": form["node"], "args": [to]}
+        settings = {**form["settings"], name: [len(site["directives"])]}
+        directives = [*site["directives"], passing]
+        passed: SiteForm = {**site, "levels": [*levels, {**form, "settings": settings}], "directives": directives}
+        other = self._of(passed)
+        other.site = replace(self.site, site=passed)
+        return other
+
     def failing(self, level: int, uri: str) -> Self:
         """Return the model of the same site if nginx cannot open the file that it would send for `uri` in `level`.
 

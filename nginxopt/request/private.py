@@ -106,21 +106,22 @@ class PrivateNginx:
         mirrors: bool = False,
         avoid: bytes = b"",
         answers: bool = True,
+        sent: Sequence[tuple[str, str]] = (),
         failing: str | None = None,
         measuring: Measuring | None = None,
     ) -> None:
         """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS.
 
-        `left_out` are further directives to leave out, `mirrors` and `answers` are those of `Echo`, `avoid` is that of
-        `reserved_ports`. `failing` is a file that nginx cannot serve, as it is a socket. With `measuring`, upstreams
-        are a `Backend`, and nginx does all that takes time.
+        `left_out` are further directives to leave out, `mirrors`, `answers` and `sent` are those of `Echo`, `avoid` is
+        that of `reserved_ports`. `failing` is a file that nginx cannot serve, as it is a socket. With `measuring`,
+        upstreams are a `Backend`, and nginx does all that takes time.
         """
         _refuse_assumptions(world)
         self._config = placed(config)
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
         # nginx changes no files that are not its own.
         self._left_out, self._avoid = left_out | (_OF_FILES if world.root is not None else frozenset()), avoid
-        self._mirrors, self._answers = mirrors, answers
+        self._mirrors, self._answers, self._sent = mirrors, answers, sent
         self._failing, self._measuring = failing, measuring
         self._network: Network = MACHINE
         self._cleanup = contextlib.ExitStack()
@@ -166,7 +167,7 @@ class PrivateNginx:
         if self._measuring is not None:
             self.backend = Backend(self._network)
             return self.backend
-        return Echo(self._network, mirrors=self._mirrors, answers=self._answers)
+        return Echo(self._network, mirrors=self._mirrors, answers=self._answers, sent=self._sent)
 
     def _files(self, stack: contextlib.ExitStack) -> str:
         """Return the folder that stands for the root of the disk."""

@@ -11,7 +11,7 @@ import re
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from types import TracebackType
 from typing import Self
@@ -27,8 +27,8 @@ _RECORD = 65_528
 """The most bytes of a record of FastCGI that need no padding."""
 _STDOUT, _END = 6, 3
 _PREFACE = b"PRI * HTTP/2.0"
-_STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
-_OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
+_STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n%s\r\necho"
+_OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n%s\r\n%s"
 
 
 @record(eq=True)
@@ -58,12 +58,20 @@ class Echo:
     It handles one connection at a time, and adds each request to `asked`.
 
     With `mirrors`, the body of its answer to an HTTP request is that request. Without `answers`, it closes connections
-    at once.
+    at once. `sent` are further headers of its answers, names and values.
     """
 
-    def __init__(self, network: Network = MACHINE, *, mirrors: bool = False, answers: bool = True) -> None:
+    def __init__(
+        self,
+        network: Network = MACHINE,
+        *,
+        mirrors: bool = False,
+        answers: bool = True,
+        sent: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self.asked: list[EchoedRequest] = []
         self._network, self._mirrors, self._answers = network, mirrors, answers
+        self._head = "".join(f"{name}: {value}\r\n" for name, value in sent).encode("latin-1")
 
     def __enter__(self) -> Self:
         self._listening = self._network.listening()
@@ -98,7 +106,7 @@ class Echo:
         asked = received(connection)
         if asked is not None:
             self.asked.append(asked)
-            connection.sendall(_response(asked, asked.data, mirrors=self._mirrors))
+            connection.sendall(_response(asked, self._head, mirrors=self._mirrors))
 
 
 def received(connection: socket.socket) -> EchoedRequest | None:
@@ -145,16 +153,17 @@ def _asked(data: bytes) -> EchoedRequest | None:
     return EchoedRequest("proxy", words, tuple(head.split(b"\r\n")[1:]), version) if end else None
 
 
-def _response(asked: EchoedRequest, data: bytes, *, mirrors: bool) -> bytes:
+def _response(asked: EchoedRequest, head: bytes, *, mirrors: bool) -> bytes:
+    """Return the answer to a request, with further lines of its head."""
     match asked.protocol:
         case "fastcgi":
-            return fastcgi(int.from_bytes(data[2:4], "big"), _STATUS)
+            return fastcgi(int.from_bytes(asked.data[2:4], "big"), _STATUS % head)
         case "uwsgi" | "scgi":
-            return _STATUS
+            return _STATUS % head
         case "memcached":
             return b"VALUE %s 0 4\r\necho\r\nEND\r\n" % asked.line
         case "proxy":
-            return _OK % (len(body := data if mirrors else b"echo"), body)
+            return _OK % (len(body := asked.data if mirrors else b"echo"), head, body)
         case _:
             return b""
 

@@ -21,7 +21,7 @@ from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.site.levels import ROWS
 from nginxopt.semantics.values import size
 from nginxopt.verify.canonical import clients
-from nginxopt.verify.emptied import supposed
+from nginxopt.verify.emptied import suppositions
 from nginxopt.verify.explore import Divergence
 from nginxopt.verify.hosts import (
     Hosts,
@@ -209,7 +209,7 @@ def _verified(old: SiteModel, new: SiteModel, only: Part | None, taken: Premises
     if shaped != (old, new) and (again := _Verifier(*shaped, only, taken).result()).verdict == "equivalent":
         return replace(again, tried=result.tried)
     settled = _conditions(result)
-    if settled is None and (shown := _shown_without_files(old, new, only, taken, result)) is not None:
+    if settled is None and (shown := _shown_if_supposed(old, new, only, taken, result)) is not None:
         return shown
     for more in () if settled is not None else verifier.proposed():
         try:
@@ -223,15 +223,17 @@ def _verified(old: SiteModel, new: SiteModel, only: Part | None, taken: Premises
     return replace(result, conditions=tuple(dict.fromkeys(settled or ())))
 
 
-def _shown_without_files(
+def _shown_if_supposed(
     old: SiteModel, new: SiteModel, only: Part | None, premises: Premises, result: Verification
 ) -> Verification | None:
-    """Return the result with a request that shows a difference if unread files are empty, or allow clients."""
-    for models in supposed(old, new):
-        found = _Verifier(models.old, models.new, only, premises).result()
+    """Return the result with a request that shows a difference if unread files are empty, or allow clients, or if what
+    includes both passes requests on."""
+    for models in suppositions(old, new):
+        found = _Verifier(models.old, models.new, only, premises, models.defined).result()
         if found.witness is not None:
             needed = (*found.witness.premises, *models.premises)
-            return replace(found, witness=replace(found.witness, premises=needed), doubts=result.doubts)
+            witness = replace(found.witness, premises=needed, defined=models.defined, passing=models.passing)
+            return replace(found, witness=witness, doubts=result.doubts)
     return None
 
 
@@ -242,7 +244,14 @@ def _conditions(result: Verification) -> tuple[str, ...] | None:
 
 
 class _Verifier:
-    def __init__(self, old: SiteModel, new: SiteModel, only: Part | None, premises: Premises) -> None:
+    def __init__(
+        self,
+        old: SiteModel,
+        new: SiteModel,
+        only: Part | None,
+        premises: Premises,
+        defined: tuple[tuple[str, str], ...] = (),
+    ) -> None:
         self._only = only
         self._asked = Asked(premises)
         self._configs = (old.config, new.config)
@@ -274,7 +283,7 @@ class _Verifier:
             only_hosts(self._old, self._new, self._pairs) if is_closed else {},
         )
         self._addresses = addresses(self._old), addresses(self._new)
-        self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)))
+        self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)), defined=defined)
         self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
         self._unlike: dict[str, None] = {}
 

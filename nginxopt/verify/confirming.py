@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from nginxopt.config import Config
+from nginxopt.config import Config, load_text
 from nginxopt.errors import UsageError
 from nginxopt.request.model import SiteModel, World
 from nginxopt.request.private import Exchange, PrivateNginx, source_of
 from nginxopt.request.real import differences
+from nginxopt.semantics.site.lowering import placed
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
-from nginxopt.verify.observation import ObservedOutcome
+from nginxopt.verify.observation import SENT, ObservedOutcome
 from nginxopt.verify.verdict import Confirmation, RequestWitness
 
 _Observed = dict[str, object]
@@ -52,9 +53,14 @@ def _ask(
 ) -> tuple[tuple[str, ...], tuple[_Observed, _Observed]]:
     """Return how nginx differs from the model, and its answers to the same request sent twice."""
     config, model = side
+    if witness.passing is not None:
+        config = _within(config, witness.passing)
+    if witness.defined:
+        config = _defining(config, witness.defined)
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
+    sent = tuple((name, SENT) for name in witness.sent)
     with PrivateNginx(
-        config, prefix, world, binary, tls=tls, answers=witness.is_answered, failing=witness.failing
+        config, prefix, world, binary, tls=tls, answers=witness.is_answered, sent=sent, failing=witness.failing
     ) as nginx:
         if is_refused:
             return _refused(witness, nginx), ({}, {})
@@ -62,6 +68,29 @@ def _ask(
         first, second = nginx.ask(moved), nginx.ask(moved)
         told = tuple(differences(nginx.expected(moved), first)) if witness.failing is None else ()
         return told, (observed(first, nginx), observed(second, nginx))
+
+
+def _within(config: Config, passing: str) -> Config:
+    """Return a part of a configuration within a location that passes requests on."""
+    text = b"location / {\n%s\n%s\n}" % (config.main.source.data, passing.encode())
+    return load_text(text, config.main.path, prefix=config.prefix, context="server", missing_ok=True)
+
+
+def _defining(config: Config, values: Sequence[tuple[str, str]]) -> Config:
+    """Return a configuration that defines variables; as it is if no place is found."""
+    maps = b"".join(b'map "" $%s { default "%s"; }\n' % (name.encode(), value.encode()) for name, value in values)
+    data, http = config.main.source.data, config.http
+    if http is not None and http.source is config.main.source:
+        start = data.index(b"{", http.start) + 1
+        text = b"%s\n%s%s" % (data[:start], maps, data[start:])
+    elif http is None:
+        context = placed(config).candidates[0] if placed(config).candidates else ()
+        text = maps + (b"server {\n%s\n}" % data if context[-1:] == ("server",) else data)
+    else:
+        return config
+    return load_text(
+        text, config.main.path, prefix=config.prefix, context="http" if http is None else None, missing_ok=True
+    )
 
 
 def _refused(witness: RequestWitness, nginx: PrivateNginx) -> tuple[str, ...]:

@@ -1,30 +1,87 @@
-"""Puts texts in place of unread files: what differs then, differs for certain if the files hold these texts."""
+"""Supposes what was not read: what differs then, differs for certain if it is so.
+
+Texts stand in place of unread files, and around settings for requests to upstreams a location that passes them on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from nginxopt.config import reread
 from nginxopt.errors import NginxoptError
 from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.inherit import origin
+from nginxopt.semantics.refusals import undefined
+from nginxopt.semantics.upstreams import PROTOCOLS
 
+_OF_LOGS = ("access_log", "log_format")
+_MOST_DEFINED = 8
+_SERVER = "192.0.2.1:81"
+_SCHEMES = {"proxy": "http://", "grpc": "grpc://"}
 _EMPTY, _ALLOWING = b"", b"allow all;"
 _SAID = {_EMPTY: "is empty", _ALLOWING: "says only allow all"}
 
 
 @record(eq=True)
 class Supposed:
-    """Both sites with texts in place of unread files. Directives keep their numbers.
+    """Both sites with what is supposed. Directives keep their numbers.
 
     Attributes:
-        premises: What is assumed of each file, as a clause.
+        premises: What is supposed, as clauses.
+        defined: The values of variables that nothing defines that was read.
+        passing: The directive that passes requests on around both, as text; None if there is none.
     """
 
     old: SiteModel
     new: SiteModel
     premises: tuple[str, ...]
+    defined: tuple[tuple[str, str], ...] = ()
+    passing: str | None = None
+
+
+def suppositions(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
+    """Yield both sites as they may be: `supposed`, with values of variables that are defined elsewhere, and within a
+    location that passes requests on."""
+    read = [*supposed(old, new)]
+    yield from read
+    names = undefined([model.site.levels[0] for model in (old, new)], old.version, _OF_LOGS)
+    for value in ("", "1") if 0 < len(names) <= _MOST_DEFINED else ():
+        last, told = [Supposed(old, new, ()), *read][-1], value or "empty"
+        premises = (f"${name} is defined elsewhere, and is {told}" for name in sorted(names))
+        defined = tuple((name, value) for name in sorted(names))
+        yield replace(last, premises=(*last.premises, *premises), defined=defined)
+    for each in (Supposed(old, new, ()), *read[-1:]):
+        for passed in passed_on(each.old, each.new):
+            yield replace(passed, premises=(*each.premises, *passed.premises))
+
+
+def passed_on(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
+    """Yield both parts of a configuration as if a location that includes them passed requests on, for each protocol of
+    which they state something. Yields nothing if they hold more than settings of a location."""
+    if not (_is_of_location(old) and _is_of_location(new)):
+        return
+    stated = {name.partition("_")[0] for model in (old, new) for name in _names(model)}
+    for protocol in PROTOCOLS:
+        if protocol in stated:
+            name, to = f"{protocol}_pass", _SCHEMES.get(protocol, "") + _SERVER
+            premise = f"a location that includes this passes requests on by {name}"
+            yield Supposed(old.passing(name, to), new.passing(name, to), (premise,), passing=f"{name} {to};")
+
+
+def _is_of_location(model: SiteModel) -> bool:
+    levels = model.site.site["levels"]
+    return (
+        any(context[-1:] == ("location",) for context in model.config.candidates or ())
+        and [level["kind"] for level in levels] == ["http", "server"]
+        and not any(level["script"] or level["opaque"] for level in levels)
+        and not any(name.endswith("_pass") or name == "try_files" for name in _names(model))
+    )
+
+
+def _names(model: SiteModel) -> set[str]:
+    return {str(directive.name) for level in model.site.levels for directive in level.directives}
 
 
 def supposed(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:

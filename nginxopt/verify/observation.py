@@ -223,10 +223,22 @@ _OF_CONNECTIONS = {
 }
 """Possible values of variables that no request decides."""
 
+_TOKEN = lazy.pattern(r"[a-z0-9-]+", re.ASCII)
+
 _REAL_ROOT = lazy.pattern(r"\$(?:realpath_root(?!\w)|\{realpath_root\})", re.ASCII)
 """The folder of files without symbolic links; the same as `$document_root` if there are none."""
 
 _ANSWERED = "the upstream answers with status 200"
+SENDS_HEADER = "the upstream answers with status 200 and this header"
+HEADER, SENT = "response header", "x"
+"""How a header of a response is called, and the value of one that an upstream sends."""
+
+_NOT_COPIED = {
+    "accept-ranges", "cache-control", "connection", "content-encoding", "content-length", "content-range",
+    "content-type", "date", "etag", "expires", "keep-alive", "last-modified", "location", "refresh", "server", "status",
+    "transfer-encoding", "www-authenticate", "x-pad",
+}  # fmt: skip
+"""Headers of upstreams that nginx may read, write anew or leave out by itself (`ngx_http_upstream_headers_in`)."""
 
 
 @record(eq=True)
@@ -339,7 +351,9 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
         yield _sent(model, level, outcome, request)
         yield _version(level) if outcome["kind"] == "proxy" else None
         yield _body(level, request) if outcome["kind"] == "proxy" else None
-        yield _added(model, level, outcome["level"]) if outcome["status"] is None else None
+        is_of_upstream = outcome["status"] is None
+        yield _added(model, level, outcome["level"]) if is_of_upstream else None
+        yield _hidden(model, level, outcome) if is_of_upstream and outcome["kind"] != "grpc" else None
     elif outcome["status"] == 401:
         yield _setting(level, "auth_basic", "response header WWW-Authenticate", "realm of")
     filters = model.site.site["levels"][outcome["level"]]["filters"]
@@ -442,6 +456,23 @@ def _added(model: SiteModel, level: Level, number: int) -> _Shown | None:
             names.setdefault(key.lower(), key)
             texts.setdefault(key.lower(), []).append((value, True))
     return _Shown("response header", texts, needs=_ANSWERED, names=names)
+
+
+def _hidden(model: SiteModel, level: Level, outcome: OutcomeForm) -> _Shown | None:
+    """Return the headers of an upstream that nginx does not pass on."""
+    hides, passes = (level.setting(f"{outcome['kind']}_{name}_header") for name in ("hide", "pass"))
+    filters = model.site.site["levels"][outcome["level"] or 0]["filters"]
+    is_known = hides.known and passes.known and level.headers("add_header").known
+    if not is_known or any(each["changes"] != "body" for each in filters):
+        return None
+    passed = {latin(each.args[0]).lower() for each in passes.directives}
+    names = {latin(each.args[0]).lower(): latin(each.args[0]) for each in hides.directives}
+    texts = {name: [("", True)] for name in names if name not in passed and _is_copied(name)}
+    return _Shown(HEADER, texts, otherwise=lambda _: (SENT,), needs=SENDS_HEADER, names=names)
+
+
+def _is_copied(name: str) -> bool:
+    return name not in _NOT_COPIED and not name.startswith("x-accel-") and bool(_TOKEN.fullmatch(name))
 
 
 def _setting(level: Level, name: str, told: str, key: str) -> _Shown | None:

@@ -88,7 +88,7 @@ class _Text:
         ):
             outcome = trace["outcome"]
             yield f"{self._style(printable(name), bold=True)}: {headline(outcome)}"
-            yield from self._by(model, outcome)
+            yield from self._by(model, outcome) if witness.passing is None else ()
             for effect in witness.effects:
                 values = (effect.old, effect.new)[side]
                 yield from (f"  {effect.what}: {printable(shown(shorten(value, LONGEST)))}" for value in values)

@@ -32,8 +32,11 @@ class RequestWitness:
         missing: Those that are taken to be missing.
         effects: What differs besides the outcomes.
         premises: What else has to be so, as clauses.
+        sent: The names of headers that upstreams send.
         is_answered: Whether upstreams answer.
         failing: A file that nginx cannot open.
+        defined: The values of variables that nothing defines that was read.
+        passing: The directive of a location around both sides that passes requests on, as text.
     """
 
     request: RequestForm
@@ -43,8 +46,11 @@ class RequestWitness:
     missing: tuple[str, ...] = ()
     effects: tuple[Effect, ...] = ()
     premises: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
     is_answered: bool = True
     failing: str | None = None
+    defined: tuple[tuple[str, str], ...] = ()
+    passing: str | None = None
 
 
 @record(eq=True)

@@ -19,7 +19,7 @@ from nginxopt.request.client import RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, TraceForm, World, shown
 from nginxopt.verify.canonical import clients
 from nginxopt.verify.hosts import ListenAddress
-from nginxopt.verify.observation import Effect, Effects, ObservedOutcome, resolved
+from nginxopt.verify.observation import HEADER, SENDS_HEADER, Effect, Effects, ObservedOutcome, resolved
 from nginxopt.verify.path_condition import Candidate, example, with_value
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import URI, Variable, pieces
@@ -234,7 +234,16 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 class Asking:
     """The models of both sides, which get the same answers about the world."""
 
-    def __init__(self, old: SiteModel, new: SiteModel, *, is_down: bool = False, fails: bool = False) -> None:
+    def __init__(
+        self,
+        old: SiteModel,
+        new: SiteModel,
+        *,
+        is_down: bool = False,
+        fails: bool = False,
+        defined: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self._defined, self._values = defined, dict(defined)
         self._is_down, self._fails = is_down or fails, fails
         self._has_passed = False
         self._served: tuple[OutcomeForm, OutcomeForm] | None = None
@@ -278,7 +287,7 @@ class Asking:
             model.failing(outcome["level"] or 0, outcome["uri"])
             for model, outcome in zip(self._models, (mine, theirs), strict=True)
         )
-        found = Asking(old, new, fails=True)._found(request, text)
+        found = Asking(old, new, fails=True, defined=self._defined)._found(request, text)
         path = shown(mine["file"] or "")
         return found and replace(
             found, premises=(*found.premises, f"{path} cannot be opened, as it is a socket"), failing=mine["file"]
@@ -304,7 +313,8 @@ class Asking:
             if found is not None:
                 world, effects, premises = found
                 old, new = (model.trace(request, world) for model in self._models)
-                return RequestWitness(request, old, new, world.existing, world.missing, effects, premises)
+                sent = tuple(each.what.removeprefix(f"{HEADER} ") for each in effects if SENDS_HEADER in premises)
+                return RequestWitness(request, old, new, world.existing, world.missing, effects, premises, sent)
             if not paths:
                 break
         return None
@@ -315,7 +325,7 @@ class Asking:
         if self._is_down:
             return None
         old, new = self._models
-        return Asking(old.without_upstreams(), new.without_upstreams(), is_down=True)
+        return Asking(old.without_upstreams(), new.without_upstreams(), is_down=True, defined=self._defined)
 
     def alone(self, request: RequestForm, number: int, premises: tuple[str, ...]) -> RequestWitness | None:
         """Return a request that only the side with this number answers, if it is known how; the other one does not
@@ -323,7 +333,7 @@ class Asking:
         self.tried += 1
         text, paths = json.dumps(request), set[str]()
         for _ in range(_MOST_FILES):
-            world = World(existing=tuple(sorted(paths)))
+            world = World(existing=tuple(sorted(paths)), variables=self._values)
             [answer] = self._models[number].native.answers([text], json.dumps(world.form()))
             outcome: OutcomeForm = json.loads(answer)
             asked = _file(outcome)
@@ -346,7 +356,7 @@ class Asking:
         for _ in range(_MOST_FILES):
             existing = tuple(sorted(filter(exists, paths)))
             missing = tuple(sorted(paths.difference(existing)))
-            world = World(existing=existing, missing=missing)
+            world = World(existing=existing, missing=missing, variables=self._values)
             mine, theirs = self._outcomes(text, json.dumps(world.form()))
             asked = {path for outcome in (mine, theirs) if (path := _file(outcome)) is not None} - paths
             if asked:

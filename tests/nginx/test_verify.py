@@ -31,10 +31,12 @@ from tests.verify.pairs import (
     Pair,
     whole,
 )
+from tests.verify.pairs.effects import SHOWN, SUPPOSED
 from tests.verify.pairs.shapes import LIKE
 
 pytestmark = pytest.mark.nginx
 
+HIDING = tuple(pair for pair in SHOWN if "_hide_header" in pair.old)
 _CHANGING = re.compile(rb"^(?:Date|ETag|Last-Modified): .*\r\n", re.MULTILINE)
 _ECHO = 'server { listen 127.0.0.1:{U}; location / { return 200 "$request $http_host $http_x"; } }'
 _PATHS = ("/", "/a", "/a/", "/a/b", "/a/f.txt", "/b", "/c", "/f.txt", "/nx", "/old", "/x", "/x/y", "/x.php", "/ab?x=1")
@@ -235,6 +237,18 @@ def confirmed(binary: nginx.Binary, old: str, new: str) -> Verification:
     witness = RequestWitness(request, before, after)
     result = Verification(witness, (), 1, 1, ())
     return result.confirmed(confirming.confirm(witness, (sides[0], models[0]), (sides[1], models[1]), binary))
+
+
+@pytest.mark.parametrize("pair", SUPPOSED + HIDING, ids=lambda pair: pair.name)
+def test_what_is_supposed_is_so_in_nginx(pair: Pair, binary: nginx.Binary) -> None:
+    """Within a location that passes requests on, with variables of other files, with the headers of an upstream."""
+    texts = [whole(text) if "{U}" in text else text for text in (pair.old, pair.new)]
+    old, new = (load_text(text.encode(), "part.conf", missing_ok=True) for text in texts)
+    build = Build(Version.of(binary.version))
+    models = SiteModel(old, build), SiteModel(new, build)
+    witness = verify(*models).witness
+    assert witness is not None
+    assert confirming.confirm(witness, (old, models[0]), (new, models[1]), binary).holds
 
 
 @pytest.mark.parametrize(

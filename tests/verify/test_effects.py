@@ -9,7 +9,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import RequestWitness, verify
 from tests.verify.pairs import Pair, whole
-from tests.verify.pairs.effects import HIDDEN, SHOWN
+from tests.verify.pairs.effects import HIDDEN, SHOWN, SUPPOSED, UNSUPPOSED
 from tests.verify.test_verify import VERSION, model, names, verified
 
 EMPTY = "/nowhere/none.conf is empty"
@@ -20,6 +20,11 @@ def witness(old: str, new: str) -> RequestWitness:
     result = verified(Pair("", old, new))
     assert result.witness is not None, result.doubts
     return result.witness
+
+
+def part(text: str) -> SiteModel:
+    """The model of a part of a configuration."""
+    return SiteModel(load_text(text.encode(), "part.conf", missing_ok=True), Build(VERSION))
 
 
 @pytest.mark.parametrize("pair", SHOWN, ids=names(SHOWN))
@@ -34,6 +39,22 @@ def test_what_is_not_shown_is_not_different(pair: Pair) -> None:
     """No witness says that it is."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
         assert result.verdict != "different", result.witness
+
+
+@pytest.mark.parametrize("pair", SUPPOSED, ids=names(SUPPOSED))
+def test_a_part_is_different_if_it_is_included_so(pair: Pair) -> None:
+    """A premise says how."""
+    for sides in ((pair.old, pair.new), (pair.new, pair.old)):
+        result = verify(*map(part, sides))
+        assert result.witness is not None, result.doubts
+        assert result.witness.premises
+
+
+@pytest.mark.parametrize("pair", UNSUPPOSED, ids=names(UNSUPPOSED))
+def test_a_part_is_not_different_however_it_is_included(pair: Pair) -> None:
+    """No witness says that it is."""
+    for sides in ((pair.old, pair.new), (pair.new, pair.old)):
+        assert verify(*map(part, sides)).witness is None
 
 
 def test_an_effect_has_both_values() -> None:

@@ -8,7 +8,7 @@ variable possible. If there is a syntax error, nginx has acted on each directive
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 
@@ -370,6 +370,19 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
             seen.add((id(directive), message))
             yield directive, message
     yield from _redefined(outer, reading.target)
+
+
+def undefined(blocks: Sequence[Level], target: Version, apart: Container[str] = ()) -> set[str]:
+    """Return the variables, in lower case, that blocks of http read and none of them defines, but for those that only
+    directives with the names `apart` read."""
+    read = {
+        (name, outer.kind)
+        for outer in blocks
+        for directive, name, is_name in _uses(outer, target)
+        if is_name and directive.name not in apart
+    }
+    defined = {name for outer in blocks for name in _defined(outer)}
+    return {name for name, kind in read if name not in defined and not _is_of_nginx(name, kind, target)}
 
 
 def _is_of_nginx(name: str, kind: str, target: Version) -> bool:

@@ -138,11 +138,52 @@ SHOWN = (
         'if ($http_x_a != b) { return 403; } if ($cookie_c = "") { return 401; } location /a { return 200 a; }',
         'if ($http_x_a != b) { return 403; } if ($cookie_c = "") { return 401; } location /a { return 200 b; }',
     ),
+    _proxied("a header of the upstream", "proxy_hide_header X-A;", ""),
+    _proxied("another header of the upstream", "proxy_hide_header X-A;", "proxy_hide_header X-B;"),
+    _proxied("a cookie of the upstream", "proxy_hide_header Set-Cookie; add_header X-C c;", "add_header X-C c;"),
+    _fastcgi("a header of FastCGI", "fastcgi_hide_header X-A;", "fastcgi_hide_header X-A; fastcgi_pass_header X-A;"),
     _fastcgi("a folder without links", "fastcgi_param A $realpath_root/a;", "fastcgi_param A /nowhere/a;"),
 )  # fmt: skip
 """What nginx shows."""
 
+SUPPOSED = (
+    Pair("parameters alone", "fastcgi_param A $remote_port;", "fastcgi_param A b; fastcgi_param B b;"),
+    Pair("parameters of uWSGI", "uwsgi_param A a;", "uwsgi_param A b;"),
+    Pair("a header alone", "proxy_set_header Host $http_host;", "proxy_set_header Host b;"),
+    Pair("hidden headers alone", "proxy_hide_header X-A; root /a;", "root /a;"),
+    Pair(
+        "beside a file that was not read", "include nx; proxy_set_header X-A a;", "include nx; proxy_set_header X-A b;"
+    ),
+    Pair(
+        "behind a variable of another file",
+        "server { listen 80; if ($closed) { return 403; } return 200 a; }",
+        "server { listen 80; if ($closed) { return 403; } return 200 b; }",
+    ),
+    Pair(
+        "in a condition on it",
+        "include nx; server { listen 80; if ($closed) { return 403; } }",
+        "include nx; server { listen 80; if ($closed) { return 404; } }",
+    ),
+    Pair("in a part of a server", "if ($closed) { return 403; } return 200 a;", "return 200 a;"),
+)
+"""Parts of a configuration, which nginx shows if what includes them is as a premise says."""
+
+UNSUPPOSED = (
+    Pair("a size of buffers", "proxy_buffer_size 8k; proxy_set_header X-A a;", "proxy_set_header X-A a;"),
+    Pair("an optional header", "proxy_set_header X-A ''; proxy_set_header X-B b;", "proxy_set_header X-B b;"),
+    Pair("two in another order", "uwsgi_param A a; uwsgi_param B b;", "uwsgi_param B b; uwsgi_param A a;"),
+    Pair(
+        "a variable of one side",
+        "map $uri $closed { default 1; } server { listen 80; if ($closed) { return 403; } return 200; }",
+        "server { listen 80; if ($closed) { return 403; } return 200; }",
+    ),
+)
+"""Parts that nginx does not show."""
+
 HIDDEN = (
+    _proxied("a header that is hidden anyway", "proxy_hide_header X-Pad; proxy_hide_header x-accel-expires;", ""),
+    _proxied("a header that is hidden, and passed on", "proxy_hide_header X-A; proxy_pass_header x-a;", ""),
+    _proxied("a hidden header twice", "proxy_hide_header X-A; proxy_hide_header X-a;", "proxy_hide_header x-a;"),
     _proxied("a header without a value", "proxy_set_header X-A '';", ""),
     _proxied("the header Connection", "proxy_set_header Connection close;", ""),
     _proxied("the header Host", "proxy_set_header Host $proxy_host;", ""),
