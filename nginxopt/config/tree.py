@@ -236,10 +236,12 @@ class Directive:
         """The file and the offset in it. Equal for all copies of a directive whose file is included several times."""
         return self.source.original or self.source, self.start
 
-    def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
+    def error(
+        self, message: str, *, at: Token | None = None, nginx: str | None = None, hint: str | None = None
+    ) -> InputError:
         """Return an error at this directive, or at one of its words (`at`); `nginx` is nginx's own message."""
         word = at if at is not None else self.name
-        return InputError(message, source=self.source, span=word.span, nginx=nginx)
+        return InputError(message, source=self.source, span=word.span, nginx=nginx, hint=hint)
 
     def located(self, message: str) -> str:
         """Return a message of nginx about this directive with the place that nginx adds: the last line it has read."""

@@ -504,6 +504,17 @@ def test_files_that_make_no_difference(run: Run, tmp_path: Path) -> None:
     assert first(run("trace", "nginx.conf", "http://h/", "--target-version", "1.22.1")) == '200 "x"'
 
 
+def test_a_directive_of_a_newer_release(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the target does not have yet names the release that has it."""
+    monkeypatch.chdir(tmp_path)
+    Path("nginx.conf").write_text("events {}\nhttp { server { listen 80; http2 on; location / { return 204; } } }\n")
+    asked = ("trace", "nginx.conf", "http://h/", "--target-version")
+    ran = run(*asked, "1.22.1")
+    assert ran.status == 3
+    assert ran.err.endswith("\n  hint: nginx has it since 1.25.1: set --target-version\n")
+    assert run(*asked, "1.25.1").status == 0
+
+
 def test_a_site_with_a_page_for_missing_files(run: Run, tmp_path: Path) -> None:
     """A common site has few answers although it asks for many files, and what is beyond the most branches is said."""
     text = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
@@ -27,7 +28,7 @@ from nginxopt.facts.lexicon import (
 )
 from nginxopt.facts.table import names
 from nginxopt.records import record
-from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, declared, is_plain, place
+from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, came_after, declared, is_plain, place
 from nginxopt.semantics.inherit import Level, levels
 from nginxopt.semantics.refusals import connections, cycle, http, merged
 from nginxopt.semantics.refusals.http import is_empty_condition
@@ -93,6 +94,7 @@ class Refusal:
         message: What nginx says, without the place.
         stage: When nginx says it.
         ended: The block at whose end nginx says it; None if it is another place.
+        since: The first release that has the directive, if that came after the target.
     """
 
     directive: Directive
@@ -100,11 +102,13 @@ class Refusal:
     message: str
     stage: RefusalStage
     ended: Directive | None = None
+    since: Version | None = None
 
     @property
     def error(self) -> InputError:
         """The refusal as an error, with what nginx says and the place that it adds."""
-        return self.directive.error(self.message, at=self.word, nginx=self.sentence)
+        hint = f"nginx has it since {self.since}: set --target-version" if self.since else None
+        return self.directive.error(self.message, at=self.word, nginx=self.sentence, hint=hint)
 
     @property
     def sentence(self) -> str:
@@ -236,7 +240,9 @@ class _Open:
             yield _refusal(directive, 'invalid condition ")"', RefusalStage.SETTER)
             return
         if fault is not None and fault.kind is not FaultKind.FLAG:
-            yield _refusal(directive, fault.message, RefusalStage.HANDLER)
+            refusal = _refusal(directive, fault.message, RefusalStage.HANDLER)
+            is_absent = fault.kind is FaultKind.UNKNOWN
+            yield replace(refusal, since=came_after(directive.name, self._reading.target)) if is_absent else refusal
             return
         declaration = here.declaration(directive.name)
         if declaration is None:
