@@ -58,6 +58,12 @@ def rsa_key(number: int = 0, bits: int = 2048) -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(65537, bits)
 
 
+_SIGNING = x509.KeyUsage(
+    digital_signature=False, content_commitment=False, key_encipherment=False, data_encipherment=False,
+    key_agreement=False, key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False,
+)  # fmt: skip
+
+
 def issue(
     *names: str,
     by: Issued | None = None,
@@ -80,6 +86,14 @@ def issue(
         .not_valid_after(NOW + datetime.timedelta(days[1]))
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
     )
+    signer = (key if by is None else by.key).public_key()
+    for extension in (  # RFC 5280 has them, and Python 3.13 asks for them
+        x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(signer),
+    ):
+        builder = builder.add_extension(extension, critical=False)
+    if is_authority:
+        builder = builder.add_extension(_SIGNING, critical=True)
     covered = names if alternative is None else alternative
     if covered:
         listed = x509.SubjectAlternativeName([x509.DNSName(name) for name in covered])

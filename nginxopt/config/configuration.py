@@ -245,8 +245,8 @@ def contents(path: str, files: Files, *, is_nginx: bool = False) -> bytes:
     except OSError as error:
         nginx = _message(path, error) if is_nginx and not isinstance(error, NotRegular) else None
         raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
-    except ValueError as error:  # a NUL in the path
-        raise InputError(f"cannot be read: {error}", path=path) from None
+    except ValueError:
+        raise InputError("cannot be read: the path has a null byte", path=path) from None
 
 
 def _piped(path: str, *, is_nginx: bool) -> bytes:

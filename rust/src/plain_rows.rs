@@ -190,7 +190,7 @@ mod tests {
     fn reads_plain_rows() {
         let (rows, end) = all("/a,/b,301\r\n\n # no\n,,\nhttp://h/ä?ä , \"/c,d\" ,\"\"\n/a b,/c\n");
         assert_eq!(rows, ["1:  /a /b 301", "5: http://h /%C3%A4?ä /c,d "]);
-        assert_eq!(end, (44, 6));
+        assert_eq!(end, (49, 6));
         assert_eq!(all("/a\n/b\n/c\n/d").1, (9, 4));
         for odd in
             ["/a,/b,301,x", "/a,,,,x", "/a\"b\",/c", "\"/a\"b,/c", "\"/a\"\"\"", "\"/a\n\"", "a", "http://h", "/a#b"]

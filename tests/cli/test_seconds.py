@@ -45,7 +45,7 @@ class EndlessModel:
     """A model that is made at once, and never answers."""
 
     def __init__(self, *_: Any) -> None:
-        self.answers = self.tally = endless
+        self.answered = self.answers = self.tally = endless
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -110,7 +110,7 @@ def test_a_missing_table(tmp_path: Path) -> None:
 
 def test_a_path_that_is_none() -> None:
     """A path with a NUL byte is an error like a missing file."""
-    assert refused(Path("a\0b")).render() == "a\\x00b: cannot be read: embedded null byte"
+    assert refused(Path("a\0b")).render() == "a\\x00b: cannot be read: the path has a null byte"
 
 
 def test_a_missing_include(tmp_path: Path) -> None:

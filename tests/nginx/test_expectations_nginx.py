@@ -140,8 +140,8 @@ def wrong(answer: Answer) -> Answer:
 
 def test_nginx_is_right(binary: nginx.Binary, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the model is wrong, rows are compared with what nginx answers, and the difference is told."""
-    right = judgement.answer_of
-    monkeypatch.setattr("nginxopt.request.batch.answer_of", lambda outcome: wrong(right(outcome)))
+    right = judgement.made_of
+    monkeypatch.setattr("nginxopt.request.batch.made_of", lambda *outcome: wrong(right(*outcome)))
     status, out, err = run("test", "nginx.conf", "table.csv", "--nginx", binary.path, "-q")
     assert status == 1
     assert "table.csv:8: failed https://shop.example/api?q\n    expected proxy to http://app:8080/api?q, got" in out

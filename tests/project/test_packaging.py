@@ -81,6 +81,13 @@ def wheel(built: Path) -> set[str]:
     return {name for name in zipfile.ZipFile(built).namelist() if not name.endswith("/")}
 
 
+def _debian_python() -> str:
+    """Return the version of the Python in the images and the package: that of the system."""
+    python = shutil.which("python3", path="/usr/bin") or sys.executable
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
 @pytest.fixture(scope="module")
 def house(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder `dist` with the wheel and those that it needs, in one to build an image from."""
@@ -93,6 +100,7 @@ def house(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--quiet",
         "--disable-pip-version-check",
         "--only-binary=:all:",
+        f"--python-version={_debian_python()}",
         "--dest",
         str(folder / "dist"),
     ]
