@@ -64,7 +64,10 @@ server {
     if ($http_user_agent ~* bot31) { return 403; }
     if ($http_user_agent ~* bot32) { return 403; }
     if ($http_user_agent ~* bot33) { return 403; }
-    if ($http_user_agent ~* bot34) { return 301 /bots; }
+    if ($http_user_agent ~* bot34) { return 403; }
+    if ($http_user_agent ~* bot35) { return 403; }
+    if ($http_user_agent ~* bot36) { return 403; }
+    if ($http_user_agent ~* bot37) { return 301 /bots; }
 }
 ```
 

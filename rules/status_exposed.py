@@ -42,14 +42,6 @@ server {
 }
 server {
     listen 80;
-    location = /traffic {
-        vhost_traffic_status_display;
-        allow 127.0.0.1;
-        deny all;
-    }
-}
-server {
-    listen 80;
     auth_basic staff;
     auth_basic_user_file /etc/nginx/users;
     location = /nginx_status {
