@@ -389,7 +389,11 @@ class Explorer:
             if division is None:
                 yield part
                 continue
-            waiting += reversed(division.parts)
+            parts = []
+            for each in division.parts:  # of a long map, the first ones may already be too much
+                self._spend(0)
+                parts.append(each)
+            waiting += reversed(parts)
             if not division.is_complete:
                 waiting.insert(0, replace(part, kept=division.symbol))
 

@@ -55,12 +55,12 @@ class Division:
 
     Attributes:
         symbol: The value that is known in the parts.
-        parts: Those that hold requests.
+        parts: Those that hold requests, each made as it is asked for.
         is_complete: Whether these are all parts: a map may also have been looked up earlier.
     """
 
     symbol: Symbol
-    parts: list[Pair]
+    parts: Iterator[Pair]
     is_complete: bool
 
 
@@ -82,10 +82,14 @@ class Unfolding:
         symbol = None if pair.kept is not None else next(self._looked_up(pair), None)
         if symbol is None:
             return _with_only_values(pair)
-        put = Substitution(symbol)
-        parts = [_in(region, pair, symbol, put) for region in self._parts(symbol, pair.region, put)]
-        self._tried += put.work + _PUT * len(parts) * max(0, _values_of(pair) - _FEW)
-        return Division(symbol, parts, is_complete=not self._is_kept(symbol))
+        return Division(symbol, self._pairs(pair, symbol), is_complete=not self._is_kept(symbol))
+
+    def _pairs(self, pair: Pair, symbol: Derived | Capture) -> Iterator[Pair]:
+        put, more = Substitution(symbol), _PUT * max(0, _values_of(pair) - _FEW)
+        for region in self._parts(symbol, pair.region, put):
+            self._tried += more
+            yield _in(region, pair, symbol, put)
+        self._tried += put.work
 
     def asked(self, atom: Atom, region: PathCondition) -> list[PathCondition] | None:
         """Return a region divided by the rows of one map that a question depends on; in each part the value is known.
@@ -243,7 +247,7 @@ def _with_only_values(pair: Pair) -> Division | None:
         only = known.only
         if only is not None and subject not in pair.region.found:
             region = pair.region.with_found(subject, KnownBytes(only))
-            return Division(subject, [_in(region, pair, subject, Substitution(subject))], is_complete=True)
+            return Division(subject, iter([_in(region, pair, subject, Substitution(subject))]), is_complete=True)
     return None
 
 

@@ -11,7 +11,9 @@ from nginxopt.budget import using
 from nginxopt.config import load, load_text
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
-from nginxopt.verify import Verification, verify
+from nginxopt.verify import Verification, unfold, verify
+from nginxopt.verify.path_condition import PathCondition
+from nginxopt.verify.symbols import Substitution, Symbol
 from nginxopt.version import Version
 from tests.verify.pairs import (
     HARMLESS,
@@ -116,6 +118,24 @@ def test_the_work_is_bounded() -> None:
         reasons = [doubt.reason for doubt in result.doubts]
         assert reasons == ["too much differs to compare all requests (budget steps)"] * 4
         assert verify(model(whole(old)), model(whole(old))).verdict == "equivalent"
+
+
+def test_the_work_ends_within_a_long_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the rows of one map are divided into is no more than may be done, however long the map."""
+    parts: list[PathCondition] = []
+    with_row = unfold._in
+
+    def counted(region: PathCondition, pair: unfold.Pair, symbol: Symbol, put: Substitution) -> unfold.Pair:
+        parts.append(region)
+        return with_row(region, pair, symbol, put)
+
+    monkeypatch.setattr(unfold, "_in", counted)
+    rows = [f"~^/r{number}/ {number};" for number in range(500)]
+    old, new = (f"map $uri $a {{ {' '.join(order)} }}\nserver {{ return 200 $a; }}\n" for order in (rows, rows[::-1]))
+    with using({"steps": 100}):
+        result = verify(model(whole(old)), model(whole(new)))
+    assert [doubt.reason for doubt in result.doubts] == ["too much differs to compare all requests (budget steps)"]
+    assert 0 < len(parts) <= 100
 
 
 def test_a_value_that_doubles_in_a_loop() -> None:
