@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -211,3 +212,14 @@ def test_what_is_written_to_a_pipe_is_not_read(each_binary: nginx.Binary) -> Non
             _, messages = process.communicate(timeout=PATIENCE)
             os.close(writer)
     assert b"test is successful" in messages
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="nginx runs as nobody where the command is root: run the tests as root")
+def test_an_nginx_that_nobody_may_run(binary: nginx.Binary, tmp_path: Path) -> None:
+    """It is an error with the reason, as that user's shell would say it."""
+    (tmp_path / "prefix").mkdir()
+    (tmp_path / "own").mkdir(mode=0o700)
+    own = shutil.copy(binary.path, tmp_path / "own")
+    refused = pytest.raises(MissingError, match="own/nginx cannot be run: Permission denied")
+    with refused, nginx.running([str(own)], tmp_path / "prefix"):
+        pass

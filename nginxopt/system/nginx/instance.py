@@ -6,6 +6,7 @@ nginx is ready when the block begins, and ends with it, or with this process (se
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from nginxopt.errors import InputError, RunError
+from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.records import record
 from nginxopt.system.confinement import Confinement
 from nginxopt.system.http import Client
@@ -165,13 +166,17 @@ def running(
     ready; it ends with the block.
 
     Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
-    `InputError` with its messages if it does not start within `start_seconds`.
+    `InputError` with its messages if it does not start within `start_seconds`, and `MissingError` if nobody can run it.
     """
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
     pid_file.unlink(missing_ok=True)
     with terminal.open("wb") as output:
         confinement = Confinement(prefix, also, network)
-        process = start(command, cwd=prefix, output=output, open_files=open_files, confinement=confinement)
+        try:
+            process = start(command, cwd=prefix, output=output, open_files=open_files, confinement=confinement)
+        except OSError as error:
+            hint = "it runs as nobody, who must be able to read and execute it" if os.geteuid() == 0 else None
+            raise MissingError(f"{command[0]} cannot be run: {error.strerror}", hint=hint) from None
     try:
         if not wait_until_started(process, pid_file, start_seconds):
             why = f"was not ready within {start_seconds:.0f} seconds" if process.poll() is None else "ended"
