@@ -69,7 +69,6 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.queries import whole
 from nginxopt.semantics import values
 
 PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
@@ -97,7 +96,7 @@ def _unbounded(model: Model, protocol: str, directive: Directive) -> Iterator[Fi
     name, _, written = _parameter(directive, "keys_zone").partition(":")
     size = values.size(written)
     is_used = _is_used(model, protocol, name)
-    if not name or size is None or not (is_used or not whole.is_known(model)):
+    if not name or size is None or not (is_used or not model.is_whole):
         return
     files = size * FILES_PER_MEGABYTE >> 20
     if files >= FEW_FILES:
