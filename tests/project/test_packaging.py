@@ -81,9 +81,11 @@ def wheel(built: Path) -> set[str]:
     return {name for name in zipfile.ZipFile(built).namelist() if not name.endswith("/")}
 
 
-def _debian_python() -> str:
-    """Return the version of the Python in the images and the package: that of the system."""
-    python = shutil.which("python3", path="/usr/bin") or sys.executable
+SYSTEM = shutil.which("python3", path="/usr/bin") or sys.executable
+"""The Python of the system, as the images and the package have it."""
+
+
+def _release(python: str) -> str:
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -100,7 +102,7 @@ def house(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--quiet",
         "--disable-pip-version-check",
         "--only-binary=:all:",
-        f"--python-version={_debian_python()}",
+        f"--python-version={_release(SYSTEM)}",
         "--dest",
         str(folder / "dist"),
     ]
@@ -166,7 +168,7 @@ def test_the_wheel_has_a_bill_of_materials(built: Path) -> None:
 @pytest.mark.extended
 def test_a_bare_python_needs_no_compiler(house: Path, tmp_path: Path) -> None:
     """Installed into an empty environment, with neither cargo nor cc on PATH, it lints, compiles and proves."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    subprocess.run([SYSTEM, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python, environment = tmp_path / "venv/bin/python", {"PATH": str(tmp_path / "venv/bin"), "HOME": str(tmp_path)}
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python), "install", "--quiet"]
     subprocess.run([*pip, "--no-index", "--find-links", str(house / "dist"), "nginxopt"], check=True)
