@@ -69,6 +69,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import whole
 from nginxopt.semantics import values
 
 PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
@@ -96,7 +97,7 @@ def _unbounded(model: Model, protocol: str, directive: Directive) -> Iterator[Fi
     name, _, written = _parameter(directive, "keys_zone").partition(":")
     size = values.size(written)
     is_used = _is_used(model, protocol, name)
-    if not name or size is None or not (is_used or not model.is_whole):
+    if not name or size is None or not (is_used or not whole.is_known(model)):
         return
     files = size * FILES_PER_MEGABYTE >> 20
     if files >= FEW_FILES:

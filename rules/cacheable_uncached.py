@@ -1,7 +1,8 @@
 """Static files from an upstream without a cache: every request fetches them again
 
 Flags locations for files that seldom change, such as `~* \\.(css|js|png)$` or `/static/`, that proxy requests over HTTP
-without a cache. Does not flag locations that authenticate clients, disable buffering, or set `proxy_cache off`.
+without a cache. Does not flag locations that authenticate clients, disable buffering, or set `proxy_cache off`, nor
+those that let browsers keep the files, with `expires` or `Cache-Control`.
 
 ## Why it matters
 The upstream sends the same bytes for each client. With a cache, nginx sends them as a file from disk, and the upstream
@@ -38,6 +39,10 @@ server {
     location /assets/ {
         auth_basic closed;
         auth_basic_user_file users;
+        proxy_pass http://127.0.0.1:8080;
+    }
+    location /static/ {
+        expires 30d;
         proxy_pass http://127.0.0.1:8080;
     }
 }
@@ -102,7 +107,14 @@ def _may(pass_: Pass) -> bool:
     """Return whether certainly nothing is cached, and nothing prevents it."""
     if not pass_.setting("cache").is_unset or not pass_.setting("store").is_unset:
         return False
-    return values.flag(pass_.setting("buffering").value or "") is True and not _asks_who(pass_.level)
+    is_buffered = values.flag(pass_.setting("buffering").value or "") is True
+    return is_buffered and not _asks_who(pass_.level) and not _is_kept(pass_.level)
+
+
+def _is_kept(level: Level) -> bool:
+    """Return whether browsers keep the files, so that each asks for them once."""
+    headers = [directive.args[0].lower() for directive in level.setting("add_header").directives if directive.args]
+    return level.setting("expires").value not in (None, "off") or "cache-control" in headers
 
 
 def _asks_who(level: Level) -> bool:

@@ -3,8 +3,9 @@
 Flags locations with `try_files` and an `if` that neither answers nor leads elsewhere. The rule asks the model of
 `nginxopt trace` for a request with which the `if` is true, and for whose missing file `try_files` has a fallback.
 
-Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, one that is never true, nor
-`try_files` that ends with `=404`, as nginx answers 404 without it as well.
+Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, one that is never true, one with a
+`break` alone behind which nothing is rewritten, as it can only be there to skip `try_files`, nor `try_files` that ends
+with `=404`, as nginx answers 404 without it as well.
 
 ## Why it matters
 A true `if` is a location of its own (`ngx_http_rewrite_if` makes one), and it does not inherit `try_files`
@@ -48,6 +49,12 @@ location / {
     }
     try_files $uri /index.php;
 }
+location /images/ {
+    if ($http_accept !~ webp) {
+        break;
+    }
+    try_files $uri.webp $uri /convert.php;
+}
 ```
 
 ## When to ignore it
@@ -70,6 +77,8 @@ from nginxopt.semantics import Level
 _HANDLING = group("pass") | {"return"}
 
 
+_REWRITING = {"rewrite", "return", "set", "if"}
+
 _TAKE_VARIABLES = {"add_header", "add_trailer", "expires"}
 """Directives that take a variable, whose value may turn them off (`""`, `off`) where the `if` is false."""
 
@@ -82,9 +91,19 @@ def check(model: Model) -> Iterator[Finding]:
         tried = location.own("try_files") if location is not None and location.kind == "location" else ()
         if not tried or tried[0].args[-1:] == ("=404",) or level.names & _HANDLING or level.opener is None:
             continue
+        if _only_skips(level, location):
+            continue
         answer = _answer(model, level)
         if answer is not None:
             yield _finding(level, level.opener, tried[0], answer)
+
+
+def _only_skips(level: Level, location: Level | None) -> bool:
+    """Return whether an `if` has a `break` and nothing else, and the location rewrites nothing behind it."""
+    if level.names != {"break"} or location is None:
+        return False
+    after = location.directives[location.directives.index(level.opener) + 1 :] if level.opener is not None else ()
+    return not any(directive.name in _REWRITING for directive in after)
 
 
 def _answer(model: Model, level: Level) -> ModelAnswer | None:

@@ -1,7 +1,8 @@
 """Directive in the wrong block: nginx refuses the configuration
 
 Flags directives of nginx in a block where they are not allowed, such as `proxy_pass` in `server`. Does not flag
-directives of NGINX Plus and of other modules, and fragments that may belong where the directive is allowed.
+directives of NGINX Plus and of other modules, fragments that may belong where the directive is allowed, and files that
+a fragment includes if nothing in them may stand there, as another file of that name is meant.
 
 The sources of each nginx release say where a directive is allowed.
 
@@ -51,7 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Scope
+from nginxopt.config import Directive, Scope, Source
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import commands
 
@@ -59,8 +60,10 @@ from nginxopt.semantics import commands
 @rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find directives that nginx does not allow where they stand."""
-    for directive, scope, fault in model.faults:
-        if fault.kind is not commands.FaultKind.PLACE:
+    found = [(directive, scope) for directive, scope, fault in model.faults if fault.kind is commands.FaultKind.PLACE]
+    other = _other_files(model, {directive for directive, _ in found}) if found else set()
+    for directive, scope in found:
+        if directive.source in other:
             continue
         places = [_words(place) for place in commands.allowed(directive.name, model.target)]
         yield Finding(
@@ -69,6 +72,16 @@ def check(model: Model) -> Iterator[Finding]:
             f'"{directive.name}" is not allowed in {_where(model, scope)}',
             help=f"nginx allows it in {', '.join(places)}",
         )
+
+
+def _other_files(model: Model, misplaced: set[Directive]) -> set[Source]:
+    """Return the files that a fragment includes of which nothing may stand there.
+
+    Where the fragment is installed, its relative include leads to another file than the one of that name here.
+    """
+    if model.root.kind == "main":
+        return set()
+    return {file.source for file in model.config.files[1:] if misplaced.issuperset(file.block.directives())}
 
 
 def _where(model: Model, scope: Scope) -> str:

@@ -4,8 +4,9 @@ Flags what `nginx -t` refuses for its text alone: values out of bounds, sizes, t
 unknown parameters, variables, log formats, zones and caches that nothing defines, conflicting zones and `listen`s,
 upstreams without servers, conditions, rows of maps, buffers that do not fit each other, certificates without a key.
 Each finding is what nginx says, and nginx stops at the first: all are found at once. Does not flag what depends on
-files, names, certificates or the machine, words that another program replaces first (`<size>`, or `CACHE_SIZE` for a
-size), names that text which was not read may define, and directives of other modules.
+files, names, certificates or the machine, words that a program or somebody replaces first (`<size>`, `<doc root>`,
+`127.0.0.1:xxx`, or `CACHE_SIZE` for a size), names that text which was not read may define, and directives of other
+modules.
 
 Directives that are unknown, misplaced, given twice or have a wrong number of arguments, second locations and patterns
 have rules of their own in the same category.
@@ -64,10 +65,14 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, pattern, rule
+from nginxopt.lint.queries import names
 from nginxopt.semantics import refusals
 
-_FILLED_IN = pattern(r"(?:^|[=:])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
+_FILLED_IN = pattern(r"(?:^|[=:])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|:[xX]{2,}(?:/|$)")
 """Matches a word that ends with a name in place of a value, such as `keys_zone=a:CACHE_SIZE`: a script replaces it."""
+
+_UPSTREAMS = "duplicate upstream"
+"""What nginx says for each block of a file that repeats another file: one cause."""
 
 _STAGES = (refusals.RefusalStage.SETTER, refusals.RefusalStage.MERGE, refusals.RefusalStage.VARIABLE)
 
@@ -79,10 +84,14 @@ def check(model: Model) -> Iterator[Finding]:
     for refusal in refusals.refusals(model.root, model.target):
         if refusal.stage in _STAGES and refusal.directive not in seen and not _is_filled_in(refusal):
             seen.add(refusal.directive)
-            yield Finding(refusal.directive.source, refusal.word.span, f"nginx refuses it: {refusal.message}")
+            message = f"nginx refuses it: {refusal.message}"
+            cause = _UPSTREAMS if refusal.message.startswith(_UPSTREAMS) else None
+            yield Finding(refusal.directive.source, refusal.word.span, message, cause=cause)
 
 
 def _is_filled_in(refusal: refusals.Refusal) -> bool:
     """Return whether nginx refuses a value, and a name stands for one."""
+    if names.has_blank(refusal.directive):
+        return True
     is_value = "invalid " in refusal.message and "invalid parameter" not in refusal.message
     return is_value and any(map(_FILLED_IN.search, refusal.directive.args))

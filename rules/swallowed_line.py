@@ -71,6 +71,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find arguments that begin a line and look like a directive."""
     found = [*_candidates(model)]
     refused = {each.directive for each in refusals.refusals(model.root, model.target)} if found else set()
+    refused |= {directive for directive, _, _ in model.faults} if found else set()  # of fragments, too
     for directive, at, is_enough in found:
         if directive not in refused:
             yield _finding(directive, directive.args[at - 1], directive.args[at], is_enough=is_enough)

@@ -48,6 +48,7 @@ from collections.abc import Iterator
 from nginxopt.config import Directive, has_placeholder
 from nginxopt.facts import lexicon
 from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import names
 from nginxopt.semantics import commands
 
 _KINDS = (commands.FaultKind.BLOCK, commands.FaultKind.ARGUMENTS, commands.FaultKind.FLAG)
@@ -67,6 +68,8 @@ def _is_for_others(directive: Directive, fault: commands.Fault) -> bool:
     """Return whether another program writes the value first, or NGINX Plus takes the arguments."""
     if fault.kind is commands.FaultKind.FLAG:
         return has_placeholder(directive.args[0])
+    if fault.kind is commands.FaultKind.ARGUMENTS and names.has_blank(directive):
+        return True
     return directive.name == "limit_req_zone" and directive.args[-1:] == ("sync",)
 
 

@@ -356,6 +356,10 @@ class Dump:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self._source.data[span.start : span.end]
 
+    def named(self, name: str) -> list[str]:
+        """Return the paths of the files with a name, in any folder."""
+        return [path for path in self._spans if Path(path).name == name]
+
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name`."""
         return among(self._spans, prefix, name)

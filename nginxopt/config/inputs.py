@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from os.path import exists, isdir, isfile, lexists
+from os.path import exists, isdir, isfile, islink, lexists
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,6 +80,9 @@ _VENDORED = ("autoload.php", "bundle", "composer", "github.com", "modules.txt")
 _DATED = lazy.pattern(r".*[._-](?:old|bak|backup)[._-]*\d{4}[\d._-]*\..*", re.IGNORECASE)
 """Files that are copies, by a date in their names."""
 
+_DAY = lazy.pattern(r"(?P<name>.+?)[._-](?:19|20)\d{6}[\d._-]*|(?P<other>.+?)[._-](?:19|20)\d\d-\d\d-\d\d.*")
+"""Folders named by a day, `vhosts.20170510`, which are copies if `vhosts` is beside them."""
+
 _NUMBERED = lazy.pattern(r"(?P<name>.+?)(?: \(\d+\)| - Copy| copy(?: \d+)?)(?P<suffix>\.[^.]+)?")
 """Files as synchronised folders and file managers name a copy: `nginx (2).conf` beside `nginx.conf`."""
 
@@ -124,17 +127,23 @@ def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bo
             files[identity] = files.get(identity, (path, False))[0], is_named
     own: list[str] = []
     foreign: list[str] = []
+    dumps: dict[str, Dump] = {}
     for path, is_named in files.values():
         is_judged = path == STDIN or (is_named and not by_content)
-        where = own if is_judged else _place(path, own, foreign)
+        where = own if is_judged else _place(path, own, foreign, dumps)
         where.append(path)
+    if dumps:
+        own = [path for path in own if path not in dumps or not _repeats(dumps[path], own)]
     if not own and not errors:
         errors += [_nothing(name, "its files do not look like those of nginx") for name in names if isdir(name)]
     return SelectedFiles(own, foreign, frozenset(path for path, is_named in files.values() if not is_named), errors)
 
 
-def _place(path: str, own: list[str], foreign: list[str]) -> list[str]:
-    """Return the list that a found file belongs to, by its content; what cannot be read is an error of `own`."""
+def _place(path: str, own: list[str], foreign: list[str], dumps: dict[str, Dump]) -> list[str]:
+    """Return the list that a found file belongs to, by its content; what cannot be read is an error of `own`.
+
+    Enters the output of `nginx -T` into `dumps`.
+    """
     from nginxopt.config import recognition  # which a named file does not need
 
     try:
@@ -144,9 +153,24 @@ def _place(path: str, own: list[str], foreign: list[str]) -> list[str]:
     if recognition.is_empty(data):
         return [] if Path(path).suffix in (*TEMPLATES, *PARTS) else own
     if recognition.is_configuration(data):
+        dump = Dump.of(path, data)
+        if dump is not None:
+            dumps[path] = dump
         return own
     promises = Path(path).suffix or Path(path).absolute().parent.name in _FOR_FILES
     return foreign if promises else []
+
+
+def _repeats(dump: Dump, own: Sequence[str]) -> bool:
+    """Return whether a found output of `nginx -T` has a file that was found as well, with all its bytes."""
+    for path in own:
+        for name in dump.named(Path(path).name):
+            try:
+                if DISK.read(path).rstrip() == dump.read(name).rstrip():
+                    return True
+            except (OSError, InputError):
+                continue
+    return False
 
 
 def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
@@ -178,11 +202,28 @@ def _files(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[
 
 def _folder(name: str, excludes: Excludes, errors: list[InputError]) -> Iterator[str]:
     inside = list(_walk(name, errors))
-    kept = [path for path in inside if not excludes(path)]
+    kept = _without_twins([path for path in inside if not excludes(path)])
     if not kept:
         expected = f"expected files named *{', *'.join(SUFFIXES)}, or templates and parts of them"
         errors.append(_nothing(name, "all its configuration files are excluded" if inside else expected))
     yield from kept
+
+
+def _without_twins(paths: list[str]) -> list[str]:
+    """Return the paths without those of `sites-available` of which `sites-enabled` has a copy."""
+    available, enabled = SITES
+    given = set(paths)
+
+    def has_twin(path: Path) -> bool:
+        twin = path.parent.with_name(enabled) / path.name
+        if path.parent.name != available or str(twin) not in given or islink(twin):
+            return False
+        try:
+            return path.read_bytes() == twin.read_bytes()
+        except OSError:
+            return False
+
+    return [path for path in paths if available not in path or not has_twin(Path(path))]
 
 
 def _nothing(name: str, reason: str) -> InputError:
@@ -219,7 +260,9 @@ def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
 def _is_left_out(folder: Path, name: str) -> bool:
     """Return whether a folder has nothing that anyone here deploys."""
     is_vendored = name == _VENDOR and any(lexists(folder / name / known) for known in _VENDORED)
-    return is_vendored or bool(_HIDDEN.fullmatch(name) or _COPIES.fullmatch(name))
+    day = _DAY.fullmatch(name)
+    is_of_day = day is not None and isdir(folder / (day["name"] or day["other"]))
+    return is_vendored or is_of_day or bool(_HIDDEN.fullmatch(name) or _COPIES.fullmatch(name))
 
 
 def _is_copy(folder: Path, name: str) -> bool:

@@ -68,6 +68,7 @@ def test_a_folder_is_walked() -> None:
     touch("sites-available/default.dpkg-old", "sites-available/README.md")
     touch("_OLD/nginx.conf", "conf.d.bak2/a.conf", "a/conf.d.backup.20250624/a.conf", "a/nginx-backup-20250925.conf")
     touch("nginx (2).conf", "a/x copy.conf", "conf.d/default (10)")
+    touch("conf.d.20250624/a.conf", "vhosts.d-2025-06-24-old/v.conf", "a_20250624/x.conf")
     touch("a/node_modules/b/nginx.conf", "a/vendor/github.com/b/nginx.conf")
     Path("conf.d/dir.conf").mkdir()
     Path("conf.d/gone.conf").symlink_to("nowhere")
@@ -76,6 +77,32 @@ def test_a_folder_is_walked() -> None:
     Path("conf.d/link").symlink_to("../nginx.conf")
     named, _ = inputs.named([os.fspath(Path.cwd() / "conf.d"), "conf.d", "nginx.conf"])
     assert named == [f"{Path.cwd()}/conf.d/default", f"{Path.cwd()}/conf.d/link"]
+
+
+def test_a_site_is_read_once() -> None:
+    """What `sites-enabled` has a copy of is left out, unless that one is excluded, differs or is not in the folder."""
+    write(**{"sites-available__a": "listen 80;", "sites-enabled__a": "listen 80;"})
+    write(**{"sites-available__b": "listen 80;", "sites-enabled__b": "listen 81;"})
+    paths = ["sites-available/b.conf", "sites-enabled/a.conf", "sites-enabled/b.conf"]
+    assert inputs.named(["."]) == (paths, [])
+    every = ["sites-available/a.conf", "sites-available/b.conf"]
+    assert inputs.named(["sites-available"]) == (every, [])
+    assert inputs.named(["."], lambda path: "enabled" in path) == (every, [])
+
+
+def test_a_dump_beside_its_files_is_not_read() -> None:
+    """The output of `nginx -T` that repeats a file is left out where it was found, and read where it is named."""
+    site, main = "server { listen 80; }\n", "events {} http { include conf.d/*.conf; }\n"
+    texts = {"nginx.conf": main, "conf.d/a.conf": site}
+    dump = "".join(f"# configuration file /etc/nginx/{name}:\n{text}\n" for name, text in texts.items())
+    Path("conf.d").mkdir()
+    for name, text in {**texts, "all.conf": dump}.items():
+        Path(name).write_text(text, encoding="utf-8")
+    assert inputs.select(["."]).files == ["nginx.conf", "conf.d/a.conf"]
+    assert inputs.select([".", "all.conf"]).files[0] == "all.conf"
+    Path("conf.d/a.conf").write_text("server { listen 81; }\n", encoding="utf-8")
+    Path("nginx.conf").unlink()
+    assert inputs.select(["."]).files == ["all.conf", "conf.d/a.conf"]
 
 
 def test_a_named_file_is_taken() -> None:

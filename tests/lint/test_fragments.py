@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nginxopt.config import load_text
@@ -53,3 +55,36 @@ def test_a_dump_beside_its_files_has_the_same_findings() -> None:
     checked = check(configs, Judge(rules, TARGET, Settings()))
     assert [each.path for each in checked.diagnostics] == ["nginx.conf", "copy.conf"]
     assert {each.tree for each in checked.diagnostics} == {"nginx.conf"}
+
+
+def test_a_file_of_another_kind_is_not_the_one_that_a_fragment_includes(tmp_path: Path) -> None:
+    """Of a main configuration, it is what nginx reads; a file with one directive that may stand there is meant."""
+    (tmp_path / "proxy.conf").write_text("upstream a { server 127.0.0.1:1; }")
+    site = "server { listen 80; location / { include proxy.conf; } }"
+
+    def of(name: str, text: str) -> set[str]:
+        config = load_text(text.encode(), str(tmp_path / name))
+        rules = (Selected(catalogue()["misplaced-directive"], None),)
+        return {Path(each.path).name for each in check([config], Judge(rules, TARGET, Settings())).diagnostics}
+
+    assert of("site.conf", site) == set()
+    assert of("nginx.conf", f"events {{}} http {{ {site} }}") == {"proxy.conf"}
+    (tmp_path / "proxy.conf").write_text("upstream a { server 127.0.0.1:1; } proxy_pass http://a;")
+    assert of("site.conf", site) == {"proxy.conf"}
+
+
+def test_a_line_that_was_swallowed_is_told_once() -> None:
+    """In a fragment, too, what nginx refuses is not also a line that it accepts."""
+    spoken = {
+        rule for rule, _ in found({"a.conf": "server_tokens off;\nssl_dhparam a.pem\n  ssl_protocols TLSv1.2 TLSv1.3;"})
+    }
+    assert "wrong-arguments" in spoken
+    assert "swallowed-line" not in spoken
+
+
+def test_a_file_that_repeats_the_upstreams_of_another_is_one_finding() -> None:
+    """Two variants of a file in one folder have one cause, however many blocks they share."""
+    blocks = "".join(f"upstream {name} {{ server 127.0.0.1:1; }}\n" for name in "abc")
+    rules = (Selected(catalogue()["refused"], None),)
+    config = load_text(f"events {{}} http {{ {blocks}{blocks} server {{ listen 80; }} }}".encode(), "nginx.conf")
+    assert len({each.cause for each in check([config], Judge(rules, TARGET, Settings())).diagnostics}) == 1

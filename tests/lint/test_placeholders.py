@@ -114,6 +114,9 @@ def test_a_placeholder_may_be_several_words(word: str) -> None:
         ("listen [::]:<http_port>;", False),
         ("client_max_body_size <max-size>;", False),
         ("client_max_body_size MAX_BODY_SIZE;", False),
+        ("listen 127.0.0.1:xxxx;", False),
+        ("listen 127.0.0.1:xy;", True),
+        ("client_max_body_size <size of a body>;", False),
         ("client_max_body_size MAXIMUM;", True),
         ("listen 80 DEFAULT_SERVER;", True),
         ('return 999x "<p>a</p>";', True),
@@ -124,6 +127,12 @@ def test_a_placeholder_may_be_several_words(word: str) -> None:
 def test_a_name_for_a_value_is_no_value(text: str, is_refused: bool) -> None:
     """A word in angle brackets, and one in capitals in the place of a size; not HTML, a named group or a parameter."""
     assert bool(diagnose("refused", text, context="server")) is is_refused
+
+
+def test_words_that_somebody_fills_in_are_one_value() -> None:
+    """`<project name>` is two words to nginx, which refuses their number; it is not the author's mistake."""
+    assert diagnose("wrong-arguments", "root /srv/<project name>/web;", context="server") == ()
+    assert diagnose("wrong-arguments", "root /srv/<project name/web;", context="server") != ()
 
 
 def test_a_directive_is_refused_once() -> None:

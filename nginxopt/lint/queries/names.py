@@ -18,6 +18,15 @@ _BLANK = lazy.pattern(
 )
 
 
+_BLANK_WORDS = lazy.pattern(rb"<[A-Za-z][\w.-]*(?: [\w.-]+)+>")
+
+
+def has_blank(directive: Directive) -> bool:
+    """Return whether the arguments have words in brackets that somebody fills in: `root /srv/<project name>/web;`."""
+    end = directive.args[-1].end if directive.args else directive.name.end
+    return _BLANK_WORDS.search(directive.source.data, directive.name.end, end) is not None
+
+
 def is_blank(host: str) -> bool:
     """Return whether a host is one that somebody fills in: `XX.XX.XX.XX`, `SERVER_IP`, `your-app.example.com`."""
     return _BLANK.fullmatch(host) is not None

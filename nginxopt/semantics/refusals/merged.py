@@ -198,7 +198,26 @@ def _of_http(http: Level, servers: list[Level], reading: ReadState) -> Found:
             if (id(directive), message) not in said:
                 said.add((id(directive), message))
                 yield directive, message
+    if "source_charset" in stated and reading.is_whole:
+        yield from _of_charsets(http)
     yield from _of_server_names(servers, reading)
+
+
+def _of_charsets(http: Level) -> Found:
+    """Yield recoding without a table (`ngx_http_charset_postconfiguration`). Only `charset` takes off for none."""
+    tables = [{word.lower() for word in directive.args} for directive in http.own("charset_map")]
+    said: set[str] = set()
+    for level in _merging(http):
+        charset, source = level.setting("charset"), level.setting("source_charset")
+        if charset.value is None or source.value is None or not (charset.known and source.known):
+            continue
+        pair = {charset.value.lower(), source.value.lower()}
+        if charset.value == "off" or "$" in charset.value + source.value or len(pair) == 1 or pair in tables:
+            continue
+        message = f'no "charset_map" between the charsets "{source.value}" and "{charset.value}"'
+        if charset.directive is not None and message not in said:
+            said.add(message)
+            yield charset.directive, message
 
 
 def _merging(http: Level) -> Iterator[Level]:

@@ -46,7 +46,7 @@ _COUNTING = ("events", *_PROTOCOLS)
 
 _NOWHERE = lazy.pattern(
     r"invalid server name or wildcard|\d+ worker_connections|no \w+_trusted_certificate for|no ssl_client_certificate"
-    r"|zero size|resolving names"
+    r'|zero size|resolving names|no "charset_map"'
     r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$|the "none" or "blocked" referers'
     r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
