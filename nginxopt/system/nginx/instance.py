@@ -175,7 +175,8 @@ def running(
         try:
             process = start(command, cwd=prefix, output=output, open_files=open_files, confinement=confinement)
         except OSError as error:
-            hint = "it runs as nobody, who must be able to read and execute it" if os.geteuid() == 0 else None
+            is_denied = isinstance(error, PermissionError) and os.geteuid() == 0
+            hint = "it runs as nobody, who must be able to read and execute it" if is_denied else None
             raise MissingError(f"{command[0]} cannot be run: {error.strerror}", hint=hint) from None
     try:
         if not wait_until_started(process, pid_file, start_seconds):
