@@ -3,9 +3,9 @@
 Flags locations with `try_files` and an `if` that neither answers nor leads elsewhere. The rule asks the model of
 `nginxopt trace` for a request with which the `if` is true, and for whose missing file `try_files` has a fallback.
 
-Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, one that is never true, one with a
-`break` alone behind which nothing is rewritten, as it can only be there to skip `try_files`, nor `try_files` that ends
-with `=404`, as nginx answers 404 without it as well.
+Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, nor one that is never true. An `if`
+that contains only `break`, with nothing to rewrite after it, is there to skip `try_files` and is not flagged either.
+If `try_files` ends with `=404`, nginx answers 404 without it as well, and nothing is flagged.
 
 ## Why it matters
 A true `if` is a location of its own (`ngx_http_rewrite_if` makes one), and it does not inherit `try_files`

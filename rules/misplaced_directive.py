@@ -1,8 +1,8 @@
 """Directive in the wrong block: nginx refuses the configuration
 
 Flags directives of nginx in a block where they are not allowed, such as `proxy_pass` in `server`. Does not flag
-directives of NGINX Plus and of other modules, fragments that may belong where the directive is allowed, and files that
-a fragment includes if nothing in them may stand there, as another file of that name is meant.
+directives of NGINX Plus and of other modules, and fragments that may belong where the directive is allowed. If nothing
+in a file is allowed where a fragment includes it, the fragment means another file of that name: that is not flagged.
 
 The sources of each nginx release say where a directive is allowed.
 

@@ -4,9 +4,8 @@ Flags what `nginx -t` refuses for its text alone: values out of bounds, sizes, t
 unknown parameters, variables, log formats, zones and caches that nothing defines, conflicting zones and `listen`s,
 upstreams without servers, conditions, rows of maps, buffers that do not fit each other, certificates without a key.
 Each finding is what nginx says, and nginx stops at the first: all are found at once. Does not flag what depends on
-files, names, certificates or the machine, words that a program or somebody replaces first (`<size>`, `<doc root>`,
-`127.0.0.1:xxx`, or `CACHE_SIZE` for a size), names that text which was not read may define, and directives of other
-modules.
+files, names, certificates or the machine, placeholders (`<size>`, `<doc root>`, `127.0.0.1:xxx`, or `CACHE_SIZE` for a
+size), names that text which was not read may define, and directives of other modules.
 
 Directives that are unknown, misplaced, given twice or have a wrong number of arguments, second locations and patterns
 have rules of their own in the same category.
