@@ -10,7 +10,7 @@ import click
 from nginxopt.budget import limited
 from nginxopt.cli import options, rewriting, stdout
 from nginxopt.errors import DefectError, UsageError
-from nginxopt.rewrite.options import BOUND
+from nginxopt.rewrite.kinds.kind import BOUND
 
 if TYPE_CHECKING:
     from nginxopt.cli.rewrite_to_map import Call, TableOptions

@@ -23,8 +23,6 @@ from nginxopt.config.tree import collector_paused
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.faults import collecting
 from nginxopt.rewrite import output, plan
-from nginxopt.rewrite import output as outputs
-from nginxopt.rewrite import report as reports
 from nginxopt.rewrite.compilation import moved_by_literals
 from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.proving import proved
@@ -76,7 +74,7 @@ def _run(call: Call, compile_options: Options, named: set[str]) -> int:
         return 0
     emission, proof = limited(lambda: proved(planned), path=call.file)
     planned = emission.plan
-    outputs.refuse_outside(emission)
+    output.refuse_outside(emission)
     if not proof.holds:
         report_plan(call, planned, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
@@ -259,15 +257,15 @@ def refuse_shared(call: Call, emission: Emission) -> None:
         return
 
     if call.mode == "folder" and call.folder is not None:
-        options.refuse_shared("--report", call.report, "-o", outputs.in_folder(emission, call.folder))
+        options.refuse_shared("--report", call.report, "-o", output.in_folder(emission, call.folder))
     if call.mode == "write":
-        options.refuse_shared("--report", call.report, "--write", outputs.new(emission))
+        options.refuse_shared("--report", call.report, "--write", output.new(emission))
 
 
 def report_plan(call: Call, planned: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
     """Write the JSON report, if a call requests one."""
     if call.report is not None:
-        write_report(call.report, call.folder, reports.report(planned, proof, differentials))
+        write_report(call.report, call.folder, output.report(planned, proof, differentials))
 
 
 def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> None:
@@ -292,13 +290,13 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
 def write_result(call: Call, emission: Emission) -> list[str]:
     """Print or write the result; return the notes for the user."""
     if call.mode == "print" and call.report != "-":
-        stdout.write(outputs.printed(emission))
+        stdout.write(output.printed(emission))
     if call.mode == "diff":
-        stdout.write(outputs.diffs(emission))
+        stdout.write(output.diffs(emission))
     if call.mode == "folder" and call.folder is not None:
-        return outputs.into_folder(emission, call.folder)
+        return output.into_folder(emission, call.folder)
     if call.mode == "write":
-        return outputs.in_place(emission)
+        return output.in_place(emission)
     return []
 
 
@@ -314,7 +312,7 @@ def print_plan(
         return
 
     more = moved_by_literals(planned)
-    lines = reports.summary(planned, proof, moved_by_literals=more, verbose=call.verbose)
+    lines = output.summary(planned, proof, moved_by_literals=more, verbose=call.verbose)
     print_summary(call, lines, [*_differential_lines(differentials or []), *(notes or [])])
 
 

@@ -21,7 +21,7 @@ from nginxopt.errors import NginxoptError
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.edits import text_edits, workspace_edit
 from nginxopt.lsp.workspace import DocumentContext, Workspace
-from nginxopt.rewrite import Options, Plan, output, plan
+from nginxopt.rewrite import Emission, Options, Plan, output, plan
 from nginxopt.rewrite.kinds.kind import MapCost, StatementCost
 from nginxopt.rewrite.proving import proved
 from nginxopt.text import Change, Span
@@ -159,7 +159,7 @@ def _in_place(workspace: Workspace, reading: DocumentContext) -> Plan:
 
 
 def _edit(
-    workspace: Workspace, emission: output.Emission, capabilities: types.ClientCapabilities
+    workspace: Workspace, emission: Emission, capabilities: types.ClientCapabilities
 ) -> types.WorkspaceEdit | str:
     """Return the edit that writes an emission, new files first; a sentence if the editor or its texts prevent it."""
     changed = [Change(change.file.source, edit) for change in emission.changes for edit in change.edits]

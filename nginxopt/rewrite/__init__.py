@@ -16,18 +16,16 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan, plan
-    from nginxopt.rewrite.options import Options, Readings
-    from nginxopt.rewrite.output import Emission, emit
-    from nginxopt.rewrite.proving import Proof, prove
+    from nginxopt.rewrite.kinds.kind import Options, Readings
+    from nginxopt.rewrite.proving import Emission, Proof, emit, prove
 
 __all__ = ["Emission", "Options", "Plan", "Proof", "Readings", "emit", "plan", "prove"]
 
 __getattr__ = attributes(
     __name__,
     {
-        "output": ("Emission", "emit"),
-        "options": ("Options", "Readings"),
+        "nginxopt.rewrite.kinds.kind": ("Options", "Readings"),
         "compilation": ("Plan", "plan"),
-        "proving": ("Proof", "prove"),
+        "proving": ("Emission", "Proof", "emit", "prove"),
     },
 )

@@ -21,14 +21,24 @@ from nginxopt.records import record
 from nginxopt.rewrite import evaluations, mapfile
 from nginxopt.rewrite.evaluations import reached
 from nginxopt.rewrite.kinds.chains.planning import ChainsPlan
-from nginxopt.rewrite.kinds.kind import TOO_MUCH, AnyPlan, Cost, Kind, MapCost, Offsets, P, PlanRequest, StatementCost
+from nginxopt.rewrite.kinds.kind import (
+    TOO_MUCH,
+    AnyPlan,
+    Cost,
+    Kind,
+    MapCost,
+    Offsets,
+    Options,
+    P,
+    PlanRequest,
+    StatementCost,
+)
 from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import regex_location
 from nginxopt.rewrite.kinds.maps.planning import MapsPlan
 from nginxopt.rewrite.kinds.registry import CHAINS, KINDS, LOCATIONS, MAPS, PROVED, RULES
 from nginxopt.rewrite.kinds.rules import reading
 from nginxopt.rewrite.kinds.rules.planning import RulesPlan
-from nginxopt.rewrite.options import Options
 from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Source, encode
 

@@ -23,7 +23,7 @@ from nginxopt.request.private import PrivateNginx, http_servers
 from nginxopt.rewrite.comparison import AskedServer, Differential, Limits, Mismatch, Tally, compare
 from nginxopt.rewrite.kinds.maps.differential import Sender, sender
 from nginxopt.rewrite.kinds.registry import KINDS
-from nginxopt.rewrite.output import Emission
+from nginxopt.rewrite.proving import Emission
 from nginxopt.rewrite.requests import HOST, sample
 from nginxopt.rewrite.verification import NotVerifiedError, sides
 from nginxopt.semantics import Address, Level, read_listens

@@ -1,191 +1,35 @@
-"""The text of a plan, and where it goes: the terminal, a diff, a folder, or the files themselves.
+"""What `rewrite-to-map` gives out: the text, a diff, a folder or the changed files; the summary and the JSON report.
 
-Each kind of list writes its maps and edits; `emit` adds headers and puts them together, without using the disk. Before
-anything is written, the whole new configuration is parsed, and tested with `nginx -t` if that is asked for.
+Before anything is written, the whole new configuration is parsed, and tested with `nginx -t` if that is asked for. The
+schema of the report is `schemas/rewrite-report.json`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nginxopt import __version__
 from nginxopt.config import Config, File, filesystem, load, reread
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import DefectError, InputError, UsageError
-from nginxopt.records import record
 from nginxopt.rewrite import mapfile, premises
-from nginxopt.rewrite.compilation import Plan
-from nginxopt.rewrite.kinds.kind import HttpPart
+from nginxopt.rewrite.compilation import LITERAL_READINGS, Plan
+from nginxopt.rewrite.kinds.kind import Cost, Proved, Readings
 from nginxopt.rewrite.kinds.maps import reading
-from nginxopt.rewrite.kinds.maps.reading import MADE_BY
-from nginxopt.rewrite.kinds.registry import KINDS, RULES
-from nginxopt.rewrite.mapfile import (
-    FRAGMENT_NAME,
-    MapsPlace,
-    Sizes,
-    Standing,
-    merged_sizes,
-    sizes_for,
-    sizes_text,
-    standing_sizes,
-)
-from nginxopt.rewrite.options import OLDEST, Readings
+from nginxopt.rewrite.kinds.registry import KINDS, PROVED
+from nginxopt.rewrite.mapfile import FRAGMENT_NAME, Sizes, merged_sizes, sizes_text
+from nginxopt.rewrite.proving import Emission, Proof
 from nginxopt.system.files import folder, is_among, write_all
 from nginxopt.system.inplace import change, outside
-from nginxopt.text import Edit, Span, apply, decode, diff, encode
-from nginxopt.text.display import count
+from nginxopt.text import Edit, Span, decode, diff, encode
+from nginxopt.text.display import count, percent_encode
 
 if TYPE_CHECKING:
+    from nginxopt.rewrite.comparison import Differential
     from nginxopt.system.nginx import Binary
-
-
-@record(eq=True)
-class FileChange:
-    """The changes of one file.
-
-    Attributes:
-        file: The file.
-        edits: All its edits.
-        after: Its new text.
-        adds: The words of a new statement in its http block, if there is one.
-        of: The edits of each kind of list, by its name.
-    """
-
-    file: File
-    edits: tuple[Edit, ...]
-    after: bytes = field(repr=False)
-    adds: tuple[str, ...] | None = None
-    of: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
-
-    @property
-    def before(self) -> bytes:
-        """The text with all edits of lists except those of rewrites."""
-        return self.with_edits(*(edit for name, edits in self.of.items() if name != RULES.name for edit in edits))
-
-    def with_edits(self, *edits: Edit) -> bytes:
-        """Return the original text with only these edits."""
-        return apply(self.file.source.data, edits)
-
-
-@record(eq=True)
-class Emission:
-    """The text of a plan.
-
-    Attributes:
-        plan: The plan.
-        maps: The text of the file of maps; empty if none is needed. For a fragment, it begins with `sizes`.
-        maps_path: The path from which a whole configuration includes that file; None for a fragment, as its user adds
-            the include.
-        changes: The files that change.
-        sizes: The hash table sizes that the maps need, by directive, without those that equal nginx's default. They
-            must be set once in the http block, before all maps. In a whole configuration, `changes` include them.
-        trees: The last part of `maps`: the maps of all lists but rules.
-        groups: The part of `maps` before `trees`: the trees that select the group of rules of a URI.
-    """
-
-    plan: Plan
-    maps: bytes = field(repr=False)
-    maps_path: str | None
-    changes: tuple[FileChange, ...]
-    sizes: Sizes = field(default_factory=dict)
-    trees: bytes = field(default=b"", repr=False)
-    groups: bytes = field(default=b"", repr=False)
-
-    @property
-    def maps_of_rewrites(self) -> bytes:
-        """The part of the file of maps before `groups` and `trees`."""
-        return self.maps.removesuffix(self.groups + self.trees)
-
-    @property
-    def text_of_trees(self) -> bytes:
-        """What stands in `maps` where `trees` were put, for the proof."""
-        return self.maps[len(self.maps_of_rewrites + self.groups) :]
-
-    @property
-    def blocks(self) -> bytes:
-        """The file of maps without `sizes`."""
-        return self.maps if self.maps_path is not None else self.maps.removeprefix(sizes_text(self.sizes))
-
-    @property
-    def http(self) -> bytes:
-        """The sizes and the maps, for an http block that has neither."""
-        return self.maps if self.maps_path is None else sizes_text(self.sizes) + self.maps
-
-    def texts_of(self, kind: str) -> dict[File, bytes]:
-        """Return the texts in which only the lists of one kind change, of the files that have such a list."""
-        changes = ((change, change.of.get(kind, ())) for change in self.changes)
-        return {change.file: change.with_edits(*edits) for change, edits in changes if edits}
-
-    def after(self, file: File) -> bytes:
-        """Return the new text of `file`."""
-        return next((change.after for change in self.changes if change.file is file), file.source.data)
-
-
-def emit(plan: Plan) -> Emission:
-    """Return the text of a plan, without using the disk. Linear in the size of the text.
-
-    Raises `InputError` for sizes of hash tables that nginx refuses (`nginxopt.rewrite.mapfile.standing_sizes`).
-    """
-    standing = standing_sizes(plan.config)
-    if not plan.changes:
-        return Emission(plan, b"", None, ())
-    parts = {kind.name: kind.http(plan.of(kind)) for kind in KINDS}
-    place = _place(plan, parts.values(), standing)
-    changes = tuple(_changes(plan, place))
-    if not any(map(_has_maps, parts.values())):
-        return Emission(plan, b"", None, changes)
-    maps = (sizes_text(place.sizes) if place.path is None else b"") + _header(plan)
-    for kind in KINDS:
-        maps = kind.begun(plan.of(kind), maps)
-    groups = parts[RULES.name].text
-    trees = b"".join(part.text for name, part in parts.items() if name != RULES.name)
-    return Emission(plan, maps + groups + trees, place.path, changes, place.sizes, trees, groups)
-
-
-def _has_maps(part: HttpPart) -> bool:
-    return bool(part.text or part.runs)
-
-
-def _changes(plan: Plan, place: MapsPlace) -> Iterator[FileChange]:
-    """Yield the changes of the files."""
-    of_kinds = {kind.name: kind.edits(plan.of(kind), place.name) for kind in KINDS}
-    for file in dict.fromkeys(chain(place.edits, *of_kinds.values())):
-        of_file = {name: tuple(edits.get(file, ())) for name, edits in of_kinds.items()}
-        together = (*place.edits.get(file, ()), *chain.from_iterable(of_file.values()))
-        yield FileChange(file, together, apply(file.source.data, together), place.adds.get(file), of_file)
-
-
-def _place(plan: Plan, parts: Collection[HttpPart], standing: Mapping[str, Standing]) -> MapsPlace:
-    if not any(map(_has_maps, parts)):
-        return MapsPlace(plan.maps_name, None, {})
-    runs = [run for part in parts for run in part.runs]
-    names = {name for part in parts for name in part.variables}
-    tables = [keys for part in parts for keys in part.tables if keys]
-    needed = sizes_for(runs, plan.config, names, standing, tables)
-    return mapfile.place(plan.config, plan.maps_name, needed, standing)
-
-
-_INCLUDE = """\
-#
-# Include this file once in the http block. It needs nginx {oldest} or later.
-"""
-
-
-def _header(plan: Plan) -> bytes:
-    """Return the comment at the top of the maps: their origin, premises and declared differences."""
-    path = plan.subject.path.replace("\n", " ")
-    origin = path if path != "-" else "standard input"
-    moved = [words for kind in KINDS if (words := kind.moved_in_words(plan.of(kind)))] or [count(0, "rewrite")]
-    lines = [f"# {' and '.join(moved)} of {origin} as maps, {MADE_BY.decode()}.\n", _INCLUDE.format(oldest=OLDEST)]
-    lines += [kind.note(plan.of(kind)) for kind in KINDS]
-    lines += [f"# Premise {premise}.\n" for premise in premises.of(plan)]
-    lines += [f"# Declared difference: {Readings.sentences()[name]}.\n" for name in plan.rules.changed]
-    return encode("".join(lines))
-
 
 # Where it goes
 
@@ -486,3 +330,146 @@ def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
     if after.is_worse_than(before):
         raise DefectError("nginx -t refuses the result; nothing was written", below=str(after).splitlines())
     yield from (f"nginx -t warning: {warning}" for warning in after.new_warnings(before))
+
+
+# The summary
+
+_BROKEN = "the plan does not come true, which is an error of nginxopt; please report this"
+_FEW = 3
+"""The number of examples per line."""
+_PAYS_FROM = 5
+"""The number of rules from which a map costs less: a lookup and a guard cost as much as two to five patterns."""
+
+
+def summary(planned: Plan, proof: Proof | None, *, moved_by_literals: int = 0, verbose: bool = False) -> Iterator[str]:
+    """Yield the lines of the summary; with `verbose`, one for each rule that stays or never fires.
+
+    `moved_by_literals` is the result of `compilation.moved_by_literals`.
+    """
+    yield _lists_heading(planned)
+    yield from _cost(planned)
+    for kind in KINDS:
+        yield from kind.result(planned)
+    for broken in planned.broken:
+        yield f"  error: {_BROKEN}: {broken}"
+    for kind in KINDS:
+        yield from kind.lines(planned, verbose=verbose)
+    yield from _rows_alone(planned)
+    yield from _missing(planned, verbose)
+    proved = {} if proof is None else proof.of
+    for kind in PROVED:
+        yield from kind.proof_lines(planned, proved.get(kind.name, Proved()))
+    for premise in premises.of(planned):
+        yield f"  premise  {premise}"
+    yield from _hit(planned)
+    yield from _hints(planned, moved_by_literals)
+
+
+def _missing(planned: Plan, verbose: bool) -> Iterator[str]:
+    missing = planned.config.missing
+    if missing:
+        yield f"  missing     {len(missing):>9,}  no rule moves across a missing file, as it may hold anything"
+    for include in missing if verbose else missing[:_FEW]:
+        yield f"    {include.source.path}:{include.line} includes {include.args[0]}"
+    if not verbose and len(missing) > _FEW:
+        yield f"    ... and {len(missing) - _FEW:,} more (-v lists them)"
+
+
+def _lists_heading(planned: Plan) -> str:
+    found = [kind.heading(lists) for kind in KINDS if (lists := planned.of(kind)).total]
+    return f"{planned.subject.path}: {', '.join(found or [KINDS[0].heading(planned.of(KINDS[0]))])}"
+
+
+def _cost(planned: Plan) -> Iterator[str]:
+    """Yield the number of patterns tried before and after."""
+    before, after = planned.cost
+    if not before.worst:
+        return
+    now = "" if before == after else f"; now {after.shown()}"
+    yield f"  tried       {before.worst:>9,}  patterns for a request that none of them matches{now}"
+
+
+def _rows_alone(planned: Plan) -> Iterator[str]:
+    """Yield what to do with the rows of a file whose map is not known."""
+    scope = planned.config.scope
+    rows = 0 if scope.context else sum(row.name.startswith("~") for row in scope.directives)
+    if rows:
+        named = "row" if rows == 1 else "rows"
+        yield f"  regexes     {rows:>9,}  {named} of a map: each lookup without a match tries all of them"
+        yield "  hint: name the map that includes them: --context 'map $uri $new', or its nginx.conf with -c"
+
+
+def _hit(planned: Plan) -> Iterator[str]:
+    before, after = planned.cost
+    if planned.rules.moved and after.worst < before.worst:
+        yield "  a hit on the first rule gets slightly slower, every other request faster"
+
+
+def _hints(planned: Plan, moved_by_literals: int) -> Iterator[str]:
+    small = sum(1 for run in planned.rules.compiled if run.has_maps and len(run.native) < _PAYS_FROM)
+    if small:
+        yield f"  hint: {count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
+    if moved_by_literals:
+        declared = planned.options.readings
+        flags = [Readings.flag(name) for name in LITERAL_READINGS.values() if not getattr(declared, name)]
+        yield (
+            f"  hint: {moved_by_literals:,} more would move with {' '.join(sorted(flags))}, which declare differences"
+        )
+
+
+# The JSON report
+
+VERSION = 2
+"""The version of the format, incremented by incompatible changes."""
+
+
+def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | None = None) -> dict[str, Any]:
+    """Return the report of a compilation; `proof` is None with --plan-only.
+
+    URIs are percent-encoded as in a request, and lines count from 1.
+    """
+    return {
+        "version": VERSION,
+        "nginxopt": __version__,
+        "file": plan.subject.path,
+        **{entry: value for kind in KINDS for entry, value in kind.report(plan).items()},
+        "declared_differences": _declared(plan),
+        "premises": [{"name": premise.name, "sentence": premise.sentence} for premise in premises.of(plan)],
+        "proof": None if proof is None else _proof(proof),
+        "cost": Cost.report(*plan.cost),
+        "nginx": None if differentials is None else _nginx(differentials),
+    }
+
+
+def _declared(plan: Plan) -> list[dict[str, Any]]:
+    sentences = Readings.sentences()
+    return [
+        {"option": Readings.flag(name), "difference": sentences[name], "rules": rules}
+        for name, rules in plan.rules.changed.items()
+    ]
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    counterexample = proof.counterexample
+    return {
+        "status": "proved" if proof.holds else "refuted",
+        "checked": proof.checked,
+        "rules": proof.rules.lists,
+        "gone": proof.rules.gone,
+        **{kind.counted: proof.of.get(kind.name, Proved()).lists for kind in KINDS},
+        "refutation": proof.refutation,
+        "counterexample": None if counterexample is None else percent_encode(counterexample).decode("ascii"),
+    }
+
+
+def _nginx(differentials: list[Differential]) -> dict[str, Any]:
+    mismatches = [str(mismatch) for differential in differentials for mismatch in differential.mismatches]
+    return {
+        "requests": sum(differential.requests for differential in differentials),
+        "mismatches": sum(differential.mismatched for differential in differentials),
+        "skipped": sum(differential.skipped for differential in differentials),
+        "unstable": sum(differential.unstable for differential in differentials),
+        "seconds": round(sum(differential.seconds for differential in differentials), 3),
+        "first_mismatches": mismatches[:10],
+        "whole_omitted": next((differential.omitted for differential in differentials if differential.omitted), None),
+    }

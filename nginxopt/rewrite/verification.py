@@ -18,7 +18,7 @@ from nginxopt.request.model import SiteModel, World
 from nginxopt.request.trace import Circumstances, trace, way
 from nginxopt.rewrite import evaluations
 from nginxopt.rewrite.kinds.rules.planning import emitted
-from nginxopt.rewrite.output import Emission
+from nginxopt.rewrite.proving import Emission
 from nginxopt.semantics.site import Build
 from nginxopt.settings.target import choose
 from nginxopt.text import Edit, apply, encode

@@ -14,7 +14,7 @@ import pytest
 
 from nginxopt.lint import releases
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.rewrite.options import OLDEST
+from nginxopt.rewrite.kinds.kind import OLDEST
 from nginxopt.rewrite.tables import emission as of_tables
 from nginxopt.settings.target import ASSUMED, GUESSES
 from nginxopt.version import Version

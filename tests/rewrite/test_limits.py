@@ -14,8 +14,7 @@ from nginxopt.rewrite import Options, evaluations, plan, prove
 from nginxopt.rewrite.compilation import Plan, within_limits
 from nginxopt.rewrite.evaluations import DEEPEST, Evaluations
 from nginxopt.rewrite.kinds.registry import MAPS
-from nginxopt.rewrite.output import emit
-from nginxopt.rewrite.proving import proved
+from nginxopt.rewrite.proving import emit, proved
 from tests.rewrite import composed
 
 

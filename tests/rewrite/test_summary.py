@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Options, Plan, Proof, Readings, compilation, plan, proving, report
-from nginxopt.rewrite.kinds.kind import MAP_REMEDIES, RULE_REMEDIES, Refutation
+from nginxopt.rewrite import Options, Plan, Proof, Readings, compilation, output, plan, proving
+from nginxopt.rewrite.kinds.kind import Refutation
+from nginxopt.rewrite.kinds.maps.kind import MAP_REMEDIES
 from nginxopt.rewrite.kinds.maps.planning import REASONS
+from nginxopt.rewrite.kinds.rules.kind import RULE_REMEDIES
 from nginxopt.rewrite.kinds.rules.planning import reasons
 
 RULES = b"""rewrite ^/a\\.html$ /new/a permanent;
@@ -35,7 +37,7 @@ def test_what_the_declared_differences_would_move(readings: Readings, count: int
     """The rules that a declared difference would move are counted by planning and told with its options."""
     compiled = planned(readings)
     assert compilation.moved_by_literals(compiled) == count
-    lines = list(report.summary(compiled, None, moved_by_literals=count))
+    lines = list(output.summary(compiled, None, moved_by_literals=count))
     hint = f"  hint: {count:,} more would move with {flags}, which declare differences"
     assert (hint in lines) == (flags is not None)
 
@@ -49,7 +51,7 @@ def test_the_summary_plans_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(compilation, "plan", refuse)
     monkeypatch.setattr("nginxopt._native.compile_rewrites", refuse)
-    assert not any("would move" in line for line in report.summary(compiled, None))
+    assert not any("would move" in line for line in output.summary(compiled, None))
 
 
 def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +64,7 @@ def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     emission, proof = proving.proved(compiled)
     assert proof.holds
     assert (emission.plan.rules.grouped, emission.plan.rules.unproved) == (0, "because")
-    (line,) = (line for line in report.summary(emission.plan, proof) if "error:" in line)
+    (line,) = (line for line in output.summary(emission.plan, proof) if "error:" in line)
     assert "the plan does not come true" in line
     assert line.endswith("but the proof failed: because")
 
@@ -72,7 +74,7 @@ def test_each_remedy_is_for_a_reason() -> None:
     assert set(RULE_REMEDIES) <= set(reasons())
     assert set(MAP_REMEDIES) <= set(REASONS)
     compiled = planned(Readings())
-    told = list(report.summary(compiled, None, verbose=True))
+    told = list(output.summary(compiled, None, verbose=True))
     for reason in compiled.rules.reasons():
         place = next(number for number, line in enumerate(told) if f"  {reason}: " in line)
         assert told[place + 1].strip() == f"by hand: {RULE_REMEDIES[reason]}"
@@ -87,5 +89,5 @@ def test_rules_behind_a_condition_on_their_uris(condition: str, reason: str) -> 
     rules = "rewrite ^/.*/shop/(.*)$ /a/$1; rewrite ^/old/(.*)$ /b/$1 last;"
     compiled = plan(load_text(f"if ({condition}) {{ {rules} }}".encode(), context="server"), Options())
     assert compiled.rules.reasons() == {reason: 2}
-    told = list(report.summary(compiled, None))
+    told = list(output.summary(compiled, None))
     assert any("by hand: put the rules before the `if`" in line for line in told) == (reason == "inside-if")

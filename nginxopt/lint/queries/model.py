@@ -13,7 +13,6 @@ from nginxopt.errors import InputError
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.lint.queries.redirecting import may_chain
 from nginxopt.lint.queries.settled import Definitions, definitions, settled
-from nginxopt.rewrite.options import Options
 from nginxopt.rewrite.suspicious import suspicious_rewrites
 from nginxopt.semantics import (
     PROTOCOLS,
@@ -198,6 +197,7 @@ class Model:
     @cached_property
     def _plan(self) -> Plan:
         from nginxopt.rewrite.compilation import plan
+        from nginxopt.rewrite.kinds.kind import Options
 
         return plan(self.config, Options(groups=True, for_remark=True))
 

@@ -1,34 +1,128 @@
-"""What every kind of list has: a plan, edits, a proof and counts (see `nginxopt.rewrite.kinds`).
+"""What a compilation asks of every kind of list, with its options, and what a kind has: a plan, edits, a proof, counts.
 
-Where a small change by hand lets a list move, its reason to stay names it. Such a change may alter responses, which is
-why it is not done: whoever knows the site knows whether it is meant.
+`nginxopt.rewrite.kinds` describes the protocol.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from nginxopt import _native
+from nginxopt import _native, lazy
 from nginxopt.config import Config, Directive, File
 from nginxopt.config.tree import Token
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record
-from nginxopt.rewrite.options import Options
 from nginxopt.text import Edit, Source, Span
 from nginxopt.text.display import count
+from nginxopt.version import Version
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.comparison import Differential, Limits
     from nginxopt.rewrite.compilation import Plan
     from nginxopt.rewrite.evaluations import Lookup
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
     from nginxopt.system.nginx import Binary
 
     Question = Callable[[Binary, Limits], Differential]
     """A comparison of a list with its new form on a real nginx."""
+
+# What is asked: the options of a compilation
+
+OLDEST = Version(1, 11, 7)
+"""The oldest nginx that can run the result: the first with `volatile` maps (CHANGES 1.11.7)."""
+
+BOUND = 64
+"""The default number of strings that a moved rule may match."""
+
+MOST_BOUND = 1024
+"""The largest bound: the proof lists the strings of a rule independently, and at most four times as many."""
+
+# Prefixes of nginx's own variables (ngx_http_core_prefix_variables; $is_args, $memcached_key), and prefixes that turn a
+# target into a redirect (ngx_http_rewrite).
+_TAKEN = lazy.pattern(
+    r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)"
+    r"|(is|memcached|upstream_cache)$|scheme"
+)
+
+
+@record(eq=True)
+class Readings:
+    """The differences that a user may declare. Each interprets patterns as their authors probably intended.
+
+    Attributes:
+        ignore_case: A pattern matches in any case of its letters.
+        literal_dots: An unescaped `.` in a literal is a dot.
+        literal_ends: A literal without `$` ends there.
+        drop_newline_twins: `$` does not match before a final newline.
+    """
+
+    ignore_case: bool = field(default=False, metadata={"says": "letters match in any case"})
+    literal_dots: bool = field(default=False, metadata={"says": "an unescaped `.` in a literal is a dot"})
+    literal_ends: bool = field(default=False, metadata={"says": "a literal without `$` matches nothing longer"})
+    drop_newline_twins: bool = field(
+        default=False, metadata={"says": "`$` does not match before a newline that ends the URI"}
+    )
+
+    @classmethod
+    def sentences(cls) -> dict[str, str]:
+        """Return a sentence for the difference that each reading declares, by name."""
+        return {reading.name: reading.metadata["says"] for reading in fields(cls)}
+
+    @classmethod
+    def flag(cls, name: str) -> str:
+        """Return the command line option of a reading."""
+        return f"--{name.replace('_', '-')}"
+
+
+@record(eq=True)
+class Options:
+    """The options of `plan` and `emit`. Raises `UsageError` for invalid ones.
+
+    Attributes:
+        readings: The declared differences; by default none.
+        name: The prefix of emitted variable names; by default derived from the text of the rules.
+        bound: The number of strings that a moved rule may match.
+        around: The head of the map that is put around a file of rows, such as `map $uri $new`.
+        target: The target nginx version, if known.
+        groups: Whether to put rules that match infinitely many URIs into groups, and to compile chains of `if`s.
+        in_place: Whether a fragment is changed where it is, with its maps in a file beside it.
+        effort: How much work the plan of a list and its proof may take, as a multiple of what is usual for its size.
+        for_remark: Whether only a remark depends on the plan. It takes less work, and lists that need more stay.
+    """
+
+    readings: Readings = Readings()
+    name: str | None = None
+    bound: int = BOUND
+    target: Version | None = None
+    groups: bool = False
+    around: str | None = None
+    in_place: bool = False
+    effort: float = 1.0
+    for_remark: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bound <= MOST_BOUND:
+            raise UsageError(f"the number of strings must be from 1 to {MOST_BOUND:,}")
+        if not self.effort > 0:
+            raise UsageError("the effort must be more than 0")
+        if self.target is not None and self.target < OLDEST:
+            raise UsageError(
+                f"nginx {self.target} cannot run the result: it has no volatile maps",
+                hint=f"use nginx {OLDEST} or later; without volatile maps, responses after internal redirects change",
+            )
+        if self.name is not None and (not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", self.name) or _TAKEN.match(self.name)):
+            raise UsageError(
+                f"invalid prefix of variable names {self.name!r}",
+                hint="use lowercase letters, digits and _; not http, arg, cookie or another nginx variable prefix",
+            )
+
+
+# What a kind answers
 
 Offsets = Mapping[File, Sequence[int]]
 """The offsets of statements, in ascending order, by file."""
@@ -341,41 +435,6 @@ def apart(edits: list[Edit]) -> list[Edit]:
         apart.append(Edit(Span(start, max(start, edit.span.end)), edit.text))
         at = apart[-1].span.end
     return apart
-
-
-# What to change by hand
-
-RULE_REMEDIES: Mapping[str, str] = {
-    "no-flag": "end the rule with `last`, if no later rule is for the URI that it writes",
-    "break-redirect": "write `redirect` for `break`",
-    "unanchored": "begin the pattern with `^`, if it is meant for URIs that begin so",
-    "prefix": "end the pattern with `$`, if it is meant for this URI only",
-    "unescaped-dot": r"write `\.` for a dot that is meant as one",
-    "too-many-strings": "state --max-strings, which may be up to 1,024",
-    "pattern-not-understood": "write the pattern without look-arounds and references to groups",
-    "pcre-dependent": "write what every PCRE reads alike, such as `{0,3}` for `{,3}`",
-    "behind-pcre-dependent": "write the earlier rule so that every PCRE reads it alike, such as `{0,3}` for `{,3}`",
-    "named-capture": "write `(...)` and `$1` for the named group, if nothing else reads its variable",
-    "captures-in-location": "write `(?:...)` for groups whose text nothing reads",
-    "empty-target": "begin the target with text, such as `/`",
-    "capture-escaping": "write a rule for each string, with the captured text in its target",
-    "capture-case": "leave out `(?i)`, if one spelling is meant",
-    "capture-variable": "write a rule for each string, with the captured text in its target",
-    "case-overlap": "put the rule before the one that stays, if both are meant for different URIs",
-    "match-limit": "write `[^/]+` for a `.+` before a slash in the earlier rule, so that PCRE has one way to match it",
-    "backtracking": "write `[^/]+` for a `.+` before a slash, so that PCRE has one way to match it",
-    "inside-if": "put the rules before the `if`, if they are meant for all requests",
-}
-"""By the code of the reason for which a rewrite stays."""
-
-MAP_REMEDIES: Mapping[str, str] = {
-    "default-captures": "write a default and a source without `$1` to `$9`",
-    "captures-read": "read `$1` to `$9` only where the pattern that sets them stands",
-    "unbounded-row": "in this row, write `[^/]+` for a `.+` before a slash, so that PCRE has one way to match it",
-    "showing-row": "in this row, write `(...)` and `$1` for the named group, or put the row first",
-    "hash-collision": "remove keys that only collide: nginx compares each with all of them",
-}
-"""By the code of the reason for which a map stays."""
 
 
 def remedy(remedies: Mapping[str, str], reason: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from nginxopt.text import Span
 _LONG = 150
 """From how many bytes it is worth counting how long a parameter becomes."""
 _LONGEST_NAME = 50
-"""Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.options`)."""
+"""Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.kinds.kind`)."""
 _ARGUMENTS = _LONGEST_NAME + len("$args")
 """What is at most put into a target for the arguments of a request."""
 

@@ -22,7 +22,6 @@ from nginxopt.rewrite import (
     plan,
     prove,
     proving,
-    report,
 )
 from nginxopt.rewrite.kinds.kind import UNPROVED, Kind, ListsPlan, Offsets, PlanRequest, Proved, Refutation
 from nginxopt.rewrite.kinds.registry import KINDS, PROVED
@@ -114,9 +113,9 @@ class Toy(Kind[ToyPlan]):
 def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
     """A kind in the registry."""
     kind = Toy()
-    for module in (compilation, differential, output, report):
+    for module in (compilation, differential, output, proving):
         monkeypatch.setattr(module, "KINDS", (*KINDS, kind))
-    for module in (compilation, proving, report):
+    for module in (compilation, output, proving):
         monkeypatch.setattr(module, "PROVED", (*KINDS[1:], kind, KINDS[0]))
     return kind
 
@@ -138,10 +137,10 @@ def test_a_kind_in_the_registry_is_compiled(toy: Toy) -> None:
     assert result.texts_of("toys")[change.file] == SITE.replace(b"UTF-8", b"utf-8")
     proof = prove(result)
     assert (proof.holds, proof.of["toys"].lists, proof.rules.lists) == (True, 2, 1)
-    lines = list(report.summary(planned, proof))
+    lines = list(output.summary(planned, proof))
     assert lines[0] == "nginx.conf: 1 rewrite, 2 charsets"
     assert {"  toys 2", "  proved toys 2"} <= set(lines)
-    told = report.report(planned, proof)
+    told = output.report(planned, proof)
     assert (told["toys"], told["proof"]["toys"]) == (2, 2)
 
 

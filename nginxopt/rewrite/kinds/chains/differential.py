@@ -20,7 +20,7 @@ from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 _OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
 """The response if no condition ends the script: the new URI and the variable that the conditions set."""

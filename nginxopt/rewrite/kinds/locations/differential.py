@@ -14,7 +14,7 @@ from nginxopt.system.nginx import Binary
 from nginxopt.text import apply
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 _OTHERWISE = b'\nlocation / { return 200 "no regex location: $uri"; }\nlocation ^~ /-/ { return 200 "$uri $args"; }'
 

@@ -16,7 +16,7 @@ from nginxopt.text.display import count
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
     from nginxopt.rewrite.kinds.kind import Question
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 
 class Locations(Kind[LocationsPlan]):

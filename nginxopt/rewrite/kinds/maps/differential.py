@@ -34,7 +34,7 @@ from nginxopt.text import encode
 from nginxopt.text.display import spellings
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 _ATOM = lazy.pattern(
     rb"""\\(?P<escape>.)|(?P<group>\((?:\?(?:[:=!>]|<[=!]|P?<\w+>|[a-z]+\)))?)|(?P<end>\))|(?P<alternative>\|)"""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from nginxopt.config import Directive, File
 from nginxopt.rewrite.evaluations import Definition, Lookup, names, of_maps
 from nginxopt.rewrite.kinds.kind import (
-    MAP_REMEDIES,
     Cost,
     HttpPart,
     Kind,
@@ -27,7 +26,7 @@ from nginxopt.text.display import count
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
     from nginxopt.rewrite.kinds.kind import Question
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 _WORTH_A_LINE = 5
 """The number of patterns from which a map that stays has a line even without -v."""
@@ -35,6 +34,15 @@ _TREES = """\
 # Each list of patterns is a tree: its first map tells by which prefix a value begins, and the next which patterns are
 # left to be tried.
 """
+
+MAP_REMEDIES: Mapping[str, str] = {
+    "default-captures": "write a default and a source without `$1` to `$9`",
+    "captures-read": "read `$1` to `$9` only where the pattern that sets them stands",
+    "unbounded-row": "in this row, write `[^/]+` for a `.+` before a slash, so that PCRE has one way to match it",
+    "showing-row": "in this row, write `(...)` and `$1` for the named group, or put the row first",
+    "hash-collision": "remove keys that only collide: nginx compares each with all of them",
+}
+"""What to change by hand, so that a map moves: by the code of the reason for which it stays."""
 
 
 class Maps(Kind[MapsPlan]):

@@ -21,7 +21,7 @@ from nginxopt.text import encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 _CHANGED = ("default",)
 

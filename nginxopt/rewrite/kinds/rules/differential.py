@@ -35,7 +35,7 @@ from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
 
 if TYPE_CHECKING:
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 _INTERNAL_TARGETS = 6
 _WITNESSES = 500

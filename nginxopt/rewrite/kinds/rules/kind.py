@@ -8,31 +8,54 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
 from nginxopt.rewrite.kinds.kind import (
-    RULE_REMEDIES,
     TOO_MUCH,
     HttpPart,
     Kind,
     Offsets,
     PlanRequest,
     Proved,
+    Readings,
     Refutation,
     remedy,
 )
 from nginxopt.rewrite.kinds.rules import planning, proof
 from nginxopt.rewrite.kinds.rules.planning import Dead, PlannedRun, RulesPlan, reasons
-from nginxopt.rewrite.options import Readings
 from nginxopt.text import Edit, Span
 from nginxopt.text.display import count, percent_encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
     from nginxopt.rewrite.kinds.kind import Question
-    from nginxopt.rewrite.output import Emission
+    from nginxopt.rewrite.proving import Emission
 
 _FEW = 3
 """The number of examples per line."""
 _MANY = 1_000
 """The largest number of kept rules that are checked for dead ones without -v: 50 ms."""
+
+# Such a change may alter responses, which is why it is not done: whoever knows the site knows whether it is meant.
+RULE_REMEDIES: Mapping[str, str] = {
+    "no-flag": "end the rule with `last`, if no later rule is for the URI that it writes",
+    "break-redirect": "write `redirect` for `break`",
+    "unanchored": "begin the pattern with `^`, if it is meant for URIs that begin so",
+    "prefix": "end the pattern with `$`, if it is meant for this URI only",
+    "unescaped-dot": r"write `\.` for a dot that is meant as one",
+    "too-many-strings": "state --max-strings, which may be up to 1,024",
+    "pattern-not-understood": "write the pattern without look-arounds and references to groups",
+    "pcre-dependent": "write what every PCRE reads alike, such as `{0,3}` for `{,3}`",
+    "behind-pcre-dependent": "write the earlier rule so that every PCRE reads it alike, such as `{0,3}` for `{,3}`",
+    "named-capture": "write `(...)` and `$1` for the named group, if nothing else reads its variable",
+    "captures-in-location": "write `(?:...)` for groups whose text nothing reads",
+    "empty-target": "begin the target with text, such as `/`",
+    "capture-escaping": "write a rule for each string, with the captured text in its target",
+    "capture-case": "leave out `(?i)`, if one spelling is meant",
+    "capture-variable": "write a rule for each string, with the captured text in its target",
+    "case-overlap": "put the rule before the one that stays, if both are meant for different URIs",
+    "match-limit": "write `[^/]+` for a `.+` before a slash in the earlier rule, so that PCRE has one way to match it",
+    "backtracking": "write `[^/]+` for a `.+` before a slash, so that PCRE has one way to match it",
+    "inside-if": "put the rules before the `if`, if they are meant for all requests",
+}
+"""What to change by hand, so that a rewrite moves: by the code of the reason for which it stays."""
 
 
 class Rules(Kind[RulesPlan]):

@@ -15,11 +15,19 @@ from nginxopt.config.tree import statements
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite.kinds.kind import UNPROVED, Cost, HttpPart, ListsPlan, PlanRequest, StatementCost
+from nginxopt.rewrite.kinds.kind import (
+    UNPROVED,
+    Cost,
+    HttpPart,
+    ListsPlan,
+    Options,
+    PlanRequest,
+    Readings,
+    StatementCost,
+)
 from nginxopt.rewrite.kinds.rules import reading
 from nginxopt.rewrite.kinds.rules.reading import Phase, Rewrites, RulesPlace, Section
 from nginxopt.rewrite.mapfile import RunNames, defined_variables, unused_stem
-from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.surroundings import Entering
 from nginxopt.text import Edit, Source, Span, encode
 from nginxopt.text.display import be, count

@@ -20,7 +20,7 @@ from nginxopt.text import encode
 
 if TYPE_CHECKING:
     from nginxopt.rewrite.compilation import Plan
-    from nginxopt.rewrite.output import Emission, FileChange
+    from nginxopt.rewrite.proving import Emission, FileChange
 
 _TOO_MUCH = "the proof takes more work than for lists of this size it may"
 

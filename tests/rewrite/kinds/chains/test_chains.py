@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, emit, plan, prove
+from nginxopt.rewrite.output import report, summary
 from nginxopt.rewrite.proving import proved
-from nginxopt.rewrite.report import report, summary
 from tests.schemas import validate
 
 GROUPED = Options(name="m", groups=True)

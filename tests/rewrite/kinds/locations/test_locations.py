@@ -6,9 +6,10 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
-from nginxopt.rewrite import Options, Plan, plan, prove, report
+from nginxopt.rewrite import Options, Plan, plan, prove
 from nginxopt.rewrite.kinds.kind import Cost
 from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationGroup
+from nginxopt.rewrite.output import summary
 from nginxopt.rewrite.proving import proved
 
 
@@ -140,7 +141,7 @@ def test_locations_that_stay(reason: str) -> None:
     assert compiled.locations.reasons() == {reason: 1}
     assert reason in REASONS
     assert [len(run.run.locations) for run in compiled.locations.compiled] == [3, 4]
-    text = "\n".join(report.summary(compiled, prove(proved(compiled)[0]), verbose=True))
+    text = "\n".join(summary(compiled, prove(proved(compiled)[0]), verbose=True))
     assert f"{REASONS[reason]}  [{reason}]" in text
     assert "regex locations in runs" in text
 
