@@ -14,7 +14,7 @@ import click
 
 from nginxopt.cli import lint_results, options
 from nginxopt.cli.lint_results import LintCall, refuse_contradictions, refuse_overwritten_inputs
-from nginxopt.config import inputs, roots
+from nginxopt.config import inputs, main_file, roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.lint.baseline import load, read
@@ -24,8 +24,8 @@ from nginxopt.lint.report import FORMATS
 from nginxopt.lint.report.model import Note, notes_of_inputs
 from nginxopt.lint.report.model import notes as notes_of
 from nginxopt.records import record
-from nginxopt.settings import around, vocabulary
 from nginxopt.settings import file as settings_
+from nginxopt.settings import vocabulary
 from nginxopt.settings.target import GUESSES, choose, recognised
 from nginxopt.text import Source
 
@@ -292,16 +292,16 @@ def _judge(
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-    return settings.assume | vocabulary.named(name for name in names if not around.is_main(name))
+    return settings.assume | vocabulary.named(name for name in names if not main_file.is_main(name))
 
 
 def _around(names: Iterable[str], settings: Settings) -> Config | None:
     """Return the main configuration that fragments are in, if one is named."""
-    roots.note(roots.of(name for name in names if around.is_main(name) and name != around.STOCK))
-    mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
+    roots.note(roots.of(name for name in names if main_file.is_main(name) and name != main_file.STOCK))
+    mains = [*filter(main_file.is_main, names)] or ([settings.main] if settings.main else [])
     if len(mains) > 1:
         raise UsageError(f"--assume names two main files, {mains[0]} and {mains[1]}")
-    return around.main(mains[0], options.files_of(None, settings.include)) if mains else None
+    return main_file.assumed(mains[0], options.files_of(None, settings.include)) if mains else None
 
 
 def _known(call: LintCall, settings: Settings, origin: Origin) -> Baseline | None:

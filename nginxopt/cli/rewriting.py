@@ -13,11 +13,11 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
-from nginxopt.config import Config, File, surroundings
+from nginxopt.config import Config, File, main_file
 from nginxopt.config import load as load_file
 from nginxopt.config.configuration import parse_context, source
 from nginxopt.config.filesystem import Disk
-from nginxopt.config.surroundings import Alone, FoundMain
+from nginxopt.config.main_file import Alone, FoundMain
 from nginxopt.config.templating import refuse_literal_names
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import DefectError, UsageError
@@ -210,9 +210,7 @@ def load(call: Call) -> Loaded:
     head = reading.map_head(call.context)
     around: FoundMain | Alone | None = None
     if call.main is not None or call.mode in IN_PLACE or (reading.is_rows_context(call.context) and head is None):
-        around = (
-            None if _is_main(call) else surroundings.find(call.file, prefix=call.prefix, main=call.main, files=files)
-        )
+        around = None if _is_main(call) else main_file.find(call.file, prefix=call.prefix, main=call.main, files=files)
     if isinstance(around, FoundMain):
         _refuse_context(call, around)
         return Loaded(around.config, around.file, around)

@@ -17,12 +17,12 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options
-from nginxopt.config import surroundings
+from nginxopt.config import main_file
 from nginxopt.config.configuration import Config, Scope, source
 from nginxopt.config.filesystem import DISK, Disk, Files, Overlay, is_dump
 from nginxopt.config.inputs import InputOptions, read
+from nginxopt.config.main_file import FoundMain
 from nginxopt.config.places import MAIN
-from nginxopt.config.surroundings import FoundMain
 from nginxopt.config.templating import refuse_literal_names
 from nginxopt.errors import UsageError
 from nginxopt.records import record
@@ -381,7 +381,7 @@ def _found_config(
     (config,) = inputs.configs
     if config.http is not None or context is not None or path == "-":
         return config, ()
-    around = limited(lambda: surroundings.find(path, prefix=prefix, main=main, files=files), path=path)
+    around = limited(lambda: main_file.find(path, prefix=prefix, main=main, files=files), path=path)
     if isinstance(around, FoundMain):
         return around.config, ()
     return config, (f"nothing is around {path}: {around.because}",)

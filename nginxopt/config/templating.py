@@ -248,3 +248,27 @@ def refusal(source: Source, tag: Span, because: str | None = None) -> TemplateEr
 def kind(source: Source) -> str:
     """Return the kind of a template, such as `a Jinja template`."""
     return next(kind for kind, pattern in _KINDS if pattern.search(source.data))
+
+
+# Includes of a path that does not exist stand for unknown directives of a template: rules treat them like any other
+# include whose file cannot be read.
+
+_FOLDER = "/unread of a template/"
+_ANYTHING = "anything"
+
+
+def unread(name: str | None = None) -> bytes:
+    """Return a placeholder for an unknown directive `name`, or without a name for any number of any directives."""
+    return f'include "{_FOLDER}{name or _ANYTHING}";'.encode()
+
+
+def is_unread(path: str) -> bool:
+    """Return whether a path is that of a placeholder."""
+    return path.startswith(_FOLDER)
+
+
+def unread_names(include: Directive) -> tuple[str, ...]:
+    """Return the directives that a placeholder may stand for; empty if these may be any, or for any other include."""
+    path = str(include.args[0])
+    name = path.removeprefix(_FOLDER)
+    return (name,) if is_unread(path) and name != _ANYTHING else ()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt import __version__
+from nginxopt.config import main_file
 from nginxopt.config.filesystem import Disk
 from nginxopt.fleet.tables import FORMAT
 from nginxopt.lint import baseline
@@ -18,7 +19,7 @@ from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.catalogue import AskedRules, load_from, selection
 from nginxopt.lint.check import Judge
 from nginxopt.records import record
-from nginxopt.settings import around, vocabulary
+from nginxopt.settings import vocabulary
 from nginxopt.system import nginx
 from nginxopt.text import Source
 from nginxopt.version import Version
@@ -126,13 +127,13 @@ def _judge(plan: FleetOptions) -> Judge:
     rules = selection(
         catalogue.rules.values(), settings, select=plan.select, ignore=plan.ignore, known=catalogue.not_loaded
     )
-    mains = [name for name in plan.assume if around.is_main(name)]
+    mains = [name for name in plan.assume if main_file.is_main(name)]
     return Judge(
         rules,
         plan.target,
         settings,
         assumed=settings.assume | vocabulary.named(name for name in plan.assume if name not in mains),
-        around=around.main(mains[0], Disk(settings.include)) if mains else None,
+        around=main_file.assumed(mains[0], Disk(settings.include)) if mains else None,
         catalogue=catalogue,
     )
 

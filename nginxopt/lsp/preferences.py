@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from nginxopt.config import Config
+from nginxopt.config import Config, main_file
 from nginxopt.config.filesystem import Disk
 from nginxopt.errors import InputError
 from nginxopt.lint import baseline
@@ -17,7 +17,6 @@ from nginxopt.lint import catalogue as rules_
 from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.catalogue import Catalogue, catalogue, selection
 from nginxopt.lint.check import Judge
-from nginxopt.settings import around
 from nginxopt.settings.file import Settings
 from nginxopt.settings.target import GUESSES, TargetVersion, choose, recognised
 from nginxopt.version import Version
@@ -97,7 +96,7 @@ class Preferences:
         read = self._read(_folder(path))
         known = None if isinstance(read, InputError) else read.known
         rules = selection(all_rules.rules.values(), settings, known=all_rules.not_loaded)
-        main = around.main(settings.main, Disk(settings.include)) if settings.main else None
+        main = main_file.assumed(settings.main, Disk(settings.include)) if settings.main else None
         return Judge(
             rules,
             self.target(path).version,
@@ -119,7 +118,8 @@ class Preferences:
                     folder=Path(folder),
                     loaded=self._loaded,
                 )
-                named = (settings.origin, settings.baseline, None if settings.main == around.STOCK else settings.main)
+                main = None if settings.main == main_file.STOCK else settings.main
+                named = (settings.origin, settings.baseline, main)
                 self._named.update(os.path.abspath(name) for name in named if name)  # noqa: PTH100 - links stay
                 known = baseline.load(settings.baseline) if settings.baseline else None
                 read[folder] = _Read(settings, all_rules, known)

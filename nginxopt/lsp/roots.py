@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-from nginxopt.config import Config, inputs, surroundings
+from nginxopt.config import Config, inputs, main_file
 from nginxopt.config.filesystem import DISK
+from nginxopt.config.main_file import Load
 from nginxopt.config.recognition import is_main
-from nginxopt.config.surroundings import Load
 from nginxopt.errors import InputError
 
 _MOST_PATHS = 20_000
@@ -44,13 +44,13 @@ def roots(path: str, mains: Sequence[str], load: Load) -> Iterator[Config]:
     """
     near = sorted(mains, key=lambda main: _distance(path, main))
     identities = {DISK.identity(path)}
-    for main in [*surroundings.candidates(path, None), *near]:
+    for main in [*main_file.candidates(path, None), *near]:
         identity = DISK.identity(main)
         if identity in identities:
             continue
         identities.add(identity)
         try:
-            around = surroundings.around(path, main, load)
+            around = main_file.around(path, main, load)
         except InputError:
             continue
         if around is not None:

@@ -21,7 +21,7 @@ from functools import partial
 
 from nginxopt import lazy
 from nginxopt.config import Block, Bulk, Config, Directive, Scope, may_read_more
-from nginxopt.config.unread import unread_names
+from nginxopt.config.templating import unread_names
 from nginxopt.facts import fact, group, having
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.facts.table import declarations

@@ -19,13 +19,13 @@ from nginxopt import budget
 from nginxopt.config import Context, configuration, roots
 from nginxopt.config.configuration import parse_context
 from nginxopt.config.filesystem import DISK
+from nginxopt.config.main_file import STOCK
 from nginxopt.errors import InputError, UsageError
 from nginxopt.facts.vendors import target as stated_target
 from nginxopt.format import IndentStyle
 from nginxopt.format.style import WIDTHS
 from nginxopt.records import record
 from nginxopt.settings import vocabulary
-from nginxopt.settings.around import STOCK
 from nginxopt.settings.vocabulary import CATEGORIES, Premise, Severity
 from nginxopt.system import trust
 from nginxopt.text import Source, suggestion

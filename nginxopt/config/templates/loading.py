@@ -20,9 +20,8 @@ from nginxopt.config.templates.rendering import Rendered
 from nginxopt.config.templates.structure import Template, UnreadableTag, ValueTag, read_template
 from nginxopt.config.templates.tags import tags
 from nginxopt.config.templates.values import MIXED, candidates, value
-from nginxopt.config.templating import TemplateError, is_template, refusal
+from nginxopt.config.templating import TemplateError, is_template, is_unread, refusal, unread
 from nginxopt.config.tree import collector_paused
-from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
 from nginxopt.facts.table import declarations
 from nginxopt.records import record

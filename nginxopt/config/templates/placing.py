@@ -15,8 +15,8 @@ from nginxopt import budget, lazy
 from nginxopt.config.templates.lines import kind_of_file, passes
 from nginxopt.config.templates.rendering import Rendered, Writer, render
 from nginxopt.config.templates.structure import TagBlock, Template, UnreadableTag, ValueTag
+from nginxopt.config.templating import unread
 from nginxopt.config.tree import Statement, statements
-from nginxopt.config.unread import unread
 from nginxopt.records import record
 from nginxopt.text import Source, Span, decode
 

@@ -1,4 +1,4 @@
-"""Finds the configuration that a file belongs to: the main file whose includes reach it.
+"""The main file around a fragment: the one that includes it, the one that is named, or the one that comes with nginx.
 
 The text of a file in `sites-enabled`, `conf.d` or `snippets` does not show the blocks around it; the main file does.
 This is an `nginx.conf` in a parent folder, or at the usual place of an nginx installation.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nginxopt.config import roots
-from nginxopt.config.configuration import Config, File, load
+from nginxopt.config.configuration import Config, File, load, load_text
 from nginxopt.config.filesystem import DISK, Files
 from nginxopt.config.places import INSTALLED, tree
 from nginxopt.errors import InputError, UsageError
@@ -113,3 +113,56 @@ def _installed(config: Config) -> str | None:
     around = tree(config.origin)
     names = (str(include.args[0]) for include in config.includes if include.args)
     return None if around is None else next(filter(None, map(around.installed, names)), None)
+
+
+# One that is named
+
+STOCK = "stock"
+"""The name of the main file that comes with nginx."""
+
+_STOCK_TEXT = b"""\
+user nginx;
+worker_processes auto;
+error_log /var/log/nginx/error.log notice;
+pid /run/nginx.pid;
+events {
+    worker_connections 1024;
+}
+http {
+    types {
+        text/html html htm shtml;
+        text/css css;
+        text/xml xml;
+        application/javascript js;
+        application/json json;
+        image/gif gif;
+        image/jpeg jpeg jpg;
+        image/png png;
+        image/svg+xml svg svgz;
+    }
+    default_type application/octet-stream;
+    log_format main '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent';
+    access_log /var/log/nginx/access.log main;
+    sendfile on;
+    keepalive_timeout 65;
+}
+"""
+"""The nginx.conf of nginx's own packages (pkg-oss, debian/nginx.conf), with the most common types."""
+
+
+def is_main(name: str) -> bool:
+    """Return whether a name that is assumed is that of a main file rather than of a premise."""
+    return name == STOCK or os.sep in name or os.path.isfile(name)
+
+
+def assumed(name: str, files: Files = DISK) -> Config:
+    """Return the main configuration at a path of a storage, or the stock one.
+
+    Raises `InputError` for a file that cannot be read, `UsageError` for one without an http block.
+    """
+    if name == STOCK:
+        return load_text(_STOCK_TEXT, "nginx.conf", prefix="/nonexistent", missing_ok=True)
+    config = load(name, missing_ok=True, files=files)
+    if config.http is None:
+        raise UsageError(f"{name} has no http block", hint="name the main file, or assume a stock one")
+    return config
