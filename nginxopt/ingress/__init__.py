@@ -19,9 +19,9 @@ from __future__ import annotations
 from nginxopt import lazy
 
 __all__ = [
+    "ControllerSettings",
     "Converted",
     "Ingress",
-    "Settings",
     "convert",
     "files_of",
     "ingresses",
@@ -38,6 +38,6 @@ __getattr__ = lazy.attributes(
         "lua": ["is_printed", "without_lua"],
         "manifests": ["Ingress", "files_of", "ingresses"],
         "routes": ["listed"],
-        "settings": ["Settings", "settings_of"],
+        "settings": ["ControllerSettings", "settings_of"],
     },
 )

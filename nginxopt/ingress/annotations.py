@@ -93,7 +93,7 @@ ALIASES: Mapping[str, str] = {"whitelist-source-range": "allowlist-source-range"
 """Former names of annotations, which count if the new one is not there."""
 
 
-class Values:
+class AnnotationValues:
     """The values of the annotations of one Ingress, those that the controller takes.
 
     Attributes:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nginxopt.ingress.annotations import Values, known
-from nginxopt.ingress.manifests import Backend, Ingress
-from nginxopt.ingress.model import ANY_HOST, DEFAULT_BACKEND, Server, exact_or_prefix, upstream_name
-from nginxopt.ingress.writing import Lines, quoted
+from nginxopt.ingress.annotations import AnnotationValues, known
+from nginxopt.ingress.manifests import Ingress, IngressBackend
+from nginxopt.ingress.model import ANY_HOST, DEFAULT_BACKEND, IngressServer, exact_or_prefix, upstream_name
+from nginxopt.ingress.writing import EmittedLines, quoted
 from nginxopt.records import record
 from nginxopt.semantics.refusals.reading import pattern_error
 
@@ -25,7 +25,7 @@ class Canary:
     """The upstream that gets some requests of another one, and the annotations that say which."""
 
     upstream: str
-    values: Values
+    values: AnnotationValues
 
 
 class Canaries:
@@ -37,11 +37,11 @@ class Canaries:
         notes: What is not as written.
     """
 
-    def __init__(self, read: Sequence[tuple[Ingress, Values]]) -> None:
+    def __init__(self, read: Sequence[tuple[Ingress, AnnotationValues]]) -> None:
         self.of: dict[str, Canary] = {}
         self.notes: list[str] = []
         self._read = [(ingress, values) for ingress, values in read if values.flag("canary")]
-        self._policies: dict[str, Values | None] = {}
+        self._policies: dict[str, AnnotationValues | None] = {}
         for ingress, values in read if self._read else ():
             policy = values if values.flag("canary") else None
             if ingress.default is not None:
@@ -50,7 +50,7 @@ class Canaries:
                 self._policies.setdefault(upstream_name(ingress, backend), policy)
         self.hidden = frozenset(name for name, policy in self._policies.items() if policy is not None)
 
-    def merge(self, servers: Mapping[str, Server]) -> None:
+    def merge(self, servers: Mapping[str, IngressServer]) -> None:
         """Find the upstreams of which they are canaries (`mergeAlternativeBackends`)."""
         deleted: set[str] = set()
         for ingress, values in self._read:
@@ -70,7 +70,12 @@ class Canaries:
         self.of = {name: canary for name, canary in self.of.items() if canary.upstream not in deleted}
 
     def _merge(
-        self, ingress: Ingress, backend: Backend, server: Server, place: tuple[str, str] | None, deleted: set[str]
+        self,
+        ingress: Ingress,
+        backend: IngressBackend,
+        server: IngressServer,
+        place: tuple[str, str] | None,
+        deleted: set[str],
     ) -> None:
         """Make a Service the canary of those at a place of a server, or of all. Without one, it is `deleted`."""
         name = upstream_name(ingress, backend)
@@ -95,7 +100,7 @@ class Canaries:
             deleted.add(name)
             self._note(ingress, f"{where}: {name} gets no requests, as no other Ingress has this path with a Service")
 
-    def _note_others(self, ingress: Ingress, values: Values) -> None:
+    def _note_others(self, ingress: Ingress, values: AnnotationValues) -> None:
         """Note annotations that count only where the canary is none."""
         rows = known()
         names = sorted(
@@ -111,7 +116,7 @@ class Canaries:
         self.notes.append(f"{ingress.place}: {ingress.key}: canary: {note}")
 
 
-def _backends(ingress: Ingress) -> Iterator[Backend]:
+def _backends(ingress: Ingress) -> Iterator[IngressBackend]:
     for rule in ingress.rules:
         for path in rule.paths or ():
             if path.backend is not None:
@@ -122,7 +127,7 @@ def _escaped(text: str) -> str:
     return re.sub(r"[.^$*+?()\[\]{}|\\]", r"\\\g<0>", text)
 
 
-def write_canaries(lines: Lines, canaries: Mapping[str, Canary]) -> Mapping[str, str]:
+def write_canaries(lines: EmittedLines, canaries: Mapping[str, Canary]) -> Mapping[str, str]:
     """Write what chooses between Services and their canaries; return the target of each: a name, or a variable."""
     return {
         primary: _Choice(lines, primary, canary, f"$canary_{number}").write()
@@ -133,7 +138,7 @@ def write_canaries(lines: Lines, canaries: Mapping[str, Canary]) -> Mapping[str,
 class _Choice:
     """Chooses one of two upstreams as `route_to_alternative_balancer` does: by a header, a cookie, and by chance."""
 
-    def __init__(self, lines: Lines, primary: str, canary: Canary, name: str) -> None:
+    def __init__(self, lines: EmittedLines, primary: str, canary: Canary, name: str) -> None:
         self._lines = lines
         self._primary = primary
         self._canary = canary.upstream

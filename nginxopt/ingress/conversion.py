@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nginxopt.errors import InputError
-from nginxopt.ingress.emission import Emission
+from nginxopt.ingress.emission import IngressEmission
 from nginxopt.ingress.manifests import Ingress
 from nginxopt.ingress.servers import Merged
-from nginxopt.ingress.settings import Settings
+from nginxopt.ingress.settings import ControllerSettings
 from nginxopt.records import record
 from nginxopt.text.display import count
 from nginxopt.version import Version
@@ -22,7 +22,9 @@ class Converted:
     notes: tuple[str, ...]
 
 
-def convert(found: Sequence[Ingress], settings: Settings, version: Version, *, validates: bool = True) -> Converted:
+def convert(
+    found: Sequence[Ingress], settings: ControllerSettings, version: Version, *, validates: bool = True
+) -> Converted:
     """Return the configuration of Ingresses, for a release of nginx. Raises `InputError` if there is no Ingress.
 
     `validates`: whether the controller checks the values of annotations (`--enable-annotation-validation`).
@@ -30,7 +32,7 @@ def convert(found: Sequence[Ingress], settings: Settings, version: Version, *, v
     if not found:
         raise InputError("no Ingress in the manifests")
     merged = Merged(found, settings, validates=validates)
-    emission = Emission(merged.servers, merged.canaries, settings, version)
+    emission = IngressEmission(merged.servers, merged.canaries, settings, version)
     head = (
         f"What ingress-nginx makes of {count(len(found), 'Ingress', 'Ingresses')}, without its Lua;",
         "written by nginxopt ingress.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nginxopt.ingress.annotations import Values
+from nginxopt.ingress.annotations import AnnotationValues
 from nginxopt.ingress.canaries import Canary, write_canaries
 from nginxopt.ingress.locations import (
     BY_ADDRESS,
@@ -17,9 +17,9 @@ from nginxopt.ingress.locations import (
     error_services,
     zones,
 )
-from nginxopt.ingress.model import ANY_HOST, DEFAULT_BACKEND, Location, Server
-from nginxopt.ingress.settings import Settings
-from nginxopt.ingress.writing import Lines, quoted
+from nginxopt.ingress.model import ANY_HOST, DEFAULT_BACKEND, IngressServer, Location
+from nginxopt.ingress.settings import ControllerSettings
+from nginxopt.ingress.writing import EmittedLines, quoted
 from nginxopt.version import Version
 
 HTTP2 = Version(1, 25, 1)
@@ -35,7 +35,7 @@ _LOG = (
 )
 
 
-class Emission:
+class IngressEmission:
     """The text of a configuration.
 
     Attributes:
@@ -43,7 +43,11 @@ class Emission:
     """
 
     def __init__(
-        self, servers: Sequence[Server], canaries: Mapping[str, Canary], settings: Settings, version: Version
+        self,
+        servers: Sequence[IngressServer],
+        canaries: Mapping[str, Canary],
+        settings: ControllerSettings,
+        version: Version,
     ) -> None:
         self.notes: list[str] = []
         self._servers = servers
@@ -51,7 +55,7 @@ class Emission:
         self._targets: Mapping[str, str] = {}
         self._settings = settings
         self._version = version
-        self._lines = Lines()
+        self._lines = EmittedLines()
         self._hosts = frozenset(server.host for server in servers)
         self._locations = [location for server in servers for location in server.locations]
         self._used = frozenset(_VARIABLE.findall("\n".join(dict.fromkeys(self._snippets())))) | {"proxy_upstream_name"}
@@ -222,7 +226,7 @@ class Emission:
 
     def _write_upstreams(self) -> None:
         """Write an upstream for each Service; nginx is not told its addresses, which a balancer in Lua chooses from."""
-        services: dict[str, Values | None] = {}
+        services: dict[str, AnnotationValues | None] = {}
         for location in self._locations:
             if location.backend is not None:
                 services.setdefault(location.upstream, location.values)
@@ -293,7 +297,7 @@ class Emission:
         if http2 and not old:
             self._lines.add("http2 on;")
 
-    def _write_www(self, server: Server) -> None:
+    def _write_www(self, server: IngressServer) -> None:
         """Write the server that redirects from the name with or without `www.` (ngx_srv_redirect.lua)."""
         if not server.has_www:
             return
@@ -315,7 +319,7 @@ class Emission:
                 with self._lines.block(f"if ({name})"):
                     self._lines.add("return 403;")
 
-    def _write_server(self, server: Server) -> None:
+    def _write_server(self, server: IngressServer) -> None:
         lines = self._lines
         lines.gap()
         with lines.block("server"):
@@ -350,9 +354,9 @@ class Emission:
             # Addresses of its own get the page of a module that not every nginx has.
             self._lines.add("access_log off;", "return 403;")
 
-    def _check_clients(self, server: Server) -> None:
+    def _check_clients(self, server: IngressServer) -> None:
         """Check the certificates of clients (`auth-tls-secret`)."""
-        client: Values | None = server.client
+        client: AnnotationValues | None = server.client
         if client is None:
             return
         match = client.text("auth-tls-match-cn")

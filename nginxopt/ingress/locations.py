@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
-from nginxopt.ingress.annotations import Values
-from nginxopt.ingress.model import DEFAULT_BACKEND, Location, Server
-from nginxopt.ingress.settings import Settings
-from nginxopt.ingress.writing import Lines, quoted
+from nginxopt.ingress.annotations import AnnotationValues
+from nginxopt.ingress.model import DEFAULT_BACKEND, IngressServer, Location
+from nginxopt.ingress.settings import ControllerSettings
+from nginxopt.ingress.writing import EmittedLines, quoted
 from nginxopt.text.display import printable
 
 BY_ADDRESS = "$limit_key_"
@@ -39,7 +39,12 @@ class LocationWriter:
     """
 
     def __init__(
-        self, lines: Lines, server: Server, targets: Mapping[str, str], settings: Settings, used: frozenset[str]
+        self,
+        lines: EmittedLines,
+        server: IngressServer,
+        targets: Mapping[str, str],
+        settings: ControllerSettings,
+        used: frozenset[str],
     ) -> None:
         self.notes: list[str] = []
         self._signing: dict[str, None] = {}
@@ -305,7 +310,7 @@ class LocationWriter:
             lines.add("proxy_intercept_errors on;")
         lines.add(*(f"error_page {code} = @custom_{_error_backend(location)}_{code};" for code in codes))
 
-    def _own_settings(self, values: Values, *names: str) -> Iterator[tuple[str, str]]:
+    def _own_settings(self, values: AnnotationValues, *names: str) -> Iterator[tuple[str, str]]:
         """Yield those settings of a backend that a location does not have from http."""
         common = dict(common_settings(self._settings))
         for name, value in proxy_settings(self._settings, values):
@@ -435,7 +440,7 @@ class LocationWriter:
                 )
 
 
-def _cors(values: Values) -> Iterator[tuple[str, str, str]]:
+def _cors(values: AnnotationValues) -> Iterator[tuple[str, str, str]]:
     """Yield headers of CORS but that of the origin, each with its variable, which is empty for other origins."""
     headers = [
         ("credentials", "Allow-Credentials", "true" if values.flag("cors-allow-credentials", default=True) else ""),
@@ -467,7 +472,7 @@ _PROTOCOLS = {
 """The directive that passes requests on, and the scheme (`buildProxyPass`)."""
 
 
-def common_headers(settings: Settings) -> dict[str, str]:
+def common_headers(settings: ControllerSettings) -> dict[str, str]:
     """Return the headers that every backend gets."""
     forwarded = settings.flag("use-forwarded-headers") and settings.flag("compute-full-forwarded-for")
     original = settings.text("forwarded-for-header").lower().replace("-", "_")
@@ -490,13 +495,13 @@ def common_headers(settings: Settings) -> dict[str, str]:
     }
 
 
-def common_settings(settings: Settings) -> Iterator[tuple[str, str]]:
+def common_settings(settings: ControllerSettings) -> Iterator[tuple[str, str]]:
     """Yield the settings of backends that stand in http, as no snippet there has them."""
     snippet = settings.text("http-snippet")
     return (pair for pair in proxy_settings(settings, None) if pair[0] not in snippet)
 
 
-def proxy_settings(settings: Settings, values: Values | None) -> Iterator[tuple[str, str]]:
+def proxy_settings(settings: ControllerSettings, values: AnnotationValues | None) -> Iterator[tuple[str, str]]:
     """Yield the settings of a backend: those of the ConfigMap, unless annotations have others."""
 
     def either(name: str) -> str:
@@ -529,7 +534,7 @@ _SAME = (
 """The settings of backends whose directives have the same names."""
 
 
-class Zone:
+class LimitZone:
     """A zone of a limit (`ratelimit`): its name, its kind (`conn`, `rps`, `rpm`) and the limit."""
 
     def __init__(self, key: str, kind: str, limit: int) -> None:
@@ -538,7 +543,7 @@ class Zone:
         self.limit = limit
 
 
-def zones(location: Location) -> Iterator[Zone]:
+def zones(location: Location) -> Iterator[LimitZone]:
     """Yield the zones of the limits of a location."""
     if location.ingress is None:
         return
@@ -546,7 +551,7 @@ def zones(location: Location) -> Iterator[Zone]:
     for name, kind in (("limit-connections", "conn"), ("limit-rps", "rps"), ("limit-rpm", "rpm")):
         limit = location.values.number(name)
         if limit > 0:
-            yield Zone(key, kind, limit)
+            yield LimitZone(key, kind, limit)
 
 
 def mirror_path(location: Location) -> str:

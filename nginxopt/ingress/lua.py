@@ -16,7 +16,7 @@ from nginxopt.config.filesystem import Dump
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError, UsageError
 from nginxopt.ingress.conversion import Converted
-from nginxopt.ingress.settings import Settings
+from nginxopt.ingress.settings import ControllerSettings
 from nginxopt.text import Source, Span, encode
 from nginxopt.text.source import Edit, apply
 
@@ -26,7 +26,7 @@ _DROPPED = (
     *("init_by_lua_file", "init_worker_by_lua_file", "ssl_certificate_by_lua_file", "log_by_lua_file"),
     *("header_filter_by_lua_file", "lua_package_path", "lua_shared_dict", "more_clear_headers"),
 )
-"""Directives that change no answer, where they are the controller's; `more_clear_headers` only for `Server`."""
+"""Directives that change no answer, where they are the controller's; `more_clear_headers` only for `IngressServer`."""
 
 _CALLS = re.compile(r"(?:\s*(?:lua_ingress|balancer|certificate|monitor|plugins)\.\w+\([^()]*\))*\s*")
 _OF_ANSWERS = ("access_by_lua_block", "balancer_by_lua_block", "content_by_lua_block", "rewrite_by_lua_block")
@@ -72,7 +72,7 @@ def is_printed(data: bytes) -> bool:
     return (b"lua/nginx/" in data or b"lua_ingress.rewrite(" in data) and Dump.of("-", data) is not None
 
 
-def without_lua(source: Source, settings: Settings, certificates: Sequence[str] | None) -> Converted:
+def without_lua(source: Source, settings: ControllerSettings, certificates: Sequence[str] | None) -> Converted:
     """Return the main file of what `nginx -T` of a controller printed, without the controller's Lua.
 
     `certificates` are the hosts that have one, or `all` or `none`; None if nobody says. Raises `UsageError` if a
@@ -94,7 +94,7 @@ def without_lua(source: Source, settings: Settings, certificates: Sequence[str] 
 class _Work:
     """Collects the edits of a configuration."""
 
-    def __init__(self, main: Source, settings: Settings, certificates: Sequence[str] | None) -> None:
+    def __init__(self, main: Source, settings: ControllerSettings, certificates: Sequence[str] | None) -> None:
         self.edits: list[Edit] = []
         self.notes: list[str] = []
         self._main = main

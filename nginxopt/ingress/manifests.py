@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 @record(eq=True)
-class Backend:
+class IngressBackend:
     """The Service that answers: its name, and the number or name of its port."""
 
     service: str
@@ -38,11 +38,11 @@ class RulePath:
 
     path: str
     kind: str
-    backend: Backend | None
+    backend: IngressBackend | None
 
 
 @record(eq=True)
-class Rule:
+class IngressRule:
     """The paths of a host; of any other host if that is empty. `paths` is None for a rule without `http`."""
 
     host: str
@@ -50,7 +50,7 @@ class Rule:
 
 
 @record(eq=True)
-class Tls:
+class IngressTls:
     """Hosts with a certificate, and the Secret that has it."""
 
     hosts: tuple[str, ...]
@@ -72,9 +72,9 @@ class Ingress:
     name: str
     annotations: Mapping[str, str]
     ingress_class: str
-    default: Backend | None
-    rules: tuple[Rule, ...]
-    tls: tuple[Tls, ...]
+    default: IngressBackend | None
+    rules: tuple[IngressRule, ...]
+    tls: tuple[IngressTls, ...]
     created: str
     place: str
 
@@ -156,10 +156,10 @@ class _Reading:
                 raise self._refused(f'the annotation {name} is not a text: write it as "{shown}"')
         return mapping(found)
 
-    def _rule(self, rule: Any) -> Rule:
+    def _rule(self, rule: Any) -> IngressRule:
         http = mapping(rule).get("http")
         paths = None if http is None else tuple(map(self._path_of, self._list(mapping(http).get("paths"), "paths")))
-        return Rule(self._host(mapping(rule).get("host") or ""), paths)
+        return IngressRule(self._host(mapping(rule).get("host") or ""), paths)
 
     def _path_of(self, path: Any) -> RulePath:
         found = mapping(path)
@@ -169,24 +169,24 @@ class _Reading:
             raise self._refused(f"{text!r} is not a path: it begins with /")
         return RulePath(text, kind, self._backend(found.get("backend")))
 
-    def _backend(self, backend: Any) -> Backend | None:
+    def _backend(self, backend: Any) -> IngressBackend | None:
         """Return the Service of a backend, which v1beta1 wrote as `serviceName` and `servicePort`."""
         found = mapping(backend)
         if "serviceName" in found:
             port = self._named(scalar(found.get("servicePort")), "servicePort")
-            return Backend(self._named(found["serviceName"], "serviceName"), port)
+            return IngressBackend(self._named(found["serviceName"], "serviceName"), port)
         service = mapping(found.get("service"))
         if not service:
             return None
         stated = mapping(service.get("port"))
         port = self._named(scalar(stated.get("number") or stated.get("name")), "port of a Service")
-        return Backend(self._named(service.get("name"), "name of a Service"), port)
+        return IngressBackend(self._named(service.get("name"), "name of a Service"), port)
 
-    def _tls(self, tls: Any) -> Tls:
+    def _tls(self, tls: Any) -> IngressTls:
         found = mapping(tls)
         hosts = tuple(map(self._host, self._list(found.get("hosts"), "hosts")))
         secret = found.get("secretName")
-        return Tls(hosts, self._named(secret, "secretName") if secret else "")
+        return IngressTls(hosts, self._named(secret, "secretName") if secret else "")
 
     def _host(self, host: Any) -> str:
         text = self._text(host, "host")

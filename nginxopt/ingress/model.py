@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nginxopt.ingress.annotations import Values
-from nginxopt.ingress.manifests import Backend, Ingress
+from nginxopt.ingress.annotations import AnnotationValues
+from nginxopt.ingress.manifests import Ingress, IngressBackend
 
 ANY_HOST = "_"
 """The name of the server for all other hosts."""
 DEFAULT_BACKEND = "upstream-default-backend"
 
 
-def upstream_name(ingress: Ingress, backend: Backend) -> str:
+def upstream_name(ingress: Ingress, backend: IngressBackend) -> str:
     """Return the name of the upstream of a Service (`upstreamName`)."""
     return f"{ingress.namespace}-{backend.service}-{backend.port}"
 
@@ -29,8 +29,8 @@ class Location:
     path: str
     kind: str
     ingress: Ingress | None
-    values: Values
-    backend: Backend | None = None
+    values: AnnotationValues
+    backend: IngressBackend | None = None
     is_default: bool = False
     ingress_path: str = ""
 
@@ -53,7 +53,7 @@ class Location:
 
 
 @dataclass(slots=True)
-class Server:
+class IngressServer:
     """A server.
 
     Attributes:
@@ -70,7 +70,7 @@ class Server:
     secret: str = ""
     has_certificate: bool = False
     has_www: bool = False
-    client: Values | None = None
+    client: AnnotationValues | None = None
     ciphers: str = ""
     prefers_ciphers: str = ""
     places: dict[str, int] = field(init=False)

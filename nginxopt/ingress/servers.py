@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from nginxopt.ingress.annotations import Values
+from nginxopt.ingress.annotations import AnnotationValues
 from nginxopt.ingress.canaries import Canaries
-from nginxopt.ingress.manifests import Ingress, Rule
-from nginxopt.ingress.model import ANY_HOST, Location, Server, exact_or_prefix, upstream_name
-from nginxopt.ingress.settings import Settings
+from nginxopt.ingress.manifests import Ingress, IngressRule
+from nginxopt.ingress.model import ANY_HOST, IngressServer, Location, exact_or_prefix, upstream_name
+from nginxopt.ingress.settings import ControllerSettings
 
 _SNIPPETS = ("configuration-snippet", "server-snippet", "auth-snippet", "stream-snippet", "modsecurity-snippet")
 
@@ -23,11 +23,11 @@ class Merged:
         notes: What is not as written.
     """
 
-    def __init__(self, found: Iterable[Ingress], settings: Settings, *, validates: bool = True) -> None:
+    def __init__(self, found: Iterable[Ingress], settings: ControllerSettings, *, validates: bool = True) -> None:
         self.notes: list[str] = []
         self._settings = settings
         self._read = [*self._values(_sorted(found), validates)]
-        self._servers: dict[str, Server] = {ANY_HOST: Server(ANY_HOST, [_root(None, _no_values())])}
+        self._servers: dict[str, IngressServer] = {ANY_HOST: IngressServer(ANY_HOST, [_root(None, _no_values())])}
         self._fallback = self._servers[ANY_HOST].locations[0]
         self._canaries = Canaries(self._read)
         primary = [(ingress, values) for ingress, values in self._read if not values.flag("canary")]
@@ -48,10 +48,10 @@ class Merged:
             ordered = sorted(sorted(server.locations, key=_by_path, reverse=True), key=_by_length, reverse=True)
             server.locations = [*_with_exact(ordered)]
 
-    def _values(self, found: Iterable[Ingress], validates: bool) -> Iterator[tuple[Ingress, Values]]:
+    def _values(self, found: Iterable[Ingress], validates: bool) -> Iterator[tuple[Ingress, AnnotationValues]]:
         """Yield the Ingresses that the controller does not leave out, with their values."""
         for ingress in found:
-            values = Values(ingress, validates=validates)
+            values = AnnotationValues(ingress, validates=validates)
             self.notes += [f"{ingress.place}: {ingress.key}: {note}" for note in values.notes]
             snippets = [name for name in _SNIPPETS if values.text(name)]
             if snippets and self._settings.is_stated and not self._settings.flag("allow-snippet-annotations"):
@@ -63,7 +63,7 @@ class Merged:
             if not values.is_dropped:
                 yield ingress, values
 
-    def _add_servers(self, ingress: Ingress, values: Values) -> None:
+    def _add_servers(self, ingress: Ingress, values: AnnotationValues) -> None:
         """Add the servers of the hosts of an Ingress, each with a location for `/` (`createServers`)."""
         if ingress.default is not None and not ingress.rules and self._fallback.is_default:
             kept = _no_values(ingress, values)
@@ -73,14 +73,14 @@ class Merged:
         for rule in ingress.rules:
             host = rule.host or ANY_HOST
             if host not in self._servers:
-                self._servers[host] = Server(
+                self._servers[host] = IngressServer(
                     host,
                     [_root(ingress, values)],
                     ciphers=values.text("ssl-ciphers"),
                     prefers_ciphers=_switch(values, "ssl-prefer-server-ciphers"),
                 )
 
-    def _set_servers(self, ingress: Ingress, values: Values) -> None:
+    def _set_servers(self, ingress: Ingress, values: AnnotationValues) -> None:
         """Set what servers have once: the first Ingress that states it wins."""
         aliases = [alias.strip() for alias in values.text("server-alias").split(",") if alias.strip()]
         secrets = _secrets(ingress)
@@ -97,7 +97,7 @@ class Merged:
                 server.has_certificate = True
                 server.secret = secrets.get(server.host.lower(), "")
 
-    def _add_locations(self, ingress: Ingress, values: Values) -> None:
+    def _add_locations(self, ingress: Ingress, values: AnnotationValues) -> None:
         """Add the locations of an Ingress (`getBackendServers`)."""
         for rule in ingress.rules:
             server = self._servers[rule.host or ANY_HOST]
@@ -107,7 +107,7 @@ class Merged:
                 server.client = values
             self._add_paths(ingress, values, server, rule)
 
-    def _add_paths(self, ingress: Ingress, values: Values, server: Server, rule: Rule) -> None:
+    def _add_paths(self, ingress: Ingress, values: AnnotationValues, server: IngressServer, rule: IngressRule) -> None:
         for path in rule.paths or ():
             if path.backend is None:
                 note = f"{path.path}: left out, as its backend is no Service"
@@ -130,7 +130,7 @@ class Merged:
                 continue
             server.has_www |= values.flag("from-to-www-redirect")
 
-    def _note_taken(self, ingress: Ingress, server: Server, location: Location) -> None:
+    def _note_taken(self, ingress: Ingress, server: IngressServer, location: Location) -> None:
         other = location.ingress
         assert other is not None
         if other.key != ingress.key:
@@ -139,7 +139,7 @@ class Merged:
                 " it was created before, or is the later one by name"
             )
 
-    def _note_second(self, ingress: Ingress, server: Server, is_second: bool, name: str) -> None:
+    def _note_second(self, ingress: Ingress, server: IngressServer, is_second: bool, name: str) -> None:
         if is_second:
             self.notes.append(
                 f"{ingress.place}: {ingress.key}: {name}: has no effect, as {server.host} has one of another Ingress"
@@ -151,24 +151,24 @@ def _sorted(found: Iterable[Ingress]) -> Sequence[Ingress]:
     return sorted(sorted(found, key=lambda ingress: ingress.key, reverse=True), key=lambda ingress: ingress.created)
 
 
-def _root(ingress: Ingress | None, values: Values) -> Location:
+def _root(ingress: Ingress | None, values: AnnotationValues) -> Location:
     backend = None if ingress is None else ingress.default
     return Location("/", "Prefix", ingress, values, backend, is_default=True)
 
 
-def _no_values(ingress: Ingress | None = None, values: Values | None = None) -> Values:
+def _no_values(ingress: Ingress | None = None, values: AnnotationValues | None = None) -> AnnotationValues:
     """Return no values; or those of an Ingress without what its default backend does not follow."""
     if values is not None and ingress is not None:
-        kept = Values(ingress)
+        kept = AnnotationValues(ingress)
         kept.drop(
             *("rewrite-target", "use-regex", "app-root", "ssl-redirect", "force-ssl-redirect"),
             *("temporal-redirect", "permanent-redirect", "from-to-www-redirect", "preserve-trailing-slash"),
         )
         return kept
-    return Values(Ingress("", "", {}, "", None, (), (), "", ""))
+    return AnnotationValues(Ingress("", "", {}, "", None, (), (), "", ""))
 
 
-def _switch(values: Values, name: str) -> str:
+def _switch(values: AnnotationValues, name: str) -> str:
     return "" if not values.text(name) else "on" if values.flag(name) else "off"
 
 

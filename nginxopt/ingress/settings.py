@@ -113,7 +113,7 @@ _NO_WORDS = re.compile(r"[;{}\n\r]")
 
 
 @record()
-class Settings:
+class ControllerSettings:
     """The settings of a controller.
 
     Attributes:
@@ -144,10 +144,10 @@ class Settings:
         return [part.strip() for part in self.text(key).split(",") if part.strip()]
 
 
-def settings_of(path: str | None) -> Settings:
+def settings_of(path: str | None) -> ControllerSettings:
     """Return the settings of a manifest with a ConfigMap; those without one for None. Raises `InputError`."""
     if path is None:
-        return Settings({})
+        return ControllerSettings({})
     text = source(path)
     found = [document for _, document in documents(text) if mapping(document).get("kind") == "ConfigMap"]
     if len(found) != 1:
@@ -155,7 +155,9 @@ def settings_of(path: str | None) -> Settings:
         raise InputError(message or "no ConfigMap in the file", path=text.path)
     values = {key: _value(text.path, key, value) for key, value in mapping(found[0].get("data")).items()}
     unknown = sorted(set(values) - set(_DEFAULTS))
-    return Settings(values, is_stated=True, notes=tuple(f"{key} of the ConfigMap: left out" for key in unknown))
+    return ControllerSettings(
+        values, is_stated=True, notes=tuple(f"{key} of the ConfigMap: left out" for key in unknown)
+    )
 
 
 def _value(path: str, key: str, value: object) -> str:

@@ -16,7 +16,7 @@ def quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-class Lines:
+class EmittedLines:
     """The lines of a configuration. All that add to them raise `budget.ExceededError` for more than a result has."""
 
     def __init__(self) -> None:

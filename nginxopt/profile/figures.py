@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nginxopt.profile.sums import Cell, Class, Measured, Place, Profile, Sum, Use, WorkClass
+from nginxopt.profile.sums import Cell, Class, MeasuredSums, Place, Profile, Sum, Use, WorkClass
 from nginxopt.profile.terms import Term
 from nginxopt.profile.work import Work
 from nginxopt.text import shorten
@@ -113,7 +113,7 @@ class Compared:
         return self.took[1]
 
 
-def _each(one: Measured) -> tuple[float | None, float | None]:
+def _each(one: MeasuredSums) -> tuple[float | None, float | None]:
     """Return what a request took: instructions and nanoseconds."""
     return (
         one.instructions / one.counted if one.counted else None,

@@ -15,8 +15,8 @@ from statistics import median
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.profile.bodies import text
 from nginxopt.profile.reading import SiteLogs
-from nginxopt.profile.samples import Sample, Samples
-from nginxopt.profile.sums import Measured, Profile, Sum, WorkClass
+from nginxopt.profile.samples import SampleRequest, Samples
+from nginxopt.profile.sums import MeasuredSums, Profile, Sum, WorkClass
 from nginxopt.profile.terms import NOTHING, Term
 from nginxopt.request.client import RequestForm
 from nginxopt.request.model import World
@@ -60,7 +60,7 @@ class _Trial:
         reason: Why it could not be measured.
     """
 
-    sample: Sample
+    sample: SampleRequest
     existing: tuple[str, ...] = ()
     raw: int = 0
     ratio: float = 1.0
@@ -110,19 +110,19 @@ def _add(profile: Profile, trials: dict[WorkClass, list[_Trial]], laboratory: _L
             profile.unmeasured.count(trial.reason, Sum(trial.sample.requests), Sum)
         for trial in of:
             if trial.reason is None:
-                profile.measured.count(key, _measured(trial), Measured)
+                profile.measured.count(key, _measured(trial), MeasuredSums)
     for name, each in laboratory.connections.items():
         if each is not NOTHING:
             instructions, nanoseconds = round(each.instructions), round(each.nanoseconds)
             profile.connections.count(
-                name, Measured(int(instructions > 0), instructions, int(nanoseconds > 0), nanoseconds), Measured
+                name, MeasuredSums(int(instructions > 0), instructions, int(nanoseconds > 0), nanoseconds), MeasuredSums
             )
 
 
-def _measured(trial: _Trial) -> Measured:
+def _measured(trial: _Trial) -> MeasuredSums:
     """Return what the requests took that a sample stands for."""
     number, correction = trial.sample.requests, trial.sample.correction
-    made = Measured()
+    made = MeasuredSums()
     if trial.instructions is not None:
         made.counted = number
         made.instructions = max(0, round(number * (trial.instructions + correction.instructions)))

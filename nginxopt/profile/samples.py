@@ -58,7 +58,7 @@ class NotMeasuredError(Exception):
 
 
 @record(eq=True)
-class Sample:
+class SampleRequest:
     """A request that stands for others.
 
     Attributes:
@@ -144,7 +144,7 @@ class Samples:
     logs: SiteLogs
     profile: Profile
 
-    def of_all(self) -> Iterator[tuple[WorkClass, int, list[Sample] | str]]:
+    def of_all(self) -> Iterator[tuple[WorkClass, int, list[SampleRequest] | str]]:
         """Yield the classes, those with the most work first: their requests, and samples or why there are none."""
         cells = self._work.cells
         estimates = {key: self._work.estimated(key).instructions for key in cells}
@@ -177,7 +177,7 @@ class Samples:
                 found.setdefault(WorkClass.of(line.key), {}).setdefault(like, _Part()).add(line)
         return found
 
-    def _of(self, key: WorkClass, cell: Cell) -> Iterator[Sample]:
+    def _of(self, key: WorkClass, cell: Cell) -> Iterator[SampleRequest]:
         if key.verdict not in ("agrees", "ambiguous"):
             raise NotMeasuredError(_NOT_SETTLED[key.verdict])
         if key.status is None:
@@ -198,7 +198,7 @@ class Samples:
             if share:
                 yield self._sample(key, like, part, share)
 
-    def _sample(self, key: WorkClass, like: _Like, part: _Part, requests: int) -> Sample:
+    def _sample(self, key: WorkClass, like: _Like, part: _Part, requests: int) -> SampleRequest:
         assert key.status is not None
         line, number = part.typical, len(part.lines)
         size, raw = round(part.cell.bytes / number), round(part.cell.raw / number)
@@ -206,7 +206,7 @@ class Samples:
         path = form["target"].partition("?")[0]
         more = terms.of_tries(part.cell.tries).times(1 / number).plus(terms.of_tries(line.cell.tries).times(-1))
         more = more.plus(part.framing.times(1 / number))
-        return Sample(
+        return SampleRequest(
             key,
             requests,
             form,

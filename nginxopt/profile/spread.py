@@ -40,7 +40,7 @@ def read(client: Client, logs: SiteLogs, progress: Callable[[int], None] = lambd
     waiting: dict[int, Future[Any]] = {}
     asked = 0
     try:
-        _give(client, worker.Given(name, logs))
+        _give(client, worker.LogKeeper(name, logs))
         for number in range(len(parts)):
             most = number + _AHEAD * max(1, len(client.nthreads()))
             while asked < min(most, len(parts)):

@@ -167,7 +167,7 @@ class Tries:
         self.places += other.places
 
 
-class Fact(NamedTuple):
+class LevelFact(NamedTuple):
     """Something that a level makes nginx do, with the directive that says so, and how often or how much of it."""
 
     what: str
@@ -285,7 +285,7 @@ class Use:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredSums:
     """What requests took when one like them was measured, in sums.
 
     Attributes:
@@ -298,7 +298,7 @@ class Measured:
     timed: int = 0
     nanoseconds: int = 0
 
-    def add(self, other: Measured) -> None:
+    def add(self, other: MeasuredSums) -> None:
         """Add what other requests took."""
         self.counted += other.counted
         self.instructions += other.instructions
@@ -380,7 +380,7 @@ class Profile:
     classes: Sums[Cell] = field(default_factory=Sums)
     uses: Sums[Use] = field(default_factory=Sums)
     tries: Sums[Tries] = field(default_factory=Sums)
-    facts: dict[tuple[Place | None, Place | None], tuple[Fact, ...]] = field(default_factory=dict)
+    facts: dict[tuple[Place | None, Place | None], tuple[LevelFact, ...]] = field(default_factory=dict)
     clients: Sums[Sum] = field(default_factory=Sums)
     other_clients: Sum = field(default_factory=Sum)
     robots: Sums[Sum] = field(default_factory=Sums)
@@ -388,8 +388,8 @@ class Profile:
     minutes: Sums[Sum] = field(default_factory=Sums)
     limits: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    measured: Sums[Measured] = field(default_factory=Sums)
-    connections: Sums[Measured] = field(default_factory=Sums)
+    measured: Sums[MeasuredSums] = field(default_factory=Sums)
+    connections: Sums[MeasuredSums] = field(default_factory=Sums)
     unmeasured: Sums[Sum] = field(default_factory=Sums)
 
     @property
@@ -422,7 +422,7 @@ class Profile:
                 mine.count(key, one, Sum)
         for mine_of, theirs_of in ((self.measured, other.measured), (self.connections, other.connections)):
             for key, one_of in theirs_of.items():
-                mine_of.count(key, one_of, Measured)
+                mine_of.count(key, one_of, MeasuredSums)
         self.other_clients.add(other.other_clients)
         self.other_robots.add(other.other_robots)
 
@@ -539,15 +539,15 @@ def _read(form: Mapping[str, Any]) -> Profile:
     profile.uses.update(_pairs(Place, Use, form["uses"]))
     profile.tries.update(_pairs(Place, Tries, form["tries"]))
     for server, level, facts in form["facts"]:
-        profile.facts[_of(_ANYWHERE, server), _of(_ANYWHERE, level)] = tuple(_of(list[Fact], facts))
+        profile.facts[_of(_ANYWHERE, server), _of(_ANYWHERE, level)] = tuple(_of(list[LevelFact], facts))
     profile.clients.update(_pairs(str, Sum, form["clients"]))
     profile.robots.update(_pairs(str, Sum, form["robots"]))
     profile.minutes.update(_pairs(int, Sum, form["minutes"]))
     profile.other_clients, profile.other_robots = _of(Sum, form["other_clients"]), _of(Sum, form["other_robots"])
     profile.limits = {key: _of(int, value) for key, value in form["limits"].items()}
     profile.notes = _of(list[str], form["notes"])
-    profile.measured.update(_pairs(WorkClass, Measured, form.get("measured", ())))
-    profile.connections.update(_pairs(str, Measured, form.get("connections", ())))
+    profile.measured.update(_pairs(WorkClass, MeasuredSums, form.get("measured", ())))
+    profile.connections.update(_pairs(str, MeasuredSums, form.get("connections", ())))
     profile.unmeasured.update(_pairs(str, Sum, form.get("unmeasured", ())))
     return profile
 

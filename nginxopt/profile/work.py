@@ -15,7 +15,7 @@ from nginxopt.facts import group
 from nginxopt.lint.queries import pools
 from nginxopt.lint.queries.model import Model
 from nginxopt.profile import terms
-from nginxopt.profile.sums import Cell, Class, Fact, Measured, Place, Profile, WorkClass
+from nginxopt.profile.sums import Cell, Class, LevelFact, MeasuredSums, Place, Profile, WorkClass
 from nginxopt.profile.terms import NOTHING, SAME, Term
 from nginxopt.request.log_formats import log_formats
 from nginxopt.semantics import Level
@@ -43,14 +43,14 @@ class LevelFacts:
     target: Version
     place: Placed
 
-    def of(self, level: Level, *, tls: bool) -> tuple[Fact, ...]:
+    def of(self, level: Level, *, tls: bool) -> tuple[LevelFact, ...]:
         """Return the facts of a level, in the order of their names and places; `tls` is whether its server has TLS."""
         found = [*self._read(level)]
         if tls:
-            found.append(Fact("tls", None, 1))
+            found.append(LevelFact("tls", None, 1))
         return tuple(sorted(found, key=str))
 
-    def _read(self, level: Level) -> Iterator[Fact]:
+    def _read(self, level: Level) -> Iterator[LevelFact]:
         if level.setting("gzip").value == "on":
             setting = level.setting("gzip_comp_level")
             number = setting.value or ""
@@ -79,10 +79,10 @@ class LevelFacts:
                 is_kept = self._kept.get((passed.source.path, passed.span.start), name not in ("proxy_pass",))
                 yield self._fact("kept" if is_kept else "fresh", passed, 1)
 
-    def _logs(self, level: Level) -> Iterator[Fact]:
+    def _logs(self, level: Level) -> Iterator[LevelFact]:
         setting = level.setting("access_log")
         if not setting.is_set:
-            yield Fact("log", None, self._variables("combined"))
+            yield LevelFact("log", None, self._variables("combined"))
         for directive in setting.directives:
             words = [str(word) for word in directive.args]
             if words and words[0] != "off":
@@ -108,8 +108,8 @@ class LevelFacts:
             if one.protocol == "proxy"
         }
 
-    def _fact(self, what: str, directive: Directive | None, amount: int) -> Fact:
-        return Fact(what, None if directive is None else self.place(directive), amount)
+    def _fact(self, what: str, directive: Directive | None, amount: int) -> LevelFact:
+        return LevelFact(what, None if directive is None else self.place(directive), amount)
 
 
 @dataclass(slots=True)
@@ -258,7 +258,7 @@ _MOST_FACTOR = 2.0
 """How much more than its estimate a class may take by directives that have terms."""
 
 
-def _per_request(measured: Measured, estimate: Term) -> Term:
+def _per_request(measured: MeasuredSums, estimate: Term) -> Term:
     """Return what a request took; of what was not measured, the estimate."""
     return Term(
         measured.instructions / measured.counted if measured.counted else estimate.instructions,
@@ -266,7 +266,7 @@ def _per_request(measured: Measured, estimate: Term) -> Term:
     )
 
 
-def _scale(estimate: Term, measured: Measured) -> tuple[Term, Term]:
+def _scale(estimate: Term, measured: MeasuredSums) -> tuple[Term, Term]:
     """Return the factors of what was measured to an estimate, and what is beyond any."""
     found = _per_request(measured, estimate)
     factor = _ratio(found, estimate)
@@ -285,7 +285,9 @@ def _ratio(found: Term, of: Term) -> Term:
 _CAUSES = {"log": "access log", "log_buffered": "access log", "sub_filter_sendfile": "sub_filter", "limit": "limits"}
 
 
-def _of_kind(key: Class | WorkClass, cell: Cell, facts: dict[str, Fact]) -> Iterator[tuple[str, Place | None, Term]]:
+def _of_kind(
+    key: Class | WorkClass, cell: Cell, facts: dict[str, LevelFact]
+) -> Iterator[tuple[str, Place | None, Term]]:
     """Yield what answering takes."""
     number = cell.requests
     if key.kind == "static":
@@ -304,7 +306,7 @@ def _passing(key: Class | WorkClass) -> Place | None:
     return (key.node if isinstance(key, Class) else None) or key.level
 
 
-def _of_fact(fact: Fact, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
+def _of_fact(fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
     """Return what a fact makes requests of a class take; None if it is none of its own."""
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:

@@ -8,7 +8,7 @@ from nginxopt.profile.pieces import Range
 from nginxopt.profile.reading import PartRead, SiteLogs
 
 
-class Given(WorkerPlugin):
+class LogKeeper(WorkerPlugin):
     """Keeps the logs of a run in a worker, under the name of the run."""
 
     def __init__(self, name: str, logs: SiteLogs) -> None:
@@ -19,5 +19,5 @@ class Given(WorkerPlugin):
 def read(part: Range, name: str) -> PartRead:
     """Return what is in a part of the logs of a run."""
     given = get_worker().plugins[name]
-    assert isinstance(given, Given)
+    assert isinstance(given, LogKeeper)
     return given.logs.read(part)

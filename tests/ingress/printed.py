@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nginxopt.ingress.manifests import Ingress
-from nginxopt.ingress.model import Location, Server
+from nginxopt.ingress.model import IngressServer, Location
 from nginxopt.ingress.servers import Merged
-from nginxopt.ingress.settings import Settings
+from nginxopt.ingress.settings import ControllerSettings
 
 SUPPORTED = frozenset(
     {
@@ -44,7 +44,7 @@ http {{
 
 def printed(found: list[Ingress], settings: Mapping[str, str]) -> str:
     """The text that a controller prints."""
-    of_map = Settings(settings)
+    of_map = ControllerSettings(settings)
     servers = Merged(found, of_map).servers
     text = _HTTP.replace("{balancer}", "upstream_balancer")
     for server in servers:
@@ -62,7 +62,7 @@ def _listen(host: str) -> str:
     return f"listen 80{default}; listen 443{default} ssl; ssl_certificate_by_lua_file {LUA}/ngx_conf_certificate.lua;"
 
 
-def _www(server: Server, settings: Settings) -> str:
+def _www(server: IngressServer, settings: ControllerSettings) -> str:
     return f"""
     server {{
         server_name "www.{server.host}";
@@ -73,7 +73,7 @@ def _www(server: Server, settings: Settings) -> str:
 """
 
 
-def _server(server: Server, settings: Settings) -> Iterator[str]:
+def _server(server: IngressServer, settings: ControllerSettings) -> Iterator[str]:
     name = server.host
     if name.startswith("*"):
         rest = name[2:].replace(".", r"\\.")
@@ -90,7 +90,7 @@ def _server(server: Server, settings: Settings) -> Iterator[str]:
     yield "}\n"
 
 
-def _location(location: Location, settings: Settings, are_patterns: bool) -> Iterator[str]:
+def _location(location: Location, settings: ControllerSettings, are_patterns: bool) -> Iterator[str]:
     values, path = location.values, location.path.replace("\\", "\\\\")
     exempt = any(location.path.startswith(each) for each in settings.list("no-tls-redirect-locations"))
     opener = f'~* "^{path}"' if are_patterns else f'= "{path}"' if location.kind == "Exact" else f'"{path}"'

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.ingress import Settings, convert, ingresses
+from nginxopt.ingress import ControllerSettings, convert, ingresses
 from nginxopt.request import build as builds
 from nginxopt.system import nginx
 from nginxopt.system.nginx import trial
@@ -72,7 +72,7 @@ def test_what_annotations_become(form: str, tmp_path: Path) -> None:
     binary: nginx.Binary = the_nginx()
     (tmp_path / "web.json").write_text(json.dumps(ingress("web", **annotations)))
     read = ingresses([str(tmp_path / "web.json")])
-    text = convert(read, Settings(settings), builds.probe(binary).version, validates=False).text
+    text = convert(read, ControllerSettings(settings), builds.probe(binary).version, validates=False).text
     for line in lines:
         assert line in text, text
     # The controller's own certificate is not here.

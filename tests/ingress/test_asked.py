@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from nginxopt.ingress import Settings, convert, ingresses
+from nginxopt.ingress import ControllerSettings, convert, ingresses
 from nginxopt.request import build as builds
 from nginxopt.system import nginx
 from tests import servers
@@ -102,7 +102,7 @@ def controller(
     named = {name: value.replace("{port}", str(port)) for name, value in annotations.items()}
     (folder / "web.json").write_text(json.dumps(ingress("web", **named)))
     read = ingresses([str(folder / "web.json")])
-    text = convert(read, Settings(settings), builds.probe(binary).version, validates=False).text
+    text = convert(read, ControllerSettings(settings), builds.probe(binary).version, validates=False).text
     for pattern, put in (
         (r"(?m)^ *(listen (\[::\]:|443)|ssl_\S+ |resolver |worker_rlimit_nofile |http2 ).*;", ""),
         (r"listen 80( default_server)?;", rf"listen 127.0.0.1:{own}\1;"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nginxopt.config import Config, load_text
-from nginxopt.ingress import Converted, Settings, convert, ingresses
+from nginxopt.ingress import ControllerSettings, Converted, convert, ingresses
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
 from nginxopt.request.model import SiteModel, World
@@ -91,7 +91,7 @@ def made(folder: Path, *found: Mapping[str, Any], version: Version = VERSION) ->
     """What Ingresses become."""
     file = folder / "ingresses.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": found}))
-    return convert(ingresses([str(file)]), Settings({}), version)
+    return convert(ingresses([str(file)]), ControllerSettings({}), version)
 
 
 def asked(config: Config, header: str, build: Build, url: str = URL) -> Trace:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import Config, load_text
-from nginxopt.ingress import Settings, convert, ingresses
+from nginxopt.ingress import ControllerSettings, convert, ingresses
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
 from nginxopt.request.model import SiteModel, World
@@ -28,7 +28,7 @@ def converted(case: Case, folder: Path, version: Version) -> Config:
     """The configuration of a case."""
     file = folder / "ingresses.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": case.ingresses}))
-    result = convert(ingresses([str(file)]), Settings(case.settings), version)
+    result = convert(ingresses([str(file)]), ControllerSettings(case.settings), version)
     return load_text(result.text.encode(), "nginx.conf")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from nginxopt.ingress import Settings, convert, ingresses
+from nginxopt.ingress import ControllerSettings, convert, ingresses
 from nginxopt.request import build as builds
 from nginxopt.system import nginx
 from tests import servers
@@ -47,7 +47,7 @@ def controller(binary: nginx.Binary, folder: Path, authority: Issued, **annotati
     made = ingress("web", tls=[HOST], auth_tls_secret="default/ca", **named)
     (folder / "web.json").write_text(json.dumps(made))
     read = ingresses([str(folder / "web.json")])
-    text = convert(read, Settings({}), builds.probe(binary).version, validates=False).text
+    text = convert(read, ControllerSettings({}), builds.probe(binary).version, validates=False).text
     for name in set(re.findall(r"/etc/ingress-controller/ssl/(\S+\.pem);", text)):
         server = issue(HOST, by=authority, days=_DAYS)
         (folder / name).write_bytes(authority.pem if name.startswith("ca-") else server.pem + server.private)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from nginxopt.cli import nginxopt
 from nginxopt.errors import InputError, UsageError
-from nginxopt.ingress import Converted, Settings, convert, ingresses, listed, settings_of
+from nginxopt.ingress import ControllerSettings, Converted, convert, ingresses, listed, settings_of
 from nginxopt.ingress.annotations import _KINDS, _WHY, known
 from nginxopt.version import Version
 from tests.ingress.cases import ANY, CASES, HOST, ingress
@@ -31,7 +31,7 @@ def made(
     folder: Path, *objects: object, settings: Mapping[str, str] | None = None, validates: bool = True
 ) -> Converted:
     """What Ingresses become; with `settings`, those of a ConfigMap."""
-    of_map = Settings({}) if settings is None else Settings(settings, is_stated=True)
+    of_map = ControllerSettings({}) if settings is None else ControllerSettings(settings, is_stated=True)
     return convert(ingresses([written(folder, *objects)]), of_map, VERSION, validates=validates)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError, UsageError
-from nginxopt.ingress import Settings, convert, ingresses, is_printed, without_lua
+from nginxopt.ingress import ControllerSettings, convert, ingresses, is_printed, without_lua
 from nginxopt.request.model import OutcomeForm
 from nginxopt.semantics.site import Build
 from nginxopt.text import Source
@@ -58,7 +58,7 @@ def test_it_answers_as_the_manifests(name: str, tmp_path: Path) -> None:
     text = text_of(case, tmp_path)
     assert is_printed(text)
     has_tls = any("tls" in each["spec"] for each in case.ingresses)
-    settings = Settings(case.settings)
+    settings = ControllerSettings(case.settings)
     result = without_lua(Source("-", text), settings, [HOST] if has_tls else ["none"])
     assert "_by_lua" not in result.text
     one = load_text(result.text.encode(), "nginx.conf")
@@ -107,7 +107,8 @@ def test_blocks_answer_as_files(name: str, tmp_path: Path) -> None:
     assert is_printed(blocks.encode())
     hosts = [HOST] if any("tls" in each["spec"] for each in case.ingresses) else ["none"]
     one, other = (
-        without_lua(Source("-", text.encode()), Settings(case.settings), hosts).text for text in (files, blocks)
+        without_lua(Source("-", text.encode()), ControllerSettings(case.settings), hosts).text
+        for text in (files, blocks)
     )
     assert "_by_lua" not in other
     there, here = (load_text(text.encode(), "nginx.conf") for text in (one, other))
@@ -126,7 +127,7 @@ def test_authentication_in_blocks(tmp_path: Path) -> None:
         b" proxy_pass http://upstream_balancer;",
         1,
     )
-    result = without_lua(Source("-", text), Settings({}), ["none"])
+    result = without_lua(Source("-", text), ControllerSettings({}), ["none"])
     assert "auth_request /_external-auth-Lw-Prefix;" in result.text
     assert "set $cache_key $tmp_cache_key;" in result.text
 
@@ -135,7 +136,7 @@ def test_code_of_others_stays(tmp_path: Path) -> None:
     """A block that does more than the controller's own is not dropped."""
     blocks = in_blocks(text_of(Case([ingress("a")], {}), tmp_path).decode())
     own = blocks.replace("plugins.run() }", "plugins.run() ngx.exit(418) }")
-    result = without_lua(Source("-", own.encode()), Settings({}), ["none"])
+    result = without_lua(Source("-", own.encode()), ControllerSettings({}), ["none"])
     assert result.text.count("ngx.exit(418)") == own.count("ngx.exit(418)") > 0
 
 
@@ -148,16 +149,19 @@ def test_certificates_are_asked_for(tmp_path: Path) -> None:
     """Where a redirect depends on a certificate, somebody has to say which hosts have one."""
     text = Source("-", text_of(Case([ingress("a", host="*.shop.example")], {}), tmp_path))
     with pytest.raises(UsageError, match="depend on which hosts have a certificate"):
-        without_lua(text, Settings({}), None)
-    made = {named: "return 308" in without_lua(text, Settings({}), [named]).text for named in ("all", "none", HOST)}
+        without_lua(text, ControllerSettings({}), None)
+    made = {
+        named: "return 308" in without_lua(text, ControllerSettings({}), [named]).text
+        for named in ("all", "none", HOST)
+    }
     assert made == {"all": True, "none": False, HOST: False}
-    assert "return 308" in without_lua(text, Settings({}), [f"*.{HOST}"]).text
+    assert "return 308" in without_lua(text, ControllerSettings({}), [f"*.{HOST}"]).text
 
 
 def test_a_proxy_in_front(tmp_path: Path) -> None:
     """With use-forwarded-headers, the scheme of a proxy in front decides."""
     text = Source("-", text_of(Case([ingress("a", force_ssl_redirect="true")], {}), tmp_path))
-    result = without_lua(text, Settings({"use-forwarded-headers": "true"}), ["none"])
+    result = without_lua(text, ControllerSettings({"use-forwarded-headers": "true"}), ["none"])
     assert "set $pass_access_scheme $ingress_scheme; set $best_http_host $ingress_forwarded_host;" in result.text
 
 
@@ -169,7 +173,7 @@ def test_authentication(tmp_path: Path) -> None:
         b" access_by_lua_file /etc/nginx/lua/nginx/ngx_conf_external_auth.lua; proxy_pass http://upstream_balancer;",
         1,
     )
-    result = without_lua(Source("-", text), Settings({}), ["none"])
+    result = without_lua(Source("-", text), ControllerSettings({}), ["none"])
     assert "auth_request /_external-auth-Lw-Prefix;" in result.text
     assert "is not escaped" in result.notes[0]
 
@@ -178,7 +182,7 @@ def test_authentication(tmp_path: Path) -> None:
 def test_what_is_no_such_output(text: bytes) -> None:
     """A text that is not printed by nginx, or has no http, is refused."""
     with pytest.raises(InputError):
-        without_lua(Source("-", text), Settings({}), ["none"])
+        without_lua(Source("-", text), ControllerSettings({}), ["none"])
 
 
 def test_the_command(tmp_path: Path) -> None:

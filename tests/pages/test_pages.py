@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from nginxopt.bench.report import html
 from nginxopt.cli import nginxopt
 from nginxopt.profile import html as profile_html
-from nginxopt.profile.sums import Measured, Profile, Sum, WorkClass
+from nginxopt.profile.sums import MeasuredSums, Profile, Sum, WorkClass
 from tests import npm
 from tests.bench.pages import experiment, result_of
 from tests.browser import Page, browser, needs_chromium
@@ -55,7 +55,7 @@ def _profile(folder: Path) -> Profile:
     (folder / "shop.log").write_bytes(day(3, 600).log)
     profile = profile_of([folder / "shop.log"])
     for number, key in enumerate(sorted({WorkClass.of(key) for key in profile.classes}, key=str)[:3]):
-        profile.measured.count(key, Measured(10, 40_000 * number, 10, 90_000), Measured)
+        profile.measured.count(key, MeasuredSums(10, 40_000 * number, 10, 90_000), MeasuredSums)
     profile.unmeasured.count("several responses of the configuration fit", Sum(7), Sum)
     return profile
 

@@ -1,4 +1,4 @@
-"""No two files need each other, in the package or in the crate: whoever reads one can read those it uses first."""
+"""No two files need each other, and no two classes have one name: whoever reads a file can read those it uses first."""
 
 from __future__ import annotations
 
@@ -279,3 +279,14 @@ def test_circles_of_paths_are_found(tmp_path: Path) -> None:
     assert circles(uses) == [[crate / "deep" / "two.rs", crate / "one.rs"]]
     assert uses[crate / "deep" / "three.rs"] == uses[crate / "four.rs"] == {crate / "deep" / "two.rs"}
     assert uses[crate / "five.rs"] == {crate / "four.rs"}
+
+
+def test_a_name_of_a_class_means_one_thing() -> None:
+    """No two modules of the package and its rules have a public class of the same name."""
+    owners: dict[str, list[str]] = {}
+    for folder in ("nginxopt", "rules"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    owners.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in owners.items() if len(paths) > 1} == {}

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -271,19 +270,6 @@ def test_the_ways_are_those_of_the_code(tmp_path: Path, way: str) -> None:
     assert shown
     assert [module for module in shown if module not in entered] == [], entered
     assert shown == sorted(shown, key=entered.index), "another order: `python -m tests.project.way` prints it"
-
-
-@pytest.mark.slow
-@pytest.mark.no_cover
-@pytest.mark.parametrize("way", _WAYS)
-def test_a_name_means_one_thing_on_a_way(tmp_path: Path, way: str) -> None:
-    """No two modules that a command enters have a public class of the same name."""
-    owners: dict[str, list[str]] = {}
-    for module in _way(tmp_path, *_WAYS[way]):
-        for name, kind in vars(import_module(module)).items():
-            if isinstance(kind, type) and kind.__module__ == module and not name.startswith("_"):
-                owners.setdefault(name, []).append(module)
-    assert {name: modules for name, modules in owners.items() if len(modules) > 1} == {}
 
 
 @pytest.mark.slow

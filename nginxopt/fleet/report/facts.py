@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt.fleet.report import groups
 from nginxopt.fleet.report.drift import FileDrift, drift
 from nginxopt.fleet.report.since import Since
-from nginxopt.fleet.report.traffic import Traffic
+from nginxopt.fleet.report.traffic import FleetTraffic
 from nginxopt.records import record
 from nginxopt.text.display import count
 
@@ -112,7 +112,7 @@ class FleetReport:
     rules: tuple[RuleFacts, ...]
     groups: tuple[GroupFacts, ...]
     savings: tuple[Saved, ...]
-    traffic: Traffic | None
+    traffic: FleetTraffic | None
     drift: tuple[FileDrift, ...]
     since: Since | None
     worst: tuple[HostFacts, ...]
@@ -200,7 +200,7 @@ def facts(
     *,
     most: int = 20,
     since: Since | None = None,
-    traffic: Traffic | None = None,
+    traffic: FleetTraffic | None = None,
 ) -> FleetReport:
     """Return the report of an opened result; `most` is how many of the worst hosts it has."""
 

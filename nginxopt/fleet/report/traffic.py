@@ -39,7 +39,7 @@ class SavedByRule:
 
 
 @record(eq=True)
-class Traffic:
+class FleetTraffic:
     """The traffic of a fleet, as far as there are profiles.
 
     Attributes:
@@ -86,7 +86,7 @@ def paths_of(pattern: str) -> dict[str, list[str]]:
     return found
 
 
-def traffic(database: DuckDBPyConnection, paths: dict[str, list[str]]) -> Traffic:
+def traffic(database: DuckDBPyConnection, paths: dict[str, list[str]]) -> FleetTraffic:
     """Return what findings cost under the profiles of hosts; several of a host add up.
 
     Raises `UsageError` if none is of a host of the result, `InputError` for files that are no profiles.
@@ -107,7 +107,7 @@ def traffic(database: DuckDBPyConnection, paths: dict[str, list[str]]) -> Traffi
         for rule, of_rule in _saved(database, host, savings):
             by_host = saved.setdefault(rule, {})
             by_host[host] = by_host[host].plus(of_rule) if host in by_host else of_rule
-    return Traffic(
+    return FleetTraffic(
         len(named),
         requests,
         (sum(low for low, _ in shares.values()), sum(high for _, high in shares.values())) if shares else None,

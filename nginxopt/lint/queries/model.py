@@ -12,7 +12,7 @@ from nginxopt.config import Config, Directive, Scope
 from nginxopt.errors import InputError
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.lint.queries.redirecting import may_chain
-from nginxopt.lint.queries.settled import Definitions, definitions, settled
+from nginxopt.lint.queries.settled import DefinedVariables, definitions, settled
 from nginxopt.rewrite.suspicious import suspicious_rewrites
 from nginxopt.semantics import (
     PROTOCOLS,
@@ -151,7 +151,7 @@ class Model:
         return named if named is not None and named.upstream else pass_
 
     @cached_property
-    def definitions(self) -> Definitions:
+    def definitions(self) -> DefinedVariables:
         """What may define variables."""
         return definitions(self)
 

@@ -25,7 +25,7 @@ _GROUP = lazy.pattern(r"\(\?P?[<'](\w+)[>']")
 
 
 @record(eq=True)
-class Definitions:
+class DefinedVariables:
     """What may define variables, whose names are in lower case.
 
     Attributes:
@@ -39,7 +39,7 @@ class Definitions:
     has_code: bool
 
 
-def definitions(model: Model) -> Definitions:
+def definitions(model: Model) -> DefinedVariables:
     """Return what may define variables in a model."""
     values: dict[tuple[Level, str], set[str]] = {}
     for directive, place in model.each("set"):
@@ -52,7 +52,7 @@ def definitions(model: Model) -> Definitions:
         for directive in level.directives:
             has_code = has_code or _CODE.fullmatch(directive.name) is not None
             others.update(name.lower() for word in directive.args if "(?" in word for name in _GROUP.findall(word))
-    return Definitions(values, others, has_code)
+    return DefinedVariables(values, others, has_code)
 
 
 def settled(model: Model, level: Level, target: str) -> str | None:
