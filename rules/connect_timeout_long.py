@@ -46,7 +46,16 @@ server {
     }
 }
 ```
-One without effect, which is a case of `foreign-setting`:
+One without effect, as nothing passes requests on that way:
+```nginx http
+server {
+    uwsgi_connect_timeout 300s;
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+    }
+}
+```
+In a location, that is a case of `foreign-setting`:
 ```nginx http
 server {
     location ~ [.]php$ {
@@ -70,7 +79,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, pattern, rule
-from nginxopt.semantics import PROTOCOLS, Pass, values
+from nginxopt.semantics import PROTOCOLS, Level, Pass, values
 
 LONGEST = 131_000
 """Milliseconds after which every Linux has given up: 1 + 2 + ... + 64 seconds, and 4 more since 6.5."""
@@ -84,8 +93,8 @@ def check(model: Model) -> Iterator[Finding]:
     local = _local(model)
     used = {pass_.setting("connect_timeout").directive for pass_ in model.passes}
     for directive, level in model.each(*(f"{protocol}_connect_timeout" for protocol in PROTOCOLS)):
-        if level.kind == "location" and directive not in used and not level.is_open:
-            continue  # `foreign-setting` says that it has no effect
+        if directive not in used and _is_known(level):
+            continue  # it has no effect
         written = " ".join(directive.args)
         if (values.milliseconds(written) or 0) > LONGEST and directive not in local:
             yield Finding(
@@ -94,6 +103,13 @@ def check(model: Model) -> Iterator[Finding]:
                 f"{directive.name} {written}: if the server is down, each request waits 2 minutes, until TCP gives up",
                 help=f"set a few seconds; {directive.name.replace('connect', 'read')} limits the wait for the response",
             )
+
+
+def _is_known(level: Level) -> bool:
+    """Return whether all passes that inherit from a level were read."""
+    main = level.around("main")
+    is_inside = level.kind in ("server", "location") or (main is not None and main.scope is not None)
+    return is_inside and not any(inner.is_open for inner in level.walk())
 
 
 def _local(model: Model) -> set[Directive]:

@@ -141,6 +141,7 @@ def _is_excused(server: Level) -> bool:
     """Whether a server sets HTTP/2 explicitly, would not benefit from it, or has other clients than browsers."""
     return (
         server.setting("http2").is_set
+        or server.setting("ssl_certificate").is_unset  # nginx refuses it
         or server.setting("ssl_reject_handshake").value == "on"
         or server.setting("ssl_verify_client").value in ("on", "optional", "optional_no_ca")
         or server.setting("set_real_ip_from").is_set

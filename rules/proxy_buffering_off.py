@@ -84,7 +84,7 @@ LONG = 300
 """The `proxy_read_timeout` in seconds from which responses are considered streams."""
 
 _STREAMS = pattern(
-    r"sse\b|\bws|event|(?<!up)stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
+    r"sse(?![a-z])|\bws|event|(?<!up)stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
     r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell|comet|s3\b|minio|amazonaws|chunked_transfer",
     re.IGNORECASE,
 )

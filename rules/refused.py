@@ -4,8 +4,8 @@ Flags what `nginx -t` refuses for its text alone: values out of bounds, sizes, t
 unknown parameters, variables, log formats, zones and caches that nothing defines, conflicting zones and `listen`s,
 upstreams without servers, conditions, rows of maps, buffers that do not fit each other, certificates without a key.
 Each finding is what nginx says, and nginx stops at the first: all are found at once. Does not flag what depends on
-files, names, certificates or the machine, placeholders (`<size>`, `<doc root>`, `127.0.0.1:xxx`, or `CACHE_SIZE` for a
-size), names that text which was not read may define, and directives of other modules.
+files, names, certificates or the machine, placeholders (`<size>`, `<doc root>`, `127.0.0.1:xxx`, `${limit}`, or
+`CACHE_SIZE` for a size), names that text which was not read may define, and directives of other modules.
 
 Directives that are unknown, misplaced, given twice or have a wrong number of arguments, second locations and patterns
 have rules of their own in the same category.
@@ -50,6 +50,13 @@ location / {
 }
 ```
 
+Words that a script replaces:
+```nginx server
+server_name ${app_name}.example.com;
+access_log /var/log/nginx/${app_name}.log;
+client_max_body_size ${limit};
+```
+
 ## When to ignore it
 If a patched nginx or a fork accepts it.
 
@@ -67,13 +74,21 @@ from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.lint.queries import names
 from nginxopt.semantics import refusals
 
-_FILLED_IN = pattern(r"(?:^|[=:])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|:[xX]{2,}(?:/|$)")
-"""Matches a word that ends with a name in place of a value, such as `keys_zone=a:CACHE_SIZE`: a script replaces it."""
+_FILLED_IN = pattern(r"(?:^|[=:])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|:[xX]{2,}(?:/|$)|\$\{\w+\}")
+"""Matches a word that ends with a name in place of a value, such as `keys_zone=a:CACHE_SIZE`, or has one in braces,
+where nginx takes no variables: a script replaces it."""
+
+_BRACED = pattern(r"\$\{(\w+)\}")
 
 _UPSTREAMS = "duplicate upstream"
 """What nginx says for each block of a file that repeats another file: one cause."""
 
-_STAGES = (refusals.RefusalStage.SETTER, refusals.RefusalStage.MERGE, refusals.RefusalStage.VARIABLE)
+_STAGES = (
+    refusals.RefusalStage.SETTER,
+    refusals.RefusalStage.MERGE,
+    refusals.RefusalStage.VARIABLE,
+    refusals.RefusalStage.SHARED,
+)
 
 
 @rule(severity=Severity.ERROR, category="refused", by_release=True)
@@ -88,9 +103,16 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(refusal.directive.source, refusal.word.span, message, cause=cause)
 
 
+def _braced(directive: Directive) -> Iterator[str]:
+    """Yield the names in braces, in lower case."""
+    return (match[1].lower() for word in directive.args for match in _BRACED.finditer(word))
+
+
 def _is_filled_in(refusal: refusals.Refusal) -> bool:
-    """Return whether nginx refuses a value, and a name stands for one."""
+    """Return whether nginx refuses a value, and a name stands for one; or a variable that is in braces."""
     if names.has_blank(refusal.directive):
         return True
+    if refusal.stage is refusals.RefusalStage.VARIABLE:
+        return any(f'unknown "{name}" variable' == refusal.message for name in _braced(refusal.directive))
     is_value = "invalid " in refusal.message and "invalid parameter" not in refusal.message
     return is_value and any(map(_FILLED_IN.search, refusal.directive.args))

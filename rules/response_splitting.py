@@ -104,7 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, level, value in islice(_suspects(model), _MOST_VALUES):
         answer = _answer(model, directive, level, value)
         if answer is not None:
-            yield _finding(directive, value, answer)
+            yield _finding(directive, level, value, answer)
 
 
 def _suspects(model: Model) -> Iterator[tuple[Directive, Level, str]]:
@@ -179,11 +179,12 @@ def _is_broken(answer: ModelAnswer, value: str) -> bool:
     return any(_BROKEN.search(captures[group] or "") for group in groups if group < len(captures))
 
 
-def _finding(directive: Directive, value: str, answer: ModelAnswer) -> Finding:
+def _finding(directive: Directive, level: Level, value: str, answer: ModelAnswer) -> Finding:
     word = next(word for word in directive.args if word == value)
     fixed = _URI.sub("$request_uri", value)
     fix = None
-    if fixed != value and directive.name != "rewrite" and len(_URI.findall(value)) == 1 and "?" not in fixed:
+    is_whole = len(_URI.findall(value)) == 1 and "?" not in fixed
+    if fixed != value and is_whole and directive.name != "rewrite" and not _is_rewritten(level):
         fix = Fix("use $request_uri", (layout.replace(directive, word, fixed),), Safety.UNSAFE)
     return Finding(
         directive.source,
@@ -193,6 +194,12 @@ def _finding(directive: Directive, value: str, answer: ModelAnswer) -> Finding:
         "" if fix else "use $request_uri, or a pattern that matches no newline: [^/\\s]* for [^/]*",
         witness=answer.witness(f"{_what(directive)} is broken into lines"),
     )
+
+
+def _is_rewritten(level: Level) -> bool:
+    """Return whether the server of a level changes the URI, so that `$request_uri` is another one."""
+    server = level.around("server") or level
+    return any(inner.bulks or "rewrite" in inner.names for inner in server.walk())
 
 
 def _what(directive: Directive) -> str:

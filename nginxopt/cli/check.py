@@ -13,6 +13,7 @@ from nginxopt.config import inputs
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, status_of
 from nginxopt.semantics import levels
+from nginxopt.semantics.inherit import packaged_names
 from nginxopt.semantics.refusals import before, first, refusals
 from nginxopt.settings import file as settings
 from nginxopt.settings.target import ASSUMED
@@ -139,8 +140,10 @@ def _on_host(config: Config, target: Version, host: Host) -> tuple[Iterable[Host
 
 
 def _notes(config: Config) -> Iterator[str]:
-    """Yield a line for each include of which not all is known: names that it may define are not judged."""
+    """Yield a line for each include that may define names, which are not judged then; `mime.types` defines none."""
     for include in config.elsewhere:
+        if "types" in packaged_names(include):
+            continue
         what = "was not read" if config.is_missing(include) else "may read other files where it is installed"
         message = f"note: {include.args[0]} {what}, so names may be defined there"
         yield _line(include.source, include.args[0].span, message)

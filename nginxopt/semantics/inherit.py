@@ -117,12 +117,15 @@ _PACKAGED = {
 class _Stated:
     """A summary that all levels of a configuration share, so that a directive that none of them has needs no search.
 
-    `names` are the names of all their directives; `is_whole` is whether all of their text was read.
+    `names` are the names of all their directives; `is_whole` is whether all of their text was read. `is_open` is
+    whether text that was not read may state anything somewhere, `is_open_outside` whether it may outside of servers.
     """
 
     target: Version
     names: set[str] = field(default_factory=set)
     is_whole: bool = True
+    is_open: bool = False
+    is_open_outside: bool = False
     _missing: dict[str, Setting] = field(default_factory=dict)
 
     def missing(self, name: str) -> Setting | None:
@@ -179,7 +182,7 @@ class Level:
     def __post_init__(self) -> None:
         self._stated = self.parent._stated if self.parent else _Stated(self.target)
         if self.is_open:
-            self._stated.is_whole = False
+            self._tell_open()
         self.opener = self.scope.opener if self.scope else None
         self.args = self.opener.args if self.opener else ()
 
@@ -192,6 +195,21 @@ class Level:
     def is_whole(self) -> bool:
         """Whether the text of all levels of the configuration was read."""
         return self._stated.is_whole
+
+    @property
+    def has_all(self) -> bool:
+        """Whether nothing can stand in unread text of the configuration but what files of nginx have."""
+        return not self._stated.is_open
+
+    @property
+    def declares_all(self) -> bool:
+        """Whether this holds outside of servers, where zones, formats of logs and caches are declared."""
+        return not self._stated.is_open_outside
+
+    def _tell_open(self) -> None:
+        self._stated.is_whole, self._stated.is_open = False, True
+        if self.around("server") is None:
+            self._stated.is_open_outside = True
 
     @property
     def names(self) -> KeysView[str]:
@@ -477,8 +495,10 @@ def _name(include: Directive) -> str:
 
 def _open(level: Level, stock: tuple[str, ...]) -> None:
     """Record that an include of a level was not read. `stock` are all directives in it, if these are known."""
-    level._stated.is_whole = False
     if stock:
+        level._stated.is_whole = False
+        level._stated.is_open |= "load_module" in stock  # whose modules may define anything
         level.unread.update(stock)
     else:
         level.is_open = True
+        level._tell_open()

@@ -3,7 +3,8 @@
 The installed nginx is a guess, and so is `ASSUMED`. In this order, a configuration shows more (`recognised`):
 
 - a container image beside it: `FROM nginx:1.25-alpine` in a Dockerfile, `image: openresty/openresty:1.27.1.2` in a
-  compose file or a manifest of Kubernetes, in its folder or in one above it, up to the working directory;
+  compose file or a manifest of Kubernetes, in its folder or in one above it, up to the working directory (a guess, if
+  the file compiles further modules into it);
 - directives that one vendor alone has, such as `zone_sync` of NGINX Plus;
 - directives that came with a later release than the one that is guessed.
 """
@@ -93,6 +94,8 @@ _OF_NGINX = (
     "public.ecr.aws/nginx/", "public.ecr.aws/docker/library/",
 )  # fmt: skip
 """The registries and users whose `nginx` is nginx."""
+_MODULE = b"--add-module="
+"""What compiles a module into nginx."""
 _RELEASE = lazy.pattern(r"\d+\.\d+(\.\d+)*|[rR]\d+")
 _LAST = {19: 10, 20: 2, 21: 6, 22: 1, 23: 4, 25: 5, 26: 3, 27: 5, 28: 0, 29: 8}
 """The last release of each line of nginx, for tags such as `1.25`."""
@@ -100,11 +103,15 @@ _LAST = {19: 10, 20: 2, 21: 6, 22: 1, 23: 4, 25: 5, 26: 3, 27: 5, 28: 0, 29: 8}
 
 @record(eq=True)
 class ShownImage:
-    """A container image: its name as written, the file that names it, and the version it has."""
+    """A container image: its name as written, the file that names it, and the version it has.
+
+    `is_changed` is whether that file compiles modules into nginx, which may take other parameters.
+    """
 
     name: str
     path: str
     version: Version
+    is_changed: bool = False
 
 
 def recognised(configs: Sequence[Config], guess: TargetVersion, *, here: bool = True) -> TargetVersion:
@@ -116,7 +123,7 @@ def recognised(configs: Sequence[Config], guess: TargetVersion, *, here: bool = 
         return guess
     image = shown_image(configs) if here else None
     if image is not None:
-        return TargetVersion(image.version, f"image {image.name} in {image.path}")
+        return TargetVersion(image.version, f"image {image.name} in {image.path}", is_guess=image.is_changed)
     used = frozenset(_used(configs))
     signs = vendors.signs()
     found = sorted({(signs[name], name) for name in used & signs.keys()})
@@ -186,7 +193,7 @@ def _images(folders: Iterable[Path]) -> Iterator[ShownImage]:
             user, name, tag = (part.decode("ascii", "replace") for part in match.groups())
             version = image_version(user, name, tag)
             if version is not None:
-                yield ShownImage(f"{user}{name}:{tag}", os.path.relpath(path), version)
+                yield ShownImage(f"{user}{name}:{tag}", os.path.relpath(path), version, _MODULE in data)
 
 
 def _beside(folder: Path) -> Iterator[Path]:

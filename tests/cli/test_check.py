@@ -57,6 +57,25 @@ def test_an_include_that_was_not_read_is_noted(run: Any, tmp_path: Path) -> None
     assert run("check", "nginx.conf", "--quiet").err == ""
 
 
+def test_names_are_judged_beside_files_that_cannot_define_them(run: Any, tmp_path: Path) -> None:
+    """`mime.types` has nothing but types, and a file within a server declares no zone, cache or format; it may set
+    variables. `lint` says the same."""
+    (tmp_path / "nginx.conf").write_text(
+        "events {}\nhttp {\n  include mime.types;\n  server {\n    limit_req zone=z;\n    access_log l f;\n"
+        "    proxy_cache c;\n    include fastcgi_params;\n    return 200 $nope;\n  }\n}\n"
+    )
+    ran = run("check", "nginx.conf")
+    assert ran.out.decode().splitlines() == [
+        'nginx.conf:6:18: unknown log format "f"',
+        'nginx.conf:7:17: "proxy_cache" zone "c" is unknown',
+        'nginx.conf:5:5: zero size shared memory zone "z"',
+        'nginx.conf:7:17: zero size shared memory zone "c"',
+    ]
+    assert ran.err.splitlines()[0].startswith("nginx.conf:8:13: note: fastcgi_params was not read")
+    linted = run("lint", "nginx.conf", "--select", "refused").out.decode()
+    assert [line.split(":")[1] for line in linted.splitlines() if "nginx refuses it" in line] == ["5", "6", "7"]
+
+
 def test_a_syntax_error_is_a_refusal_and_what_is_before_it_is_judged(run: Any, tmp_path: Path) -> None:
     """The file could be read, and nginx refuses it: status 1, as for any other fault."""
     (tmp_path / "nginx.conf").write_text("events {}\nhttp {\n  sendfil on;\n  server {\n")

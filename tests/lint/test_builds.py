@@ -76,6 +76,16 @@ def test_an_image_beside_the_configuration(
     assert recognised([config], stated) is stated
 
 
+def test_an_image_with_compiled_modules_is_a_guess(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its modules may take parameters that the release refuses, such as `resolve`."""
+    monkeypatch.chdir(tmp_path)
+    Path("nginx.conf").write_text("events {}\n")
+    Path("Dockerfile").write_text("FROM nginx:1.24\nRUN ./configure --add-module=/opt/dynamic-servers\n")
+    assert recognised([load("nginx.conf")], _GUESS) == TargetVersion(
+        Version(1, 24, 0), "image nginx:1.24 in Dockerfile", is_guess=True
+    )
+
+
 def test_what_is_outside_of_the_working_directory_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own folder does."""
     inner = tmp_path / "a" / "b"

@@ -143,9 +143,11 @@ def _is_tunable(value: str) -> bool:
 # Upstreams, and what names one.
 
 _MOST_ROUTE = 32
+RESOLVES = Version(1, 27, 3)
+"""The first release that resolves names of servers at run time."""
 _SINCE = {
-    "resolve": Version(1, 27, 3),
-    "service": Version(1, 27, 3),
+    "resolve": RESOLVES,
+    "service": RESOLVES,
     "route": Version(1, 29, 6),
     "drain": Version(1, 29, 6),
 }

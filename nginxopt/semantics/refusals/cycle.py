@@ -257,7 +257,7 @@ def _access_log(stated: Stated) -> Iterator[str]:
     known = {known.lower() for known in stated.reading.formats.get(stated.protocol, ())}
     if stated.protocol == "http":
         known.add("combined")
-    if name.lower() not in known and stated.reading.is_whole:
+    if name.lower() not in known and stated.reading.declares_all:
         yield f'unknown log format "{name}"'
         return
     buffered, flush, gzip = 0, 0, 0

@@ -12,7 +12,7 @@ from nginxopt.config import Directive
 from nginxopt.facts import group
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.semantics.inherit import Level, Setting
-from nginxopt.semantics.refusals.connections import groups
+from nginxopt.semantics.refusals.connections import RESOLVES, groups
 from nginxopt.semantics.refusals.http import is_name_or_wildcard, keys_of
 from nginxopt.semantics.refusals.reading import PAGE, ReadState
 from nginxopt.semantics.values import (
@@ -65,7 +65,7 @@ def of_protocol(level: Level, reading: ReadState) -> Found:
 
 def of_file(root: Level, reading: ReadState) -> Found:
     """Yield zones without a size and thread pools that nothing declares, which nginx refuses after the file."""
-    if not reading.is_whole:
+    if not reading.declares_all:
         return
     yield from _of_connections(root, reading)
     zones = {name for name, zone in reading.zones.items() if not zone.size}
@@ -137,10 +137,14 @@ def _of_upstreams(outer: Level, reading: ReadState) -> Found:
             yield level.opener, NO_SERVERS
         elif all("backup" in server.args for server in servers):
             yield level.opener, f'no servers in upstream "{name}"'
-        elif any("resolve" in server.args[1:] and not parse_url(server.args[0]).is_numeric for server in servers):
+        elif (reading.target >= RESOLVES or reading.target.build) and any(map(_resolves, servers)):
             yield from _of_resolving(level, name, outer)
     if not outer.is_open:
         yield from _of_ports(outer, names)
+
+
+def _resolves(server: Directive) -> bool:
+    return "resolve" in server.args[1:] and not parse_url(server.args[0]).is_numeric
 
 
 def _of_resolving(level: Level, name: str, outer: Level) -> Found:
@@ -198,7 +202,7 @@ def _of_http(http: Level, servers: list[Level], reading: ReadState) -> Found:
             if (id(directive), message) not in said:
                 said.add((id(directive), message))
                 yield directive, message
-    if "source_charset" in stated and reading.is_whole:
+    if "source_charset" in stated and reading.declares_all:
         yield from _of_charsets(http)
     yield from _of_server_names(servers, reading)
 
@@ -236,7 +240,7 @@ def _of_level(level: Level, gateways: Iterable[str], reading: ReadState) -> Foun
     for gateway in gateways:
         if is_server or any(f"{gateway}_{name}" in names for name in _SIZES):
             yield from _of_buffers(level, gateway)
-        if (is_server or f"{gateway}_cache" in names) and reading.is_whole:
+        if (is_server or f"{gateway}_cache" in names) and reading.declares_all:
             yield from _of_cache(level, gateway, reading)
         if f"{gateway}_pass" in names:
             yield from _of_upstream_tls(level, gateway)

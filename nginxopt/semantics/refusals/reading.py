@@ -49,6 +49,7 @@ class ReadState:
     Attributes:
         target: The release that reads.
         is_whole: Whether all text was read, so that a name that nothing declares is not declared elsewhere.
+        declares_all: Whether all text outside of servers was read, where zones, caches and formats are declared.
         is_of_nginx: Whether every directive is of a module that comes with nginx.
         is_part: Whether it is a fragment that is taken as given, so that what is around it may set anything.
         zones: The zones of shared memory by name (`ngx_shared_memory_add`).
@@ -64,6 +65,7 @@ class ReadState:
 
     target: Version
     is_whole: bool
+    declares_all: bool
     is_of_nginx: bool
     is_part: bool
     zones: dict[str, Zone] = field(default_factory=dict)

@@ -159,11 +159,12 @@ def refusals(
     only that is said which holds wherever it is included. `is_whole` is whether all text was read, for levels that are
     taken as given.
     """
-    whole = root.is_whole if is_whole is None else is_whole
-    is_part = is_whole is not None and root.kind != "main"
-    is_all = whole and root.kind == "main"
+    is_main = root.kind == "main"
+    is_part = is_whole is not None and not is_main
+    is_all = is_main and (root.has_all if is_whole is None else is_whole)
+    declares_all = is_main and (root.declares_all if is_whole is None else is_whole)
     bare = is_all and not extra and is_plain(root, target)
-    reading = ReadState(target, is_all, is_of_nginx(root), is_part, is_plain=bare)
+    reading = ReadState(target, is_all, declares_all, is_of_nginx(root), is_part, is_plain=bare)
     stack = [_Open(root, reading, extra, _protocol(root))]
     while stack:
         level = stack[-1]
