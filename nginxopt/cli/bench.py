@@ -41,7 +41,7 @@ _EPILOG = """\b
 Examples:
   nginxopt bench rewrites --counts 0,819,10000
   nginxopt bench rewrites maps.conf --metric instructions
-  nginxopt bench rewrites rules.conf --rate auto --format json --output result.json
+  nginxopt bench rewrites rules.conf --rate auto --output result.json
   nginxopt bench compare old/nginx.conf new/nginx.conf --targets paths.txt --gate 'p50<=1.05x'
   nginxopt bench load --target https://www.example.com/ --i-own-this-host --max-rate 200
   nginxopt bench report result.json --output result.html

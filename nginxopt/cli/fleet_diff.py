@@ -22,7 +22,7 @@ of nginxopt[fleet] are missing.
 @click.command("diff", epilog=_EXAMPLES)
 @click.argument("hosts", nargs=-1, metavar="[HOST]...")
 @options.RESULT
-@options.OUTPUT
+@click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write the patch to FILE.")
 @interruptible()
 def command(result: str, hosts: tuple[str, ...], output: str | None) -> None:
     """Print the changes that the fixes of nginxopt fleet lint --diff would make, as a patch.

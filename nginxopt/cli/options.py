@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from nginxopt import budget
@@ -126,7 +127,13 @@ ALSO = click.option(
     "nor changed.",
 )
 
-OUTPUT = click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the report to FILE.")
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write the report to FILE. Without --format, its suffix decides: .json, .html, .sarif or .md.",
+)
 STDIN_FILENAME = click.option(
     "--stdin-filename", type=FILE, metavar="NAME", help="File name to report for standard input."
 )
@@ -194,10 +201,28 @@ FAIL_ON = click.option(
 )
 
 
+_BY_SUFFIX = {".json": "json", ".html": "html", ".sarif": "sarif", ".md": "markdown"}
+"""The formats that suffixes of files name."""
+
+
 def format_of(names: Sequence[str], default: str) -> Option[Any]:
-    """Return the option `--format` with these formats."""
+    """Return the option `--format` with these formats. Without it, the suffix of `--output` decides."""
+
+    def by_suffix(context: click.Context, parameter: click.Parameter, value: str) -> str:
+        # click processes options that are given before those that are not, so `--output` is known here.
+        output = context.params.get("output")
+        is_stated = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+        named = None if is_stated or output is None else _BY_SUFFIX.get(Path(output).suffix.lower())
+        return named if named in names else value
+
     return click.option(
-        "--format", "format_", type=click.Choice(names), default=default, show_default=True, help="Output format."
+        "--format",
+        "format_",
+        type=click.Choice(names),
+        default=default,
+        show_default=True,
+        callback=by_suffix,
+        help="Output format.",
     )
 
 

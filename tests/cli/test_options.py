@@ -110,3 +110,29 @@ def test_a_target_version_is_a_version() -> None:
     assert command.main([], standalone_mode=False) is None
     with pytest.raises(UsageError, match="latest"):
         command.main(["--target-version", "latest"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "format_"),
+    [
+        ([], "text"),
+        (["--output", "r.JSON"], "json"),
+        (["--output", "r.html"], "text"),
+        (["--format", "text", "--output", "r.json"], "text"),
+        (["--output", "r.json", "--format", "text"], "text"),
+        (["--output", "json"], "text"),
+    ],
+)
+def test_a_suffix_names_the_format_of_a_file(arguments: list[str], format_: str) -> None:
+    """Without --format, a report has the format that the suffix of its file names, if the command has that format."""
+    seen: list[str] = []
+
+    @click.command()
+    @options.format_of(["text", "json"], "text")
+    @options.OUTPUT
+    def command(format_: str, output: str | None) -> None:
+        assert (output is None) == (not arguments)
+        seen.append(format_)
+
+    command.main(arguments, standalone_mode=False)
+    assert seen == [format_]
