@@ -212,7 +212,7 @@ def format_of(names: Sequence[str], default: str) -> Option[Any]:
         # click processes options that are given before those that are not, so `--output` is known here.
         output = context.params.get("output")
         is_stated = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
-        named = None if is_stated or output is None else _BY_SUFFIX.get(Path(output).suffix.lower())
+        named = "" if is_stated or output is None else _BY_SUFFIX.get(Path(output).suffix.lower(), "")
         return named if named in names else value
 
     return click.option(
