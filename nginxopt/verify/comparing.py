@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -14,9 +14,7 @@ from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError
 from nginxopt.facts import known
 from nginxopt.facts.table import declarations
-from nginxopt.records import record
 from nginxopt.request.model import SiteModel
-from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.site.levels import ROWS
 from nginxopt.semantics.values import size
@@ -46,24 +44,23 @@ from nginxopt.verify.premises import (
     BOTH_START,
     FIELD_ORDER,
     HOST_HEADER,
-    NAMED_BY_TEXT,
     OF_FILES,
     OF_SIDES,
     OUTSIDE_SAME,
-    PART_ALONE,
-    PREMISES,
     REDIRECT_LIMIT,
     REST_ALIKE,
     STATE_RESTART,
     STATE_SAME,
-    STOCK_FILES,
     UNMATCHED_EMPTY,
     UNREAD_NAMES,
-    UNREAD_SAME,
     UNREAD_SILENT,
     UNSEEN,
     Asked,
+    Given,
     Premises,
+    given_asked,
+    given_unread,
+    is_whole,
 )
 from nginxopt.verify.reshaping import reshaped
 from nginxopt.verify.servers import ServerComparison
@@ -72,67 +69,6 @@ from nginxopt.verify.symbols import CUT
 from nginxopt.verify.unread import Silent, Unread
 from nginxopt.verify.verdict import ComparedPlace, Doubt, RequestWitness, Verification, places
 from nginxopt.verify.witnesses import HEAD_LIMITS, Asking, guarded, guards, of_locations, probes, request_of, showing
-
-
-@record(eq=True)
-class Given:
-    """An assumption as a phrase, and the name of its premise; None if it is about what is never compared."""
-
-    text: str
-    premise: str | None = None
-
-    def __str__(self) -> str:
-        return self.text if self.premise is None else f"{self.text} ({self.premise})"
-
-
-def given_unread(
-    configs: tuple[Config, Config], sides: tuple[VerifiedSide, VerifiedSide], renamed: Mapping[str, str]
-) -> Iterator[Given]:
-    """Yield the assumptions about what was not read. `renamed` maps new names of variables to old ones."""
-    if not all(map(is_whole, configs)):
-        yield Given("nothing stands around these parts of a configuration", PART_ALONE)
-    unread = dict.fromkeys(path for side in sides for path in side.unread)
-    if unread:
-        yield Given(f"not read, and the same before and after: {', '.join(unread)}", UNREAD_SAME)
-    empty = dict.fromkeys(path for config in configs for path in _without_matches(config))
-    if believed := [path for path in empty if path not in unread]:
-        yield Given(f"no file is at {', '.join(believed)}")
-    for side in sides:
-        for premise in side.site.premises:
-            include = side.site.nodes.directive(premise.node)
-            if include is not None and origin(include) is not None:
-                yield Given(premise.text, STOCK_FILES)
-    if renamed:
-        names = ", ".join(f"${new} for ${old}" for new, old in renamed.items())
-        text = "no program and no file reads or sets a variable that has another name now"
-        yield Given(f"{text}: {names}", NAMED_BY_TEXT)
-
-
-def given_asked(asked: Asked) -> Iterator[Given]:
-    """Yield the premises that were asked for and used."""
-    silent = sorted(name.partition("=")[2] for name in asked.used if name.startswith(f"{UNREAD_SILENT}="))
-    if silent:
-        yield Given(f"files that were not read do not state {', '.join(silent)}", UNREAD_SILENT)
-    for name in asked.used:
-        if name in PREMISES:
-            yield Given(PREMISES[name].sentence, name)
-        elif not name.startswith(f"{UNREAD_SILENT}="):
-            yield Given(name)
-
-
-def is_whole(config: Config) -> bool:
-    """Return whether this is a main configuration, and no fragment."""
-    return any(directive.name == "http" for directive in config.readings.directives)
-
-
-def _without_matches(config: Config) -> Iterator[str]:
-    """Yield the wildcards of includes that match no file."""
-    for scope in config.readings.tree():
-        for include in scope.directives:
-            is_read = include.name == "include" and include.args and not config.is_missing(include)
-            if is_read and not config.included(include):
-                yield str(include.args[0])
-
 
 _Words = tuple[str, ...]
 
