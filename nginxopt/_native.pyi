@@ -566,7 +566,10 @@ class LogDigest:
         wrapped: bool = False,
     ) -> None: ...
     def read(self, piece: bytes) -> list[list[bytes]]:
-        """Read whole lines. Return the fields of the new groups: method and version of `$request`, the variables."""
+        """Read a piece of the log, an empty one at its end.
+
+        Return the fields of the new groups: method and version of `$request`, the variables.
+        """
 
     def place(self, places: Sequence[tuple[Sequence[str], str]]) -> None:
         """Be told the requests of the new groups, in their order, or why there are none."""

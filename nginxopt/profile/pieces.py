@@ -1,4 +1,4 @@
-"""Reads logs in pieces of whole lines, whatever they are compressed with, in bounded memory."""
+"""Reads logs in pieces, whatever they are compressed with, in bounded memory."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ _PIECE = 1 << 21
 """Bytes that are read at once."""
 _LONGEST = 1 << 20
 """Bytes of a line at most: what is longer is no line of nginx."""
-_LONG = b"\x00"
-"""The beginning of a line that is too long: with it, the line has no format, and its content is not kept."""
 _BUFFER = 1 << 20
 _PLACES, _LINE = 16, 400
 """The places of a log where some lines are read, and the bytes that a line has at most as a rule."""
@@ -70,22 +68,14 @@ class OpenLog:
         return self.raw.tell() if self.raw.seekable() else 0
 
     def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """Yield the content from byte `start` to `stop` in pieces of whole lines; by default, all of it."""
+        """Yield the content from byte `start` to `stop`, or all of it, in pieces, and an empty one at the end."""
         if start:
             self.content.seek(start)
-        at, rest = start, b""
-        while read := self.content.read(_PIECE if stop is None else min(_PIECE, stop - at)):
-            at += len(read)
-            end = read.rfind(b"\n") + 1
-            if end:
-                yield rest + memoryview(read)[:end]
-                rest = read[end:]
-            else:
-                rest += read
-            if len(rest) > _LONGEST:
-                rest = _LONG
-        if rest:
-            yield rest
+        at = start
+        while piece := self.content.read(_PIECE if stop is None else min(_PIECE, stop - at)):
+            at += len(piece)
+            yield piece
+        yield b""
 
     def some_lines(self, most: int) -> Iterator[bytes]:
         """Yield whole lines, at most a number of them, from all over an uncompressed file, or else from the start."""

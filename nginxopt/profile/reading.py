@@ -268,7 +268,7 @@ class _LogReading:
             placed: dict[tuple[bytes, ...], tuple[list[str], str]] = {}
             for line in file.some_lines(most):
                 digest = _digest(log, is_wrapped=is_wrapped)
-                for fields in digest.read(line):
+                for fields in digest.read(line.removesuffix(b"\n") + b"\n"):
                     key = tuple(fields)
                     if key not in placed:
                         placed[key] = self._placed(log, fields)
@@ -398,10 +398,7 @@ def _digest(log: AccessLog, *, is_wrapped: bool) -> LogDigest:
     format_: LogFormat = log.format
     first, *texts = format_.texts
     names = list(format_.variables)
-    try:
-        return LogDigest(first, names, texts, format_.escape, list(_deciding(log)), wrapped=is_wrapped)
-    except ValueError as error:
-        raise InputError(f"the format {format_.name} cannot be read: {error}") from None
+    return LogDigest(first, names, texts, format_.escape, list(_deciding(log)), wrapped=is_wrapped)
 
 
 def _without_port(host: str) -> str:

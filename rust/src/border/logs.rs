@@ -17,9 +17,6 @@ use crate::logs::value::Escape;
 use crate::request::settle::Verdict;
 use crate::request::world::World;
 
-/// The most variables of a format: it is split by a recursion over them.
-const MOST_VARIABLES: usize = 500;
-
 /// The sums of a log.
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct LogDigest(Arc<Mutex<Digest>>);
@@ -42,8 +39,8 @@ impl LogDigest {
             "none" => Escape::None,
             _ => return Err(PyValueError::new_err(format!("no escape: {escape}"))),
         };
-        if variables.len() != texts.len() || variables.len() > MOST_VARIABLES {
-            return Err(PyValueError::new_err("it has too many variables, or no text behind one"));
+        if variables.len() != texts.len() {
+            return Err(PyValueError::new_err("a variable has no text behind it"));
         }
         let columns = Columns::new(&variables, &group);
         let digest = Digest::new(Format::new(first, &variables, &texts, escape), columns, wrapped);
@@ -86,7 +83,8 @@ impl LogDigest {
     }
 
     fn sums(&self) -> String {
-        let digest = self.locked();
+        let mut digest = self.locked();
+        let minutes = digest.minutes.sorted();
         let mut uses: Vec<_> = digest.uses.iter().collect();
         uses.sort_unstable();
         let mut tries: Vec<_> = digest.tries.iter().collect();
@@ -99,7 +97,7 @@ impl LogDigest {
             "other_clients": digest.clients.others(),
             "robots": digest.robots.sorted(),
             "other_robots": digest.robots.others(),
-            "minutes": digest.minutes.sorted(),
+            "minutes": minutes,
         })
         .to_string()
     }

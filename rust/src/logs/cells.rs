@@ -166,6 +166,13 @@ impl Sum {
         self.busy += u64::from(line.request.unwrap_or_default());
         self.upstream += u64::from(line.upstream.unwrap_or_default());
     }
+
+    fn join(&mut self, other: &Sum) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.busy += other.busy;
+        self.upstream += other.upstream;
+    }
 }
 
 /// Sums by a name, of which there may be any number.
@@ -209,7 +216,12 @@ impl Named {
 
 /// The minutes of a log.
 #[derive(Debug, Default)]
-pub struct Minutes(HashMap<i64, Sum>);
+pub struct Minutes {
+    sums: HashMap<i64, Sum>,
+    /// The minute of the line before, which is that of most lines, and what is to be added to its sum.
+    last: i64,
+    of_last: Sum,
+}
 
 /// A request that is said to take longer is counted in its last minutes only.
 const LONGEST: i64 = 24 * 60;
@@ -219,9 +231,12 @@ impl Minutes {
     pub fn add(&mut self, line: &Line) {
         let Some(at) = line.at else { return };
         let last = at.div_euclid(60);
-        let of_last = self.0.entry(last).or_default();
-        of_last.requests += 1;
-        of_last.bytes += line.bytes;
+        if last != self.last {
+            self.add_last();
+            self.last = last;
+        }
+        self.of_last.requests += 1;
+        self.of_last.bytes += line.bytes;
         for (duration, is_upstream) in [(line.request, false), (line.upstream, true)] {
             let Some(duration) = duration.map(i64::from) else { continue };
             let (end, start) = (at * 1000, at * 1000 - duration);
@@ -229,16 +244,23 @@ impl Minutes {
                 let within = end.min((minute + 1) * 60_000) - start.max(minute * 60_000);
                 let Ok(within) = u64::try_from(within) else { continue };
                 if within > 0 {
-                    let sum = self.0.entry(minute).or_default();
+                    let sum = if minute == last { &mut self.of_last } else { self.sums.entry(minute).or_default() };
                     *(if is_upstream { &mut sum.upstream } else { &mut sum.busy }) += within;
                 }
             }
         }
     }
 
+    fn add_last(&mut self) {
+        if self.of_last != Sum::default() {
+            self.sums.entry(self.last).or_default().join(&std::mem::take(&mut self.of_last));
+        }
+    }
+
     /// Returns the minutes since 1970 with their sums, in order.
-    pub fn sorted(&self) -> Vec<(i64, Sum)> {
-        let mut sums: Vec<(i64, Sum)> = self.0.iter().map(|(minute, sum)| (*minute, *sum)).collect();
+    pub fn sorted(&mut self) -> Vec<(i64, Sum)> {
+        self.add_last();
+        let mut sums: Vec<(i64, Sum)> = self.sums.iter().map(|(minute, sum)| (*minute, *sum)).collect();
         sums.sort_unstable_by_key(|(minute, _)| *minute);
         sums
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::logs::cells::Line;
-use crate::logs::value::{self, Escape};
+use crate::logs::value::{self, Escape, LastTime};
 use crate::request::settle::Logged;
 
 /// Where a format has what is read.
@@ -78,12 +78,12 @@ impl Columns {
     }
 
     /// Returns what the line says of the time and the size of the response.
-    pub fn line(&self, line: &[u8], values: &[Range<usize>]) -> Line {
+    pub fn line(&self, line: &[u8], values: &[Range<usize>], last: &mut LastTime) -> Line {
         let of = |column: Option<usize>| column.map(|at| &line[values[at].clone()]);
         let at = of(self.msec).and_then(value::milliseconds_since_1970).map(|at| at.div_euclid(1000));
         let at = at.or_else(|| of(self.iso_time).and_then(value::iso_time));
         Line {
-            at: at.or_else(|| of(self.local_time).and_then(value::local_time)),
+            at: at.or_else(|| of(self.local_time).and_then(|text| last.local_time(text))),
             bytes: of(self.bytes).and_then(value::number).unwrap_or_default(),
             request: of(self.request_time).and_then(value::milliseconds),
             upstream: of(self.upstream_time).and_then(value::upstream_milliseconds),

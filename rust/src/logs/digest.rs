@@ -9,6 +9,7 @@ use crate::first_match::Tries;
 use crate::logs::cells::{Cell, Class, Line, Minutes, Named};
 use crate::logs::columns::{Columns, robot};
 use crate::logs::format::Format;
+use crate::logs::value::LastTime;
 use crate::logs::wrapping::unwrapped;
 use crate::parallel;
 use crate::request::model::Model;
@@ -29,6 +30,11 @@ const MOST_AGENTS: usize = 1 << 14;
 
 /// The first broken lines that are named.
 const MOST_BROKEN: usize = 10;
+
+/// Bytes of a line that goes over pieces at most: what is longer is no line of nginx. [`LONG`] is kept instead of its
+/// start, and has no format.
+const LONGEST: usize = 1 << 20;
+const LONG: &[u8] = b"\0";
 
 type GroupId = usize;
 type ClassId = usize;
@@ -72,6 +78,15 @@ struct Piece {
     lines: Vec<(usize, Line)>,
 }
 
+/// What is read of a line, and the groups of a piece that are new.
+#[derive(Default)]
+struct Read {
+    values: Vec<Range<usize>>,
+    target: Vec<u8>,
+    group: Vec<u8>,
+    new: Vec<Vec<u8>>,
+}
+
 /// How often lines of a log were read, and which could not be.
 #[derive(Debug, Default)]
 pub struct Lines {
@@ -94,6 +109,9 @@ pub struct Digest {
     hasher: DefaultHashBuilder,
     groups: Vec<Place>,
     group_ids: HashMap<Vec<u8>, GroupId>,
+    /// The line that the last piece began, and did not end.
+    rest: Vec<u8>,
+    last_time: LastTime,
     piece: Piece,
     remembered: HashTable<Remembered>,
     remembered_bytes: usize,
@@ -126,6 +144,8 @@ impl Digest {
             hasher: DefaultHashBuilder::default(),
             groups: Vec::new(),
             group_ids: HashMap::new(),
+            rest: Vec::new(),
+            last_time: LastTime::default(),
             piece: Piece::default(),
             remembered: HashTable::new(),
             remembered_bytes: 0,
@@ -146,32 +166,55 @@ impl Digest {
         }
     }
 
-    /// Reads a piece of whole lines. Returns the fields of the groups that are new, which are to be placed: method and
-    /// version of `$request`, then those of the group, an end of line behind each.
-    pub fn read(&mut self, piece: &[u8]) -> Vec<Vec<u8>> {
-        let (mut values, mut target, mut group) = (Vec::new(), Vec::new(), Vec::new());
-        let mut new = Vec::new();
-        let mut start = 0;
-        while start < piece.len() {
-            let end = memchr::memchr(b'\n', &piece[start..]).map_or(piece.len(), |at| start + at);
-            let line = piece[start..end].strip_suffix(b"\r").unwrap_or(&piece[start..end]);
-            start = end + 1;
-            self.lines.number += 1;
-            if line.trim_ascii().is_empty() {
-                continue;
+    /// Reads a piece of a log; an empty one is its end. Returns the fields of the groups that are new, which are to be
+    /// placed: method and version of `$request`, then those of the group, an end of line behind each.
+    pub fn read(&mut self, mut piece: &[u8]) -> Vec<Vec<u8>> {
+        let mut read = Read::default();
+        if !self.rest.is_empty() {
+            let end = memchr::memchr(b'\n', piece);
+            self.rest.extend(&piece[..end.unwrap_or(piece.len())]);
+            if end.is_none() && !piece.is_empty() {
+                return self.keep(&[]);
             }
-            let line = if self.is_wrapped { unwrapped(line) } else { line.into() };
-            self.lines.read += 1;
-            if !self.format.split(&line, &mut values) {
-                self.lines.add_broken();
-                continue;
-            }
-            let is_request = self.columns.request(&line, &values, self.format.escape, &mut target, &mut group);
-            self.lines.malformed += u64::from(!is_request);
-            let of_group = is_request.then(|| self.group(&group, &mut new));
-            self.add(&line, &values, of_group, &target);
+            let line = std::mem::take(&mut self.rest);
+            self.read_line(&line, &mut read);
+            piece = end.map_or(&[], |end| &piece[end + 1..]);
         }
-        new
+        while let Some(end) = memchr::memchr(b'\n', piece) {
+            self.read_line(&piece[..end], &mut read);
+            piece = &piece[end + 1..];
+        }
+        self.keep(piece);
+        read.new
+    }
+
+    /// Keeps the start of a line.
+    fn keep(&mut self, start: &[u8]) -> Vec<Vec<u8>> {
+        self.rest.extend(start);
+        if self.rest.len() > LONGEST {
+            self.rest.clear();
+            self.rest.extend(LONG);
+        }
+        Vec::new()
+    }
+
+    fn read_line(&mut self, line: &[u8], read: &mut Read) {
+        self.lines.number += 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let line = if self.is_wrapped { unwrapped(line) } else { line.into() };
+        self.lines.read += 1;
+        if !self.format.split(&line, &mut read.values) {
+            self.lines.add_broken();
+            return;
+        }
+        let Read { values, target, group, new } = read;
+        let is_request = self.columns.request(&line, values, self.format.escape, target, group);
+        self.lines.malformed += u64::from(!is_request);
+        let of_group = is_request.then(|| self.group(group, new));
+        self.add(&line, values, of_group, target);
     }
 
     /// Returns the number of a group, which may be new.
@@ -189,7 +232,7 @@ impl Digest {
     fn add(&mut self, line: &[u8], values: &[Range<usize>], group: Option<GroupId>, target: &[u8]) {
         let logged = self.columns.logged(line, values);
         let hash = self.hasher.hash_one((group, logged, target));
-        let mut told = self.columns.line(line, values);
+        let mut told = self.columns.line(line, values, &mut self.last_time);
         told.is_repeated = logged.status == Some(200) && self.is_repeated(hash, told.at);
         self.minutes.add(&told);
         if let Some(client) = self.columns.client(line, values) {
@@ -241,7 +284,7 @@ impl Digest {
     ///
     /// Panics if a group has not been placed.
     pub fn settle(&mut self, model: &Model, world: &World) {
-        let piece = std::mem::take(&mut self.piece);
+        let mut piece = std::mem::take(&mut self.piece);
         let mut answers: Vec<Option<Answer>> = piece.keys.iter().map(|key| self.known(key, &piece)).collect();
         let open: Vec<usize> = (0..answers.len()).filter(|at| answers[*at].is_none()).collect();
         for (at, settled) in open.iter().zip(self.asked(model, world, &piece, &open)) {
@@ -269,6 +312,8 @@ impl Digest {
                 self.classes[class].1.tries.add(tries, count);
             }
         }
+        piece.clear();
+        self.piece = piece; // with its memory
         if self.groups.len() > MOST_GROUPS || self.remembered_bytes > MOST_REMEMBERED {
             self.forget();
         }
@@ -356,6 +401,14 @@ impl Digest {
 }
 
 impl Piece {
+    fn clear(&mut self) {
+        let Piece { ids, keys, targets, lines } = self;
+        ids.clear();
+        keys.clear();
+        targets.clear();
+        lines.clear();
+    }
+
     /// Returns the number of a request.
     fn key(&mut self, hash: u64, group: Option<GroupId>, logged: Logged, target: &[u8]) -> usize {
         let (keys, targets) = (&mut self.keys, &mut self.targets);

@@ -136,6 +136,25 @@ pub fn local_time(text: &[u8]) -> Option<i64> {
     of_calendar(days(year as i64, month, day as i64) * 86_400 + clock(text.get(12..20)?)? - zone)
 }
 
+/// The last value of `$time_local`, which many lines repeat, and its second since 1970.
+#[derive(Debug, Default)]
+pub struct LastTime {
+    text: Vec<u8>,
+    second: Option<i64>,
+}
+
+impl LastTime {
+    /// Returns what [`local_time`] does.
+    pub fn local_time(&mut self, text: &[u8]) -> Option<i64> {
+        if self.text != text {
+            self.text.clear();
+            self.text.extend(text);
+            self.second = local_time(text);
+        }
+        self.second
+    }
+}
+
 fn month(name: &[u8]) -> Option<i64> {
     Some(match name {
         b"Jan" => 1,
