@@ -33,6 +33,10 @@ PIVOT = Version(1, 29, 7)
 """The first version with a connection pool by default (CHANGES 1.29.7): `keepalive 32 local`, `proxy_http_version 1.1`,
 and no `Connection` header."""
 
+HOST_ALWAYS = Version(1, 31, 4)
+"""The first version that sends the name of the upstream as Host, or `:authority`, where the one that is stated is empty
+(CHANGES 1.31.4; `host_value` in ngx_http_proxy_module.c and ngx_http_grpc_module.c). HTTP/1.0 has no Host then."""
+
 
 def default(name: str, target: Version) -> str | None:
     """Return the default of the directive `name` in a version; None if it has none, or if it is not listed here.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.facts import group, having
-from nginxopt.semantics.inherit import MERGED_SINCE
+from nginxopt.semantics.inherit import HOST_ALWAYS, MERGED_SINCE
 from nginxopt.semantics.site.form import SiteForm
 from nginxopt.semantics.values import addresses, is_url
 from nginxopt.verify.canonical import access
 from nginxopt.verify.influences import INVISIBLE
 from nginxopt.verify.names import Names, host_of_pass
-from nginxopt.verify.premises import COLD_CACHE, REDIRECTS_BY_NAME
+from nginxopt.verify.premises import COLD_CACHE, HOST_HEADER, REDIRECTS_BY_NAME
 from nginxopt.verify.unmodelled import LIMITS, UnmodelledReading, blocks_of, with_inherited, words_of, zone_of
 from nginxopt.verify.unread import (
     Place,
@@ -48,6 +48,10 @@ _UNCOUNTED_OF_LISTEN = {
 
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
+
+_VARIABLE = lazy.pattern(r"\$(?:\w+|\{\w+\})", re.ASCII)
+_HOST_VARIABLE = lazy.pattern(r"\$\{?(http_)?host\}?", re.ASCII)
+"""The host of a request, which is empty only if it names none; `$host` is the name of the server then."""
 
 SHOWN_NAME = "the name of the upstream"
 """What stands among the settings of a block for the name of an upstream that somebody may see."""
@@ -167,7 +171,7 @@ class VerifiedSide(UnmodelledReading):
         redirects = known.get("proxy_redirect", ())
         has_default = not redirects or any(isinstance(part, Unread) or part[0] == "default" for part in redirects)
         is_key = "proxy_cache" in known and known["proxy_cache"] != (("off",),) and "proxy_cache_key" not in others
-        is_host = not _states_host(known.get("proxy_set_header", ()))
+        is_host = not self._states_host(number, known.get("proxy_set_header", ()))
         if is_host or _names_in_tls("proxy", known["proxy_pass"], others):
             return True
         asked = self._silent.asked
@@ -176,8 +180,26 @@ class VerifiedSide(UnmodelledReading):
     def _shows_grpc(self, number: int, known: Mapping[str, Value]) -> bool:
         """Return whether the name is the authority of a request, or in TLS."""
         others = self.others(number)
-        is_host = not _states_host(others.get("grpc_set_header", ()))
+        is_host = not self._states_host(number, others.get("grpc_set_header", ()))
         return is_host or _names_in_tls("grpc", known["grpc_pass"], others)
+
+    def _states_host(self, number: int, headers: Value) -> bool:
+        """Return whether headers that were all read set Host to something else than the name of the upstream."""
+        known = [part for part in headers if not isinstance(part, Unread)]
+        is_whole = len(known) == len(headers)
+        return is_whole and any(words[0].lower() == "host" and self._is_other_host(number, words[1]) for words in known)
+
+    def _is_other_host(self, number: int, value: str) -> bool:
+        """Return whether a Host is never the name of the upstream, which it may be for being empty."""
+        if "proxy_host" in value:
+            return False
+        if self.site.levels[0].target < HOST_ALWAYS or _VARIABLE.sub("", value):
+            return True
+        host = _HOST_VARIABLE.fullmatch(value)
+        if host is None:
+            return False
+        is_named = host[1] is None and not self.unread and bool(self.server_name_of(number))
+        return is_named or self._silent.asked.holds(HOST_HEADER)
 
     @cached_property
     def _reads_names(self) -> bool:
@@ -400,13 +422,6 @@ def _without_last_denied(name: str, rules: Value) -> Value:
     while parts and not isinstance(parts[-1], Unread) and (len(parts[-1]) == 1) == (name == "deny"):
         parts.pop()
     return tuple(parts)
-
-
-def _states_host(headers: Value) -> bool:
-    """Return whether headers that were all read set Host to something else than the name of the upstream."""
-    known = [part for part in headers if not isinstance(part, Unread)]
-    is_whole = len(known) == len(headers)
-    return is_whole and any(words[0].lower() == "host" and "proxy_host" not in words[1] for words in known)
 
 
 def _names_in_tls(gateway: str, passed: Value, others: Mapping[str, Value]) -> bool:

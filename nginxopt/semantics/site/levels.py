@@ -19,7 +19,7 @@ from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, direct
 from nginxopt.facts import fact, having, known, script
 from nginxopt.facts.lexicon import NAMES
 from nginxopt.records import record
-from nginxopt.semantics.inherit import DISPLACED, Level, origin
+from nginxopt.semantics.inherit import DISPLACED, HOST_ALWAYS, Level, origin
 from nginxopt.semantics.site.form import (
     Changes,
     LevelForm,
@@ -551,8 +551,17 @@ class Levels:
         number = self._settings.setdefault(directive, len(self._settings))
         if number == len(self.directives):
             form = row_form if name == ROWS else _stated
-            self.directives.append(form(directive, self._nodes))
+            stated = form(directive, self._nodes)
+            if name == "proxy_set_header" and self._is_host_of_upstream(*stated["args"]):
+                stated["args"] = [stated["args"][0], "$proxy_host"]
+            self.directives.append(stated)
         return number
+
+    def _is_host_of_upstream(self, header: str, value: str) -> bool:
+        """Return whether a stated header is an empty Host for which nginx sends the name of the upstream."""
+        if value or header.lower() != "host" or self.all[0].target < HOST_ALWAYS:
+            return False
+        return not any(each.name == "proxy_http_version" and "1.0" in each.args for each, _ in self._config.walk())
 
     def _node(self, level: Level) -> Node:
         return self._nodes.number(level.opener) if level.opener else 0
