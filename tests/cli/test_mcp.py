@@ -13,7 +13,6 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from nginxopt.errors import InputError, UsageError
 from nginxopt.mcp import commands
@@ -56,6 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 def ask(folder: Path, talk: Callable[[Any], Awaitable[None]]) -> None:
     """Talk to the server of a root."""
+    from mcp import Client, StdioServerParameters, stdio_client  # takes a second, in each process that collects tests
 
     async def main() -> None:
         parameters = StdioServerParameters(
@@ -203,13 +203,12 @@ def test_arguments_that_no_process_takes(folder: Path, argument: str) -> None:
         AllowedFolders.of([str(folder)]).path(argument)
 
 
-@pytest.mark.parametrize(
-    ("message", "number"),
-    [
-        (
-            rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"explain","arguments":{"rule":"\ud800"}}}',
-            7,
-        ),
+def test_what_is_no_message_is_answered(folder: Path) -> None:
+    """A lone surrogate, or no JSON at all: the client gets an error with the number of its call, and waits for none."""
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    call = rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"explain","arguments":{"rule":"\ud800"}}}'
+    messages: list[tuple[bytes, int | str | None]] = [
+        (call, 7),
         (rb'{"jsonrpc":"2.0","id":"a","method":"\udcff"}', "a"),
         (rb'{"jsonrpc":"2.0","id":"\ud800","method":"tools/list"}', None),
         (b'{"jsonrpc":"2.0","id":' + b"9" * 6_000 + b',"method":"tools/list"}', None),
@@ -217,30 +216,29 @@ def test_arguments_that_no_process_takes(folder: Path, argument: str) -> None:
         (b"\xff", None),
         (b"{", None),
         (b"[" * 100_000, None),
-    ],
-)
-def test_what_is_no_message_is_answered(folder: Path, message: bytes, number: int | str | None) -> None:
-    """A lone surrogate, or no JSON at all: the client gets an error with the number of its call, and waits for none."""
-    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
-    lines = [
-        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}).encode(),
-        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
-        message,
-        b'{"jsonrpc":"2.0","id":9,"method":"ping"}',
     ]
     command = [sys.executable, "-m", "nginxopt", "mcp", str(folder)]
-    answers: dict[Any, Any] = {}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         assert running.stdin is not None
         assert running.stdout is not None
-        running.stdin.write(b"\n".join(lines) + b"\n")
-        running.stdin.flush()
-        while 9 not in answers:
-            answer = json.loads(running.stdout.readline())
-            answers[answer["id"]] = answer
-        running.stdin.close()
-    assert answers[number]["error"]["code"] == -32700
-    assert "result" in answers[1]
+        sent, received = running.stdin, running.stdout
+
+        def asked(*lines: bytes) -> dict[Any, Any]:
+            """Return what is answered to some lines and to a ping behind them, by number."""
+            sent.write(b"\n".join([*lines, b'{"jsonrpc":"2.0","id":9,"method":"ping"}', b""]))
+            sent.flush()
+            answers: dict[Any, Any] = {}
+            while 9 not in answers:
+                answer = json.loads(received.readline())
+                answers[answer["id"]] = answer
+            return answers
+
+        greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}
+        met = asked(json.dumps(greeting).encode(), b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        assert "result" in met[1]
+        codes = {message[:90]: asked(message)[number]["error"]["code"] for message, number in messages}
+        sent.close()
+    assert codes == {message[:90]: -32700 for message, _ in messages}
 
 
 def test_no_root() -> None:

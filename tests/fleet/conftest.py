@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from distributed import Client
 
 from tests.fleet.fleets import in_threads
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 @pytest.fixture

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
-from distributed import Client
 
 from nginxopt.cli import nginxopt
 from nginxopt.fleet import reading
 from nginxopt.system import cluster
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 GOOD = b"events {}\nhttp {\n    include conf.d/*.conf;\n}\n"
 SITE = b"""\
@@ -62,6 +64,8 @@ def lint(*args: str | Path, status: int | None = None) -> Result:
 @contextmanager
 def in_threads() -> Iterator[Client]:
     """Yield a client of one worker, a thread of this process, which commands use as theirs until the block ends."""
+    from distributed import Client  # takes a second, in each process that collects tests
+
     with (
         Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client,
         pytest.MonkeyPatch.context() as patch,
