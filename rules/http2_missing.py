@@ -1,8 +1,9 @@
 """TLS without HTTP/2: browsers send few requests at a time
 
 Flags servers that listen with TLS on a public address and offer no HTTP/2. Does not flag servers that only redirect or
-reject, listen on this machine only, are behind another proxy (`proxy_protocol` or `set_real_ip_from`), or ask clients
-for certificates: their clients may not be browsers. Nor does it flag an explicit `http2 off`.
+reject, listen on this machine only or are named so (`localhost`, `.test`), are behind another proxy (`proxy_protocol`
+or `set_real_ip_from`), or ask clients for certificates: their clients may not be browsers. Nor does it flag an explicit
+`http2 off`.
 
 ## Why it matters
 Over HTTP/1.1, a browser opens about six connections to a host and sends one request at a time on each; a page of a
@@ -77,6 +78,16 @@ server {
 }
 ```
 
+A developer's own machine:
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    server_name shop.localhost shop.test;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
 Another proxy connects here:
 ```nginx http 1.28.0
 server {
@@ -108,7 +119,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Change, Directive, Edit, Span, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
-from nginxopt.lint.queries import tls
+from nginxopt.lint.queries import names, tls
 from nginxopt.semantics import Endpoint, Level
 
 DIRECTIVE = Version(1, 25, 1)
@@ -141,7 +152,7 @@ def _is_excused(server: Level) -> bool:
     """Whether a server sets HTTP/2 explicitly, would not benefit from it, or has other clients than browsers."""
     return (
         server.setting("http2").is_set
-        or server.setting("ssl_certificate").is_unset  # nginx refuses it
+        or names.is_of_developer(server)
         or server.setting("ssl_reject_handshake").value == "on"
         or server.setting("ssl_verify_client").value in ("on", "optional", "optional_no_ca")
         or server.setting("set_real_ip_from").is_set

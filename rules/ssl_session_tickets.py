@@ -1,7 +1,7 @@
 """TLS sessions resumed only by tickets: every reload discards them
 
 Flags TLS addresses whose default server has neither `ssl_session_cache shared:...` nor `ssl_session_ticket_key`, for
-nginx 1.23.2 and later.
+nginx 1.23.2 and later. Does not flag those of a developer's own machine (`localhost`, `.test`).
 
 ## Why it matters
 Without a shared cache, each generation of workers has its own random ticket key. After a reload no ticket can be read,
@@ -84,7 +84,7 @@ from nginxopt.lint import (
     Severity,
     rule,
 )
-from nginxopt.lint.queries import tls
+from nginxopt.lint.queries import names, tls
 
 
 @rule(
@@ -101,6 +101,8 @@ def check(model: Model) -> Iterator[Finding]:
         tickets = server.setting("ssl_session_tickets").value != "off"
         rejecting = server.setting("ssl_reject_handshake").value == "on"
         if not tickets or rejecting or keys.is_set or tls.has_shared_cache(server) or not server.opener:
+            continue
+        if names.is_of_developer(server):
             continue
         stated = server.setting("ssl_session_cache").directive
         place = stated or server.opener

@@ -32,6 +32,9 @@ root /srv/www;
 location / {
     try_files $uri $uri/ /index.html;
 }
+location /app/ {
+    try_files $uri /index.html?q=$uri;
+}
 location = /a {
     try_files /b.html $uri.php;
 }
@@ -66,10 +69,15 @@ from nginxopt.semantics import FRAGMENT, Level
 def check(model: Model) -> Iterator[Finding]:
     """Find fallbacks that lead to themselves."""
     for directive, level in model.each("try_files"):
-        if level.kind in ("server", "location", FRAGMENT) and len(directive.args) > 1 and "uri" in directive.args[-1]:
+        if level.kind in ("server", "location", FRAGMENT) and len(directive.args) > 1 and _has_uri(directive):
             answer = _cycle(model, directive, level)
             if answer is not None:
                 yield _finding(directive, answer)
+
+
+def _has_uri(directive: Directive) -> bool:
+    """Return whether the path of the fallback depends on the URI: a file for all, such as /index.html, is there."""
+    return "uri" in directive.args[-1].partition("?")[0]
 
 
 def _cycle(model: Model, directive: Directive, level: Level) -> ModelAnswer | None:

@@ -11,10 +11,12 @@ A configuration below one of `INSTALLED` is in its own place, and so is a file b
 paths mean what they say. For a copy, a path below an own prefix is
 
 1. where the user says;
-2. the same path below a folder above the main file, which is a root file system (`rootfs/etc/nginx/mime.types`);
-3. the rest of the path, below the nearest folder above the main file where that exists;
-4. for a file of nginx's packages (`STOCK`), this machine's;
-5. missing. A configuration of this machine is no part of another one.
+2. for a pattern, the files that a Dockerfile or a compose file beside it puts into that folder one by one, if it says
+   so of the main file, too: another file of the folder is for another image;
+3. the same path below a folder above the main file, which is a root file system (`rootfs/etc/nginx/mime.types`);
+4. the rest of the path, below the nearest folder above the main file where that exists;
+5. for a file of nginx's packages (`STOCK`), this machine's;
+6. missing. A configuration of this machine is no part of another one.
 
 A tree ends at its repository (`.git`), else at the folder with the `nginx.conf`. No path leads out of it by `..` or
 links, but into a folder that the user states. A link to a path below an own prefix, as `sites-enabled` has them, is
@@ -37,7 +39,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -62,7 +66,7 @@ if TYPE_CHECKING:
     from nginxopt.config.configuration import Config
     from nginxopt.config.tree import Directive
 
-# ruff: noqa: PTH100, PTH115, PTH118, PTH120 - paths are text here, as nginx has them
+# ruff: noqa: PTH100, PTH115, PTH118, PTH119, PTH120, PTH123, PTH208 - paths are text here, as nginx has them
 
 INSTALLED: tuple[str, ...] = (
     "/etc/nginx",
@@ -83,6 +87,17 @@ STOCK = frozenset(
     ]
 )
 """Files that packages install beside the main file, the same on all machines."""
+
+BUILDS = lazy.pattern(r"(?i)((.*[.-])?(docker|container)file([.-].*)?|(docker-|container-)?compose.*\.ya?ml)")
+"""The names of the files by which images are built and containers started."""
+_COPY = lazy.pattern(r"(?:COPY|ADD)((?: +\S+)+) +(\S+)", re.IGNORECASE)
+_MOUNT = lazy.pattern(r"""- *["']?([^\s:"']+):([^\s:"']+)(?::\w+)?["']?""")
+_WITHOUT_FILES = lazy.pattern(
+    r"#|VOLUME|(?:RUN|&&) +(?:rm|mkdir|touch|chown|chmod) (?!.*(?:cp|mv|ln|sed|tee|install|>) )", re.IGNORECASE
+)
+"""How lines begin that put no files into the folders that they name."""
+_PATH = lazy.pattern(r"/[\w./-]+")
+_MOST_BYTES = 1 << 18
 
 _TOPS = (".git", ".hg", "nginxopt.toml")
 """What the top folder of a tree has."""
@@ -128,6 +143,7 @@ class Tree(Disk):
         super().__init__({os.path.normpath(installed): folder for installed, folder in stated.items()})
         is_file = main != STDIN and not is_descriptor(main)
         self._folder = (os.path.dirname(main) or ".") if is_file else "."
+        self._main = main if is_file else None
         self._prefix = prefix
         self._names = names
         self._led_out: set[str] = set()
@@ -196,6 +212,9 @@ class Tree(Disk):
         return self._known[name]
 
     def _sought(self, name: str) -> list[str] | None:
+        put = self._put(name)
+        if put is not None:
+            return put
         for folder, rest in self._places(name):
             paths = [path for path in self._unlinked(filesystem.matches(folder, rest)) if os.path.lexists(path)]
             led_out = [path for path in paths if not self.has(path)]
@@ -209,6 +228,27 @@ class Tree(Disk):
             return []
         is_stock = home[1] in STOCK and os.path.exists(name) and self._stated_place(name) is None
         return [name if is_stock else str(Path(*home))]
+
+    def _put(self, name: str) -> list[str] | None:
+        """Return the files that a build puts one by one where a pattern looks for files; None if none says so."""
+        folder, pattern = os.path.split(os.path.normpath(name))
+        if self.is_installed or self._stated_place(folder) is not None or not filesystem.is_pattern(pattern):
+            return None
+        found: list[list[str]] = []
+        for put in self._puts:
+            files = put.get(folder)
+            if files:
+                found.append([files[each] for each in sorted(files) if fnmatchcase(each, pattern)])
+        return found[0] if found and all(each == found[0] for each in found) else None
+
+    @cached_property
+    def _puts(self) -> list[dict[str, dict[str, str] | None]]:
+        """For each build that puts the main file into place, its folders, with the paths of files by their names there;
+        None for what is put there in another way."""
+        if self._main is None:
+            return []
+        puts = [_put_by(os.path.join(folder, name), self._above) for folder in self._above for name in _builds(folder)]
+        return [put for put in puts if any(_is_main(files, self._main) for files in put.values())]
 
     def _places(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield where the file of an absolute include may be in the tree: a folder, and the name in it."""
@@ -284,6 +324,57 @@ class Tree(Disk):
             return path
         found = (str(Path(*place)) for place in self._places(target))  # without `./`
         return next((file for file in found if os.path.isfile(file) and self.has(file)), path)
+
+
+def _builds(folder: str) -> list[str]:
+    try:
+        return sorted(filter(BUILDS.fullmatch, os.listdir(folder)))
+    except OSError:
+        return []
+
+
+def _is_main(files: dict[str, str] | None, main: str) -> bool:
+    path = (files or {}).get(MAIN)
+    return path is not None and os.path.realpath(path) == os.path.realpath(main)
+
+
+def _put_by(build: str, roots: Iterable[str]) -> dict[str, dict[str, str] | None]:
+    """Return what a Dockerfile or a compose file puts into each folder of `INSTALLED`. A Dockerfile names its sources
+    from a folder that it does not state: the nearest of `roots` that has them."""
+    try:
+        with open(build, "rb") as file:
+            text = file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return {}
+    put: dict[str, dict[str, str] | None] = {}
+    for line in map(str.strip, text.splitlines()):
+        if not any(installed in line for installed in INSTALLED) or _WITHOUT_FILES.match(line):
+            continue
+        match = _COPY.fullmatch(line) or _MOUNT.fullmatch(line)
+        sources = [word for word in match[1].split() if not word.startswith("--")] if match else []
+        place = match[2] if match else ""
+        path = _source(sources[0], build, roots) if len(sources) == 1 and "--from=" not in line else None
+        if path is None:
+            put.update((folder, None) for folder in _named(line))
+            continue
+        folder, name = os.path.split(place)
+        files = put.setdefault(folder, {})
+        if files is not None:
+            files[name or os.path.basename(path)] = path
+    return put
+
+
+def _named(line: str) -> Iterator[str]:
+    """Yield the folders that a line may fill: each path in it, and the folder of that."""
+    for path in _PATH.findall(line):
+        yield os.path.normpath(path)
+        yield os.path.dirname(path)
+
+
+def _source(name: str, build: str, roots: Iterable[str]) -> str | None:
+    """Return the path of a file that a build names; None if it is a folder, several files, or not there."""
+    paths = (os.path.normpath(os.path.join(root, name)) for root in (os.path.dirname(build), *roots))
+    return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def above(folder: str) -> tuple[str, ...]:

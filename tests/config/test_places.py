@@ -13,6 +13,12 @@ from nginxopt.config.places import is_of_machine
 
 # The files of a tree below `repo/`, each with its text or the target of a link (`-> target`); HERE is `repo`
 # and MACHINE the folder where this machine has its nginx. Then the main file, and the other files that are read.
+_WEB, _SITE, _OTHER = "docker/web.conf", ["docker/site.conf"], ["sites/other.conf"]
+_MAIN = "FROM nginx\nRUN rm -rf MACHINE/sites/* \\\n  && rm MACHINE/nginx.conf\nCOPY web.conf MACHINE/nginx.conf\n"
+_ABOVE = "FROM nginx\nCOPY docker/web.conf MACHINE/\nCOPY --chown=1:1 docker/web.conf MACHINE/nginx.conf\n"
+_COMPOSE = "volumes:\n- ./docker/web.conf:MACHINE/nginx.conf:ro\n- './docker/site.conf:MACHINE/sites/a.conf'\n"
+_SCRIPT = "RUN cp /opt/more.conf MACHINE/sites/more.conf\n"
+
 CASES: dict[str, tuple[dict[str, str], str, list[str]]] = {
     "a copy of the folder": (
         {"nginx.conf": "include MACHINE/conf.d/*.conf;", "conf.d/b.conf": "", "conf.d/a.conf": ""},
@@ -44,6 +50,46 @@ CASES: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "nginx.conf",
         ["mime.types"],
     ),
+    **{
+        f"what a build puts there: {name}": (
+            {
+                "nginx.conf": "include MACHINE/sites/*.conf;",
+                "docker/web.conf": "include MACHINE/sites/*.conf;",
+                "docker/site.conf": "",
+                "sites/other.conf": "",
+                build: text,
+            },
+            main,
+            expected,
+        )
+        for name, build, text, main, expected in (
+            ("a Dockerfile", "docker/Dockerfile", f"{_MAIN}COPY site.conf MACHINE/sites/a.conf\n", _WEB, _SITE),
+            (
+                "from the folder above",
+                "Dockerfile",
+                f"{_ABOVE}ADD docker/site.conf MACHINE/sites/a.conf\n",
+                _WEB,
+                _SITE,
+            ),
+            ("a compose file", "compose.yml", _COMPOSE, _WEB, _SITE),
+            ("with another suffix", "docker/Dockerfile", f"{_MAIN}COPY site.conf MACHINE/sites/a\n", _WEB, []),
+            ("a folder", "docker/Dockerfile", f"{_MAIN}COPY sites MACHINE/sites\n", _WEB, _OTHER),
+            (
+                "and a script more",
+                "docker/Dockerfile",
+                f"{_MAIN}COPY site.conf MACHINE/sites/a.conf\n{_SCRIPT}",
+                _WEB,
+                _OTHER,
+            ),
+            (
+                "for another main file",
+                "docker/Dockerfile",
+                f"{_MAIN}COPY site.conf MACHINE/sites/a.conf\n",
+                "nginx.conf",
+                _OTHER,
+            ),
+        )
+    },
     "a fragment": (
         {"nginx.conf": "", "sites/a": "include MACHINE/snippets/s.conf;", "snippets/s.conf": ""},
         "sites/a",

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from nginxopt import lazy
+from nginxopt.config.places import BUILDS
 from nginxopt.lint.queries.model import Model
 from nginxopt.semantics import values
 
@@ -16,8 +17,6 @@ DNS = "127.0.0.11"
 
 _STREAMS = frozenset({"/dev/stdout", "/dev/stderr", "/proc/self/fd/1", "/proc/self/fd/2", "stderr"})
 _NAME = lazy.pattern(r"docker|container|compose|k8s|kube|helm|chart|podman|werf|rootfs|image", re.IGNORECASE)
-
-_BUILD = lazy.pattern(r"(?i)((.*[.-])?(docker|container)file([.-].*)?|(docker-|container-)?compose.*\.ya?ml)")
 
 _NEAR, _MOST, _MOST_BYTES = 3, 2_000, 1 << 18
 """So many folders, entries of each and bytes of a file are read."""
@@ -44,7 +43,7 @@ def _builds(folder: Path) -> bool:
     """Return whether a folder has a Dockerfile or a compose file that speaks of nginx."""
     try:
         with os.scandir(folder) as entries:
-            files = [entry.path for entry in islice(entries, _MOST) if _BUILD.fullmatch(entry.name)]
+            files = [entry.path for entry in islice(entries, _MOST) if BUILDS.fullmatch(entry.name)]
         return any(b"nginx" in Path(file).read_bytes()[:_MOST_BYTES] for file in files)
     except OSError:
         return False

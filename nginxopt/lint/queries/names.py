@@ -18,6 +18,9 @@ _BLANK = lazy.pattern(
 )
 
 
+_OF_DEVELOPER = lazy.pattern(r"(?:.*\.)?(?:localhost|test)", re.IGNORECASE)
+"""Names that no public server has (RFC 6761)."""
+
 _BLANK_WORDS = lazy.pattern(rb"<[A-Za-z][\w.-]*(?: [\w.-]+)+>")
 
 
@@ -30,6 +33,12 @@ def has_blank(directive: Directive) -> bool:
 def is_blank(host: str) -> bool:
     """Return whether a host is one that somebody fills in: `XX.XX.XX.XX`, `SERVER_IP`, `your-app.example.com`."""
     return _BLANK.fullmatch(host) is not None
+
+
+def is_of_developer(server: Level) -> bool:
+    """Return whether all names of a server are those of a developer's own machine: `localhost`, `shop.test`."""
+    words = [str(word) for named in server.own("server_name") for word in named.args]
+    return bool(words) and all(map(_OF_DEVELOPER.fullmatch, words))
 
 
 @record(eq=True)
