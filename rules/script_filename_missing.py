@@ -66,6 +66,8 @@ from nginxopt.semantics import Pass
 
 _LINE = "fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;"
 _FILES = {"SCRIPT_FILENAME", "PATH_TRANSLATED"}
+_PURGING = "fastcgi_cache_purge"
+"""Of ngx_cache_purge: with a zone and a key, nginx answers by itself."""
 _PHP = pattern(r"\bphp", re.IGNORECASE)
 
 
@@ -73,7 +75,7 @@ _PHP = pattern(r"\bphp", re.IGNORECASE)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes to PHP without the name of a file."""
     for pass_ in model.passes:
-        if pass_.protocol != "fastcgi" or not _is_for_php(pass_):
+        if pass_.protocol != "fastcgi" or not _is_for_php(pass_) or _PURGING in pass_.level.names:
             continue
         params = pass_.setting("param")
         if not params.known or any(param.args[0].upper() in _FILES for param in params.directives if param.args):
