@@ -163,19 +163,23 @@ def unlike(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> It
             is_seen = not mine[address]["tls"] or old.counts("http2")
             if is_seen and mine[address]["http2"] != theirs[address]["http2"]:
                 yield address, "http2 differs"  # without TLS, nginx before 1.25.1 speaks nothing else there
-            if address.quic:
-                settings = [_protocols(side, at[address]) for side, at in ((old, mine), (new, theirs))]
-                yield from ((address, f"{name} differs") for name in _HTTP3 if settings[0][name] != settings[1][name])
+    if any(address.quic for address in mine):
+        yield from dict.fromkeys(_unlike_protocols(old, new, part))
 
 
 _HTTP3 = {"http3": "on", "http3_hq": "off"}
 """The directives that enable protocols over QUIC, with their defaults."""
 
 
-def _protocols(side: VerifiedSide, socket: SocketForm) -> dict[str, str]:
-    """Return which protocols the default server of an address allows: nginx knows no other server yet when it asks."""
-    level = side.site.levels[side.server(socket["default"])["level"]]
-    return {name: level.setting(name).value or default for name, default in _HTTP3.items()}
+def _unlike_protocols(old: VerifiedSide, new: VerifiedSide, part: Part | None) -> Iterator[tuple[ListenAddress, str]]:
+    """Yield the addresses of QUIC with servers that allow other protocols than those of the same hosts did: nginx asks
+    the server that the client names (`ngx_http_ssl_alpn_select`)."""
+    for hosts in pairs(old, new, part):
+        if hosts.address.quic:
+            levels = [side.site.levels[side.server(key)["level"]] for side, key in ((old, hosts.old), (new, hosts.new))]
+            for name, default in _HTTP3.items():
+                if len({level.setting(name).value or default for level in levels}) > 1:
+                    yield hosts.address, f"{name} differs"
 
 
 def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[Hosts]:

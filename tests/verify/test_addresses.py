@@ -93,6 +93,9 @@ def test_servers_behind_an_address_of_quic_are_compared(on: str) -> None:
     assert verify(site(on), site(on)).verdict == "equivalent"
 
 
+_TWO = "listen 443 quic; return 200 a; } server { listen 443 quic; server_name b;"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
@@ -100,6 +103,7 @@ def test_servers_behind_an_address_of_quic_are_compared(on: str) -> None:
         ("listen 443 ssl;", "listen 443 quic;", "0.0.0.0:443 (QUIC): only the new configuration listens there"),
         ("listen 443 quic;", "listen 443 quic; http3 off;", "0.0.0.0:443 (QUIC): http3 differs"),
         ("listen 443 quic;", "listen 443 quic; http3_hq on;", "0.0.0.0:443 (QUIC): http3_hq differs"),
+        (f"{_TWO} http3_hq off;", f"{_TWO} http3_hq on;", "0.0.0.0:443 (QUIC): http3_hq differs"),
     ],
 )
 def test_an_address_that_differs_is_in_doubt(old: str, new: str, reason: str) -> None:
