@@ -65,6 +65,7 @@ class WorldForm(TypedDict):
     files: FilesForm
     variables: Mapping[str, str]
     may_send_more: bool
+    accel: str | None
     limits: LimitsForm
     exceeded: ExceededForm | None
 
@@ -81,6 +82,7 @@ class World:
         root: The folder in which all other files are looked for by their paths; None if it is unknown which exist.
         may_send_more: Whether arguments, headers and cookies that a request does not have are unknown, not absent.
         exceeded: A `limit_req` or `limit_conn` that refuses the request.
+        accel: The header `X-Accel-Redirect` in the answer of the first upstream that is asked.
     """
 
     existing: tuple[str, ...] = ()
@@ -90,6 +92,7 @@ class World:
     root: str | None = None
     may_send_more: bool = False
     exceeded: ExceededForm | None = None
+    accel: str | None = None
 
     @classmethod
     def assume(cls, assumptions: Iterable[str], root: str | None = None) -> Self:
@@ -144,6 +147,7 @@ class World:
             "variables": variables,
             "may_send_more": self.may_send_more,
             "exceeded": self.exceeded,
+            "accel": self.accel,
             "limits": limits,
         }
 

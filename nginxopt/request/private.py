@@ -235,6 +235,7 @@ class PrivateNginx:
         """Send a request that was `moved`."""
         before, log = len(self._echo.asked), self._prefix / "error.log"
         logged, connection = log.stat().st_size, moved["connection"]
+        self._echo.accel = self._world.accel
         start = perf_counter()
         data, port, network = request_bytes(moved), connection["port"], self._network
         source = source_of(connection)
@@ -244,7 +245,7 @@ class PrivateNginx:
 
     def expected(self, moved: RequestForm) -> OutcomeForm:
         """Return what the model says of this nginx."""
-        return self._model.trace(moved, World(root="/"))["outcome"]
+        return self._model.trace(moved, World(root="/", accel=self._world.accel))["outcome"]
 
     def original_port(self, port: int) -> int:
         """Return the port that stands for one of this nginx; any other is itself."""

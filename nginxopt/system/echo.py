@@ -28,6 +28,7 @@ _RECORD = 65_528
 _STDOUT, _END = 6, 3
 _PREFACE = b"PRI * HTTP/2.0"
 _STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n%s\r\necho"
+_ACCEL = b"X-Accel-Redirect: %s\r\n\r\n"
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n%s\r\n%s"
 
 
@@ -59,6 +60,9 @@ class Echo:
 
     With `mirrors`, the body of its answer to an HTTP request is that request. Without `answers`, it closes connections
     at once. `sent` are further headers of its answers, names and values.
+
+    Attributes:
+        accel: The header `X-Accel-Redirect` of its next answer, which has no body and no type; None for none.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Echo:
         sent: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.asked: list[EchoedRequest] = []
+        self.accel: str | None = None
         self._network, self._mirrors, self._answers = network, mirrors, answers
         self._head = "".join(f"{name}: {value}\r\n" for name, value in sent).encode("latin-1")
 
@@ -106,7 +111,9 @@ class Echo:
         asked = received(connection)
         if asked is not None:
             self.asked.append(asked)
-            connection.sendall(_response(asked, self._head, mirrors=self._mirrors))
+            accel, self.accel = self.accel, None
+            answer = _response(asked, self._head, mirrors=self._mirrors) if accel is None else _leading(asked, accel)
+            connection.sendall(answer)
 
 
 def received(connection: socket.socket) -> EchoedRequest | None:
@@ -166,6 +173,14 @@ def _response(asked: EchoedRequest, head: bytes, *, mirrors: bool) -> bytes:
             return _OK % (len(body := asked.data if mirrors else b"echo"), head, body)
         case _:
             return b""
+
+
+def _leading(asked: EchoedRequest, accel: str) -> bytes:
+    """Return the answer to a request that leads nginx to a location by `X-Accel-Redirect`."""
+    text = _ACCEL % accel.encode("latin-1")
+    if asked.protocol == "fastcgi":
+        return fastcgi(int.from_bytes(asked.data[2:4], "big"), b"Status: 200 OK\r\n" + text)
+    return (b"HTTP/1.1 200 OK\r\nConnection: close\r\n" if asked.protocol == "proxy" else b"Status: 200 OK\r\n") + text
 
 
 def fastcgi(number: int, output: bytes) -> bytes:

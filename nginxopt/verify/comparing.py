@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -14,6 +14,7 @@ from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError
 from nginxopt.facts import known
 from nginxopt.facts.table import declarations
+from nginxopt.request.client import RequestForm
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import LoweredSite, lower
 from nginxopt.semantics.site.levels import ROWS
@@ -108,6 +109,11 @@ _HTTP = 0  # the number of the http block
 _HEADER = lazy.pattern(r"\$\{?http_(\w+)", re.ASCII)
 """The variable of a header of a request."""
 
+_PLAIN = lazy.pattern(r"/[\w/.~-]*", re.ASCII)
+"""A path that `X-Accel-Redirect` has as it is."""
+
+_ELSEWHERE = "http://192.0.2.1:81/x"
+
 _BODY = 1 << 20
 """The largest body without a `client_max_body_size`."""
 _MOST_BODY = 64 << 20
@@ -118,6 +124,7 @@ _OTHER_CLIENT = "127.0.0.2"
 _MOST_CLIENTS = 20
 
 _MOST_GUARDED = 5  # requests of a difference, and differences of two servers, that are tried with guards
+_MOST_LOCATIONS = 50
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
@@ -168,7 +175,9 @@ def _shown_if_supposed(
         found = _Verifier(models.old, models.new, only, premises, models.defined).result()
         if found.witness is not None:
             needed = (*found.witness.premises, *models.premises)
-            witness = replace(found.witness, premises=needed, defined=models.defined, passing=models.passing)
+            witness = replace(
+                found.witness, premises=needed, defined=models.defined, passing=models.passing, beside=models.beside
+            )
             return replace(found, witness=witness, doubts=result.doubts)
     return None
 
@@ -394,12 +403,45 @@ class _Verifier:
             if witness is not None:
                 return witness
             self._doubt(self._reason(difference), difference.old.node, difference.new.node)
+        if result.differences and (witness := self._ask_locations(hosts, result.differences)) is not None:
+            return witness
         captures = list(self._comparison.unlike_captures(hosts))
         if captures and (witness := self._probe_captures(hosts)) is not None:
             return witness
         for reason, mine, theirs in (*result.reasons, *captures):
             self._doubt(reason, mine, theirs)
         return None
+
+    def _ask_locations(self, hosts: Hosts, differences: Sequence[Divergence]) -> RequestWitness | None:
+        """Return what `_compare` does, out of requests for locations: any of them may lead to where the sides differ,
+        by an error or by the answer of an upstream."""
+        probes = (replace(each, host=hosts.example) for each in of_locations(self._old, self._new))
+        requests = list(islice(filter(self._is_asked, probes), _MOST_LOCATIONS))
+        witness = self._ask(requests, hosts)
+        if witness is not None or self._only is not None:
+            return witness
+        forms = (form for request in requests if (form := self._form(request, hosts)) is not None)
+        passed = next(filter(self._asking.may_accelerate, forms), None)
+        if passed is None:
+            return None
+        targets = dict.fromkeys(target for each in differences for target in self._targets(each, hosts))
+        found = (self._asking.accelerated(passed, target) for target in islice(targets, _MOST_LOCATIONS))
+        return next((each for each in found if each is not None), None)
+
+    def _targets(self, difference: Divergence, hosts: Hosts) -> Iterator[str]:
+        """Yield where an upstream may lead nginx to find a difference."""
+        level: int | None = difference.old.state.level
+        while level is not None:
+            form = self._old.form["levels"][level]
+            if form["kind"] == "location" and form["args"][0].startswith("@"):
+                yield form["args"][0]
+                return
+            level = form["parent"]
+        for request in islice(candidates(difference.region, hosts.example), _MOST_GUARDED):
+            path = request.path.decode("latin-1")
+            if _PLAIN.fullmatch(path):
+                yield path
+                yield f"{path}{_ELSEWHERE}"  # for a location whose name ends with a URL to pass requests on to
 
     def _requests(self, difference: Divergence, hosts: Hosts) -> Iterator[Candidate]:
         """Yield requests that may show a difference, with bodies if it is about their sizes, from other addresses if
@@ -524,15 +566,20 @@ class _Verifier:
 
     def _ask(self, requests: Iterable[Candidate], hosts: Hosts) -> RequestWitness | None:
         """Return the first of some requests to the address of hosts that both sides answer differently."""
-        is_tls = self._addresses[0][hosts.address]["tls"]
         for request in filter(self._is_asked, requests):
-            if request.host is None and (hosts.address.quic or self._asked.premises.holds(HOST_HEADER)):
-                continue  # nginx refuses a request of HTTP/3 without a host
-            over_tls = is_tls if request.is_tls is None else request.is_tls or hosts.address.quic
-            witness = self._asking.witness(request_of(request, hosts.address, is_tls=over_tls))
+            form = self._form(request, hosts)
+            witness = None if form is None else self._asking.witness(form)
             if witness is not None:
                 return witness
         return None
+
+    def _form(self, request: Candidate, hosts: Hosts) -> RequestForm | None:
+        """Return a request to the address of hosts; None if none without a host is to be sent there."""
+        if request.host is None and (hosts.address.quic or self._asked.premises.holds(HOST_HEADER)):
+            return None  # nginx refuses a request of HTTP/3 without a host
+        is_tls = self._addresses[0][hosts.address]["tls"]
+        over_tls = is_tls if request.is_tls is None else request.is_tls or hosts.address.quic
+        return request_of(request, hosts.address, is_tls=over_tls)
 
     def _is_asked(self, request: Candidate) -> bool:
         return self._only is None or self._only.holds(request)

@@ -12,6 +12,7 @@ from nginxopt.request.real import differences
 from nginxopt.semantics.site.lowering import placed
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
+from nginxopt.verify.emptied import beside
 from nginxopt.verify.observation import SENT, ObservedOutcome
 from nginxopt.verify.verdict import Confirmation, RequestWitness
 
@@ -25,7 +26,7 @@ def confirm(
     witness: RequestWitness, old: tuple[Config, SiteModel], new: tuple[Config, SiteModel], binary: Binary
 ) -> Confirmation:
     """Return what nginx makes of a witness. Raises as `PrivateNginx`."""
-    world = World(existing=witness.existing, missing=witness.missing)
+    world = World(existing=witness.existing, missing=witness.missing, accel=witness.accel)
     traces = witness.old, witness.new
     (mine, before), (theirs, after) = (
         _ask(witness, side, world, binary, is_refused=trace["outcome"]["kind"] == "refused")
@@ -55,6 +56,8 @@ def _ask(
     config, model = side
     if witness.passing is not None:
         config = _within(config, witness.passing)
+    if witness.beside is not None:
+        config = beside(config, witness.beside)
     if witness.defined:
         config = _defining(config, witness.defined)
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from nginxopt.config import reread
+from nginxopt.config import Config, load_text, reread
 from nginxopt.errors import NginxoptError
 from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.refusals import undefined
+from nginxopt.semantics.site.form import LevelForm
 from nginxopt.semantics.upstreams import PROTOCOLS
 
 _OF_LOGS = ("access_log", "log_format")
@@ -32,6 +33,7 @@ class Supposed:
         premises: What is supposed, as clauses.
         defined: The values of variables that nothing defines that was read.
         passing: The directive that passes requests on around both, as text; None if there is none.
+        beside: A location more on both sides, as text.
     """
 
     old: SiteModel
@@ -39,6 +41,7 @@ class Supposed:
     premises: tuple[str, ...]
     defined: tuple[tuple[str, str], ...] = ()
     passing: str | None = None
+    beside: str | None = None
 
 
 def suppositions(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
@@ -55,6 +58,36 @@ def suppositions(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
     for each in (Supposed(old, new, ()), *read[-1:]):
         for passed in passed_on(each.old, each.new):
             yield replace(passed, premises=(*each.premises, *passed.premises))
+        yield from (replace(more, premises=(*each.premises, *more.premises)) for more in led_on(each.old, each.new))
+
+
+def led_on(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
+    """Yield both parts of a server as if a location beside them passed requests on, whose upstream may then lead nginx
+    to locations that no client reaches. Yields nothing if they have none of these."""
+    models = old, new
+    is_part = all(any(context[-1:] == ("server",) for context in model.config.candidates or ()) for model in models)
+    if is_part and any(_is_hidden(level) for model in models for level in model.site.site["levels"]):
+        try:
+            mine, theirs = (SiteModel(beside(model.config, _PASSING), model.build) for model in models)
+        except NginxoptError:
+            return
+        yield Supposed(
+            mine, theirs, ("a location beside these is for /passed, and passes requests on",), beside=_PASSING
+        )
+
+
+_PASSING = f"location = /passed {{ proxy_pass http://{_SERVER}; }}"
+
+
+def beside(config: Config, text: str) -> Config:
+    """Return a part of a server with a location more at its end."""
+    data = b"%s\n%s\n" % (config.main.source.data, text.encode())
+    return load_text(data, config.main.path, prefix=config.prefix, context="server", missing_ok=True)
+
+
+def _is_hidden(level: LevelForm) -> bool:
+    """Return whether no client reaches a location."""
+    return level["kind"] == "location" and ("internal" in level["settings"] or level["args"][0].startswith("@"))
 
 
 def passed_on(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from posixpath import normpath
 
 from nginxopt import lazy
@@ -69,11 +69,14 @@ class ObservedOutcome:
         is_for_another = len(hosts) > 1 and None not in hosts
         return self.response != other.response or is_for_another or self.is_elsewhere(other)
 
-    def certainly_differs(self, other: ObservedOutcome) -> bool:
-        """Return the same for outcomes whose headers or body may be unknown, which do not count then."""
-        kind, status, *_, file, _ = self.response[:6]
-        their_kind, their_status, *_, their_file, _ = other.response[:6]
+    def certainly_differs(self, other: ObservedOutcome, *, with_headers: bool) -> bool:
+        """Return the same for outcomes whose body may be unknown, which does not count then, and whose headers count
+        only `with_headers`."""
+        kind, status, *_, file, headers = self.response[:6]
+        their_kind, their_status, *_, their_file, their_headers = other.response[:6]
         if kind != their_kind or (None not in (status, their_status) and status != their_status):
+            return True
+        if with_headers and headers != their_headers:
             return True
         sent, their_sent = self.response[6:], other.response[6:]
         hosts = {self.host, other.host}
@@ -87,6 +90,15 @@ class ObservedOutcome:
     def is_elsewhere(self, other: ObservedOutcome) -> bool:
         """Return whether another outcome leads to other servers."""
         return self.server != other.server and self.servers.isdisjoint(other.servers)
+
+
+def has_known_headers(outcome: OutcomeForm, site: LoweredSite) -> bool:
+    """Return whether nothing but the body of a response is unknown, which a filter changes."""
+    unknown, level = outcome["unknown"], outcome["level"]
+    if unknown is None or level is None:
+        return unknown is None
+    filters = site.site["levels"][level]["filters"]
+    return any(each["node"] == unknown["node"] and each["changes"] == "body" for each in filters)
 
 
 def resolved(path: str) -> str:
@@ -213,17 +225,22 @@ _SINGLE = ("etag", "last-modified", "location")
 _LATER = lazy.pattern(r"\$\{?(?:sent_|upstream_|status\b|bytes_sent|body_bytes|request_time|request_completion)")
 """Variables that change their value once the upstream has responded."""
 
-_OF_CONNECTIONS = {
+OF_CONNECTIONS = {
     "connection": "7",
+    "date_gmt": "Tuesday, 14-Nov-2023 22:13:20 GMT",
+    "date_local": "Tuesday, 14-Nov-2023 22:13:20 UTC",
+    "hostname": "localhost",
     "msec": "1700000000.000",
     "pid": "7",
     "remote_port": "50000",
     "request_id": "0123456789abcdef0123456789abcdef",
     "time_iso8601": "2023-11-14T22:13:20+00:00",
+    "time_local": "14/Nov/2023:22:13:20 +0000",
 }
 """Possible values of variables that no request decides."""
 
 _TOKEN = lazy.pattern(r"[a-z0-9-]+", re.ASCII)
+_VARIABLES = lazy.pattern(r"\$(?:\w+|\{\w+\})", re.ASCII)
 
 _REAL_ROOT = lazy.pattern(r"\$(?:realpath_root(?!\w)|\{realpath_root\})", re.ASCII)
 """The folder of files without symbolic links; the same as `$document_root` if there are none."""
@@ -338,8 +355,8 @@ def _with_names(world: World, outcome: OutcomeForm) -> World:
     """Return a world in which the name of the upstream is known, and what each connection has of its own."""
     passed = outcome["upstream"]
     named = {} if passed is None or outcome["kind"] != "proxy" else {"proxy_host": name_of(passed)}
-    variables = {**_OF_CONNECTIONS, **world.variables, **named}
-    return World(world.existing, world.missing, variables, world.listed, world.root)
+    variables = {**OF_CONNECTIONS, **world.variables, **named}
+    return replace(world, variables=variables)
 
 
 def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iterator[_Shown | None]:
@@ -360,7 +377,7 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
     if outcome["kind"] not in (*_RESPONSES, "static") or any(each["changes"] != "body" for each in filters):
         return
     yield _signed(level)
-    if outcome["kind"] in ("static", "return") and outcome["status"] == 200:
+    if outcome["status"] == 200 if outcome["kind"] == "static" else _has_text(model, outcome):
         yield _typed(model, level, outcome)
         yield _tagged(level) if outcome["kind"] == "static" and not filters else None
 
@@ -481,11 +498,20 @@ def _setting(level: Level, name: str, told: str, key: str) -> _Shown | None:
     return None if value is None else _Shown(told, {key: [(latin(value), False)]}, names={key: ""})
 
 
+def _has_text(model: SiteModel, outcome: OutcomeForm) -> bool:
+    """Return whether a `return` certainly has a body, also one that a filter changes."""
+    directive = None if outcome["node"] is None else model.site.nodes.directive(outcome["node"])
+    is_return = outcome["kind"] == "return" and outcome["status"] != 204  # which has no type either
+    if not is_return or directive is None or directive.name != "return":
+        return False
+    return bool(outcome["body"]) or bool(outcome["unknown"] and _VARIABLES.sub("", latin(directive.args[-1])))
+
+
 def _typed(model: SiteModel, level: Level, outcome: OutcomeForm) -> _Shown | None:
     """Return the type of a response, by the extension of its URI, with its charset."""
     _, mark, extension = outcome["uri"].rpartition("/")[2].rpartition(".")
     types = _types(model.site, outcome["level"]) if mark else {}
-    if types is None or (outcome["kind"] == "return" and not outcome["body"]):
+    if types is None:
         return None
     stated, charset = level.setting("default_type"), _flag(level, "charset", "off")
     if not stated.known or charset is None or "$" in charset:

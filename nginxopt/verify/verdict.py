@@ -37,6 +37,8 @@ class RequestWitness:
         failing: A file that nginx cannot open.
         defined: The values of variables that nothing defines that was read.
         passing: The directive of a location around both sides that passes requests on, as text.
+        accel: The header `X-Accel-Redirect` in the answer of the first upstream that is asked.
+        beside: A location more on both sides, as text.
     """
 
     request: RequestForm
@@ -51,6 +53,8 @@ class RequestWitness:
     failing: str | None = None
     defined: tuple[tuple[str, str], ...] = ()
     passing: str | None = None
+    accel: str | None = None
+    beside: str | None = None
 
 
 @record(eq=True)

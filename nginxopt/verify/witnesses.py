@@ -17,9 +17,19 @@ from itertools import islice
 from nginxopt import lazy
 from nginxopt.request.client import RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, TraceForm, World, shown
+from nginxopt.semantics import Level
 from nginxopt.verify.canonical import clients
 from nginxopt.verify.hosts import ListenAddress
-from nginxopt.verify.observation import HEADER, SENDS_HEADER, Effect, Effects, ObservedOutcome, resolved
+from nginxopt.verify.observation import (
+    HEADER,
+    OF_CONNECTIONS,
+    SENDS_HEADER,
+    Effect,
+    Effects,
+    ObservedOutcome,
+    has_known_headers,
+    resolved,
+)
 from nginxopt.verify.path_condition import Candidate, example, with_value
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import URI, Variable, pieces
@@ -243,9 +253,11 @@ class Asking:
         fails: bool = False,
         defined: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self._defined, self._values = defined, dict(defined)
+        self._defined, self._values = defined, {**OF_CONNECTIONS, **dict(defined)}
         self._is_down, self._fails = is_down or fails, fails
         self._has_passed = False
+        self._asked_apart: set[str] = set()
+        self._accel: str | None = None
         self._served: tuple[OutcomeForm, OutcomeForm] | None = None
         self._failed: set[tuple[object, ...]] = set()
         self._models = (old, new)
@@ -257,7 +269,8 @@ class Asking:
         """Return a request with both outcomes if they differ; None if they are alike or not known.
 
         If they depend on files, the request is tried without these files, with all of them, with those that settings
-        name, with folders alone, and with one index alone; if it is passed on alike, also as if no upstream answered.
+        name, with folders alone, with one index alone, and with those that one side looks for; if it is passed on
+        alike, also as if no upstream answered.
         """
         text = json.dumps(request)
         if text in self._alike:
@@ -274,6 +287,26 @@ class Asking:
         if found is None:
             self._alike.add(text)
         return found
+
+    def may_accelerate(self, request: RequestForm) -> bool:
+        """Return whether both sides pass a request on, and follow `X-Accel-Redirect` in the answer, without files."""
+        outcomes = self._settled(json.dumps(request), lambda _: False, set())[1]
+        levels = (model.site.levels[each["level"] or 0] for model, each in zip(self._models, outcomes, strict=True))
+        return all(
+            each["kind"] in _ACCELERATED and _follows(level, each["kind"])
+            for each, level in zip(outcomes, levels, strict=True)
+        )
+
+    def accelerated(self, request: RequestForm, target: str) -> RequestWitness | None:
+        """Return what `witness` does for a request whose upstream answers with an `X-Accel-Redirect`."""
+        self.tried += 1
+        self._accel = target
+        try:
+            found = self._found(request, json.dumps(request))
+        finally:
+            self._accel = None
+        premise = f"the upstream of this request answers with X-Accel-Redirect: {shown(target)}"
+        return found and replace(found, premises=(premise, *found.premises), accel=target)
 
     def _failing(
         self, request: RequestForm, text: str, mine: OutcomeForm, theirs: OutcomeForm
@@ -307,6 +340,8 @@ class Asking:
     def _found(self, request: RequestForm, text: str) -> RequestWitness | None:
         worlds: list[Callable[[str], bool]] = [lambda _: False, lambda _: True, self._is_named]
         worlds += [lambda path: path.endswith("/"), *(partial(_is_alone, name) for name in self._indexes)]
+        worlds += [self._asked_apart.__contains__]
+        self._asked_apart.clear()
         for exists in worlds:
             paths: set[str] = set()
             found = self._telling(request, text, exists, paths)
@@ -353,30 +388,39 @@ class Asking:
 
         Adds the paths that the outcomes depend on.
         """
+        world, (mine, theirs) = self._settled(text, exists, paths)
+        if "unknown" in (mine["kind"], theirs["kind"]):
+            return None
+        is_passed = mine["upstream"] is not None or theirs["upstream"] is not None
+        if is_passed and self._is_down:
+            return None
+        if self._differ(mine, theirs):
+            return world, (), ()
+        if self._fails:
+            return None
+        self._has_passed |= is_passed
+        if not self._is_down and self._may_fail(mine, theirs, request):
+            self._served = mine, theirs
+        effects, premises = self._effects.unlike(request, text, world, (mine, theirs))
+        return (world, effects, premises) if effects else None
+
+    def _settled(
+        self, text: str, exists: Callable[[str], bool], paths: set[str]
+    ) -> tuple[World, tuple[OutcomeForm, OutcomeForm]]:
+        """Return a world in which only these files exist, and the outcomes, which are unknown if they depend on more
+        files than a request may. Adds the paths that they depend on."""
         for _ in range(_MOST_FILES):
             existing = tuple(sorted(filter(exists, paths)))
             missing = tuple(sorted(paths.difference(existing)))
-            world = World(existing=existing, missing=missing, variables=self._values)
-            mine, theirs = self._outcomes(text, json.dumps(world.form()))
-            asked = {path for outcome in (mine, theirs) if (path := _file(outcome)) is not None} - paths
-            if asked:
-                paths |= asked
-                continue
-            if "unknown" in (mine["kind"], theirs["kind"]):
-                return None
-            is_passed = mine["upstream"] is not None or theirs["upstream"] is not None
-            if is_passed and self._is_down:
-                return None
-            if self._differ(mine, theirs):
-                return world, (), ()
-            if self._fails:
-                return None
-            self._has_passed |= is_passed
-            if not self._is_down and self._may_fail(mine, theirs, request):
-                self._served = mine, theirs
-            effects, premises = self._effects.unlike(request, text, world, (mine, theirs))
-            return (world, effects, premises) if effects else None
-        return None
+            world = World(existing=existing, missing=missing, variables=self._values, accel=self._accel)
+            outcomes = self._outcomes(text, json.dumps(world.form()))
+            asked = [path for outcome in outcomes if (path := _file(outcome)) is not None]
+            more = {*asked} - paths
+            if not more:
+                break
+            self._asked_apart |= more if len(more) > 1 or len(asked) < 2 else set()
+            paths |= more
+        return world, outcomes
 
     def _outcomes(self, request: str, world: str) -> tuple[OutcomeForm, OutcomeForm]:
         mine, theirs = (json.loads(model.native.answers([request], world)[0]) for model in self._models)
@@ -386,8 +430,12 @@ class Asking:
         mine, theirs = (
             ObservedOutcome.of(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True)
         )
-        is_known = old["unknown"] is None and new["unknown"] is None
-        return mine.differs(theirs) if is_known else mine.certainly_differs(theirs)
+        if old["unknown"] is None and new["unknown"] is None:
+            return mine.differs(theirs)
+        is_known = all(
+            has_known_headers(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True)
+        )
+        return mine.certainly_differs(theirs, with_headers=is_known)
 
     def _is_named(self, path: str) -> bool:
         """Return whether a file is that of an error page or a fallback."""
@@ -414,6 +462,17 @@ class Asking:
             for directive in level["settings"].get(name) or ()
             for word in model.site.site["directives"][directive]["args"]
         }
+
+
+def _follows(level: Level, kind: str) -> bool:
+    """Return whether an upstream may lead nginx from a block to another location."""
+    ignored = level.setting(f"{kind}_ignore_headers")
+    words = {str(word).lower() for each in ignored.directives for word in each.args}
+    return ignored.known and "x-accel-redirect" not in words
+
+
+_ACCELERATED = frozenset(["proxy", "fastcgi", "uwsgi", "scgi"])
+"""The protocols in which an upstream answers with headers, but for gRPC, in which no echo answers."""
 
 
 def _is_alone(index: str, path: str) -> bool:

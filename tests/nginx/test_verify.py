@@ -31,7 +31,7 @@ from tests.verify.pairs import (
     Pair,
     whole,
 )
-from tests.verify.pairs.effects import SHOWN, SUPPOSED
+from tests.verify.pairs.effects import LED, SHOWN, SUPPOSED
 from tests.verify.pairs.shapes import LIKE
 
 pytestmark = pytest.mark.nginx
@@ -239,7 +239,7 @@ def confirmed(binary: nginx.Binary, old: str, new: str) -> Verification:
     return result.confirmed(confirming.confirm(witness, (sides[0], models[0]), (sides[1], models[1]), binary))
 
 
-@pytest.mark.parametrize("pair", SUPPOSED + HIDING, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", SUPPOSED + HIDING + LED, ids=lambda pair: pair.name)
 def test_what_is_supposed_is_so_in_nginx(pair: Pair, binary: nginx.Binary) -> None:
     """Within a location that passes requests on, with variables of other files, with the headers of an upstream."""
     texts = [whole(text) if "{U}" in text else text for text in (pair.old, pair.new)]

@@ -9,7 +9,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import RequestWitness, verify
 from tests.verify.pairs import Pair, whole
-from tests.verify.pairs.effects import HIDDEN, SHOWN, SUPPOSED, UNSUPPOSED
+from tests.verify.pairs.effects import HIDDEN, LED, SHOWN, SUPPOSED, UNSUPPOSED
 from tests.verify.test_verify import VERSION, model, names, verified
 
 EMPTY = "/nowhere/none.conf is empty"
@@ -27,7 +27,7 @@ def part(text: str) -> SiteModel:
     return SiteModel(load_text(text.encode(), "part.conf", missing_ok=True), Build(VERSION))
 
 
-@pytest.mark.parametrize("pair", SHOWN, ids=names(SHOWN))
+@pytest.mark.parametrize("pair", SHOWN + LED, ids=names(SHOWN + LED))
 def test_what_is_shown_is_different(pair: Pair) -> None:
     """A request shows it, in both directions."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):

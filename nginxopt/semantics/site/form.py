@@ -27,6 +27,8 @@ class FilterForm(TypedDict):
     node: Node
     reason: str
     changes: Changes
+    needs: str | None
+    """A text without which a body stays as it is."""
 
 
 class StatedForm(TypedDict):

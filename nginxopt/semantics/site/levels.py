@@ -330,6 +330,10 @@ STRUCTURE = having("model", "structure", "opaque")
 _FILTERS: dict[When, Changes] = {"body": "body", "headers": "headers", "response": "response", "first": "response"}
 
 
+_NEEDED = {"ssi": "<!--#"}
+"""The text without which a directive changes no body (`ngx_http_ssi_parse`)."""
+
+
 @record(eq=True)
 class Opaque:
     """A directive that is not simulated, and its effect."""
@@ -393,7 +397,10 @@ def state(form: LevelForm, unread: Iterable[Opaque]) -> None:
             form["opaque"].append(item.opaque)
         changes = "response" if item.name == "include" else _FILTERS.get(when)
         if changes is not None:
-            form["filters"].append({"node": item.node, "reason": item.effect.reason, "changes": changes})
+            needs = _NEEDED.get(item.name)
+            form["filters"].append(
+                {"node": item.node, "reason": item.effect.reason, "changes": changes, "needs": needs}
+            )
 
 
 # The levels.

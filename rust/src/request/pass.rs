@@ -7,7 +7,8 @@ use crate::request::record::Recorder;
 use crate::request::response::Response;
 use crate::request::run::{Flow, Run};
 use crate::request::setting::known;
-use crate::request::uri::{self, Escape};
+use crate::request::site::Node;
+use crate::request::uri::{self, Escape, decode_unsafe};
 
 impl<R: Recorder> Run<'_, R> {
     pub fn pass(&mut self, handler: Handler) -> Result<Flow, Unknown> {
@@ -23,10 +24,25 @@ impl<R: Recorder> Run<'_, R> {
         }
         let (kind, node) = (handler.kind(), Some(pass.node));
         match self.passed(pass) {
+            Ok(Some(_)) if self.world.accel.is_some() && !self.state.is_accelerated => Ok(self.accelerate(pass.node)),
             Ok(Some(passed)) => self.respond(Response { kind, node, upstream: Some(passed), ..Response::default() }),
             Ok(None) => Ok(self.fail(500, node)),
             Err(unknown) => self.respond(Response { kind, node, unknown: Some(unknown), ..Response::default() }),
         }
+    }
+
+    /// Follows `X-Accel-Redirect` of an upstream (`ngx_http_upstream_process_headers`).
+    fn accelerate(&mut self, node: Node) -> Flow {
+        self.state.is_accelerated = true;
+        let target = self.world.accel.clone().unwrap_or_default();
+        if target.starts_with(b"@") {
+            return self.named_location(&target, node);
+        }
+        let Some((uri, args)) = decode_unsafe(&target) else { return self.fail(404, Some(node)) };
+        if &*self.state.method != b"HEAD" {
+            self.state.method = "GET".into();
+        }
+        self.internal_redirect(uri, args, node)
     }
 
     /// `None` if nginx answers with 500.

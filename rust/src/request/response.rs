@@ -87,7 +87,7 @@ impl<R: Recorder> Run<'_, R> {
                     unknown.get_or_insert(reason);
                 }
                 Changes::Body => {
-                    if body.take().is_some() {
+                    if body.take_if(|body| filter.may_change(body)).is_some() {
                         unknown.get_or_insert(reason);
                     }
                 }

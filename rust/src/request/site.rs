@@ -133,6 +133,16 @@ pub struct Filter {
     /// Why it is not understood, as a phrase: `sub_filter is not modelled`.
     pub reason: String,
     pub changes: Changes,
+    /// A text without which a body stays as it is.
+    #[serde(default)]
+    pub needs: Option<Bytes>,
+}
+
+impl Filter {
+    /// Whether the filter may change a body.
+    pub fn may_change(&self, body: &[u8]) -> bool {
+        self.needs.as_ref().is_none_or(|text| body.windows(text.len().max(1)).any(|part| part == &text[..]))
+    }
 }
 
 /// What a [`Filter`] may change.

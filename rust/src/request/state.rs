@@ -64,6 +64,8 @@ pub struct State {
     pub link_expires: Option<Vec<u8>>,
     /// Whether a limit has refused the request.
     pub is_limited: bool,
+    /// Whether an upstream has answered by `X-Accel-Redirect`.
+    pub is_accelerated: bool,
     /// Whether a trusted proxy told the address of the client.
     pub has_real_address: bool,
     /// Whether a value was longer than nginx expected.
@@ -126,6 +128,7 @@ impl State {
             fastcgi: None,
             link_expires: None,
             is_limited: false,
+            is_accelerated: false,
             has_real_address: false,
             has_overrun: false,
             depth: 0,

@@ -50,6 +50,9 @@ pub struct World {
     /// then unknown, and not absent.
     #[serde(default)]
     pub may_send_more: bool,
+    /// The value of `X-Accel-Redirect` in the answer of the first upstream that is asked.
+    #[serde(default)]
+    pub accel: Option<Bytes>,
     /// The `limit_req` or `limit_conn` that refuses the request, if one does.
     #[serde(default)]
     pub exceeded: Option<Exceeded>,

@@ -143,8 +143,33 @@ SHOWN = (
     _proxied("a cookie of the upstream", "proxy_hide_header Set-Cookie; add_header X-C c;", "add_header X-C c;"),
     _fastcgi("a header of FastCGI", "fastcgi_hide_header X-A;", "fastcgi_hide_header X-A; fastcgi_pass_header X-A;"),
     _fastcgi("a folder without links", "fastcgi_param A $realpath_root/a;", "fastcgi_param A /nowhere/a;"),
+    Pair("a text of what each connection has", "return 200 '$hostname $request_id';", "return 200 a;"),
+    Pair("a type of what each connection has", "return 200 'a$pid';", "default_type text/csv; return 200 'a$pid';"),
+    Pair("a header beside SSI", "ssi on; add_header X-A a; return 200 '<!--# -->';",
+         "ssi on; add_header X-A b; return 200 '<!--# -->';"),
+    Pair("a text without commands of SSI", "ssi on; return 200 a;", "ssi on; return 200 b;"),
+    Pair("a file that a script leads to", "root {T}/r; location /a { try_files /nx @a; } location @a { rewrite ^ /b; }",
+         "root {T}/r; location /a { try_files /nx @a; } location @a { rewrite ^ /c; }"),
+    Pair(
+        "a type of an error",
+        "location / { proxy_pass http://127.0.0.1:{U}; error_page 502 @a; } location @a { return 502 a; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; error_page 502 @a; }"
+        " location @a { default_type text/csv; return 502 a; }",
+    ),
 )  # fmt: skip
 """What nginx shows."""
+
+LED = (
+    _proxied("a folder", "} location /p/ { internal; alias /a/;", "} location /p/ { internal; alias /b/;"),
+    _proxied("a named location", "} location @p { return 200 a;", "} location @p { return 200 b;"),
+    _fastcgi("a type", "} location /p/ { internal; return 200 a;",
+             "} location /p/ { internal; default_type text/csv; return 200 a;"),
+    _proxied("a server", "} location ~ /p/(?<url>.*) { internal; expires 1h; add_header X-A $url; return 200;",
+             "} location ~ /p/(?<url>.*) { internal; expires 2h; add_header X-A $url; return 200;"),
+    _fastcgi("a header", "} location /p/ { internal; add_header A a; proxy_pass http://127.0.0.1:{U};",
+             "} location /p/ { internal; add_header A b; proxy_pass http://127.0.0.1:{U};"),
+)  # fmt: skip
+"""What nginx shows if an upstream leads it to a location that no client reaches."""
 
 SUPPOSED = (
     Pair("parameters alone", "fastcgi_param A $remote_port;", "fastcgi_param A b; fastcgi_param B b;"),
@@ -164,8 +189,10 @@ SUPPOSED = (
         "include nx; server { listen 80; if ($closed) { return 403; } }",
         "include nx; server { listen 80; if ($closed) { return 404; } }",
     ),
+    Pair("beside a location whose upstream leads nginx", "location /p/ { internal; alias /a/; }",
+         "location /p/ { internal; alias /b/; }"),
     Pair("in a part of a server", "if ($closed) { return 403; } return 200 a;", "return 200 a;"),
-)
+)  # fmt: skip
 """Parts of a configuration, which nginx shows if what includes them is as a premise says."""
 
 UNSUPPOSED = (
@@ -181,6 +208,11 @@ UNSUPPOSED = (
 """Parts that nginx does not show."""
 
 HIDDEN = (
+    _proxied(
+        "a location that upstreams do not lead to",
+        "proxy_ignore_headers X-Accel-Redirect; } location @p { return 200;",
+        "proxy_ignore_headers X-Accel-Redirect; } location @p { return 204;",
+    ),
     _proxied("a header that is hidden anyway", "proxy_hide_header X-Pad; proxy_hide_header x-accel-expires;", ""),
     _proxied("a header that is hidden, and passed on", "proxy_hide_header X-A; proxy_pass_header x-a;", ""),
     _proxied("a hidden header twice", "proxy_hide_header X-A; proxy_hide_header X-a;", "proxy_hide_header x-a;"),
