@@ -29,6 +29,7 @@ from nginxopt.cli import stdout
 from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, InputError, NginxoptError, OutputError, TerminatedError
 from nginxopt.system import interrupts
+from nginxopt.text.display import line
 
 
 class ModuleGroup(click.Group):
@@ -234,8 +235,6 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, ClosedPipeError):
         return 128 + signal.SIGPIPE
     if isinstance(error, click.ClickException):
-        from nginxopt.text.display import line
-
         with contextlib.suppress(*_UNPRINTABLE):
             if isinstance(error, _NO_ARGUMENTS):
                 error.show()

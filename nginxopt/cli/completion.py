@@ -7,6 +7,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from nginxopt import lazy
 from nginxopt.cli.options import FILE, TextType
+from nginxopt.settings.vocabulary import PREMISES
 
 VARIABLE = "_NGINXOPT_COMPLETE"
 """The variable in which a shell asks for completion (click's name for it)."""
@@ -24,7 +25,6 @@ class _Rules(TextType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
         from nginxopt.lint.catalogue import catalogue
-        from nginxopt.settings.vocabulary import PREMISES
 
         titles = {
             **{rule.id: rule.title for rule in catalogue().values()},

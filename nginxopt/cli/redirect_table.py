@@ -11,6 +11,9 @@ from nginxopt.budget import limited
 from nginxopt.cli import options, rewriting, stdout
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.rewrite.kinds.kind import BOUND
+from nginxopt.rewrite.mapfile import sizes_text
+from nginxopt.rewrite.output import raised
+from nginxopt.system import files
 
 if TYPE_CHECKING:
     from nginxopt.cli.rewrite_to_map import Call, TableOptions
@@ -139,10 +142,6 @@ def _headed(texts: dict[str, bytes]) -> list[bytes]:
 
 
 def _into_folder(folder: str, texts: dict[str, bytes], wanted: Sizes, file: str) -> list[str]:
-    from nginxopt.rewrite.mapfile import sizes_text
-    from nginxopt.rewrite.output import raised
-    from nginxopt.system import files
-
     root = Path(folder)
     for name in texts:
         options.refuse_overwriting("-o", str(root / name), [file])

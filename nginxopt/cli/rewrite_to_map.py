@@ -11,6 +11,7 @@ import click
 from nginxopt import lazy
 from nginxopt.cli import options, redirect_table, rewriting, stdout
 from nginxopt.config.configuration import source
+from nginxopt.config.filesystem import DISK
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.faults import collecting, isolated
 from nginxopt.records import record
@@ -231,8 +232,6 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: TableOpti
 
 def _is_main(path: str) -> bool:
     """Return whether a file looks like a main configuration: it has an http block."""
-    from nginxopt.config.filesystem import DISK
-
     try:
         return _HTTP.search(DISK.read(path)) is not None
     except (OSError, ValueError, NginxoptError):

@@ -8,6 +8,7 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import UsageError
+from nginxopt.system import trusted
 from nginxopt.text.display import line
 
 _EXAMPLES = """\b
@@ -32,8 +33,6 @@ def command(folder: str | None, remove: bool, lists: bool) -> int:
     DIR is the working directory by default; the directories below it are trusted as well. Rules are Python modules:
     whoever can change the files of a trusted directory can run programs as you.
     """
-    from nginxopt.system import trusted
-
     if lists and (remove or folder is not None):
         raise UsageError("--list cannot be used with DIR or --remove")
     if lists:

@@ -12,6 +12,7 @@ from nginxopt.budget import limited
 from nginxopt.cli import options, site, stdout, trace_requests
 from nginxopt.errors import UsageError
 from nginxopt.request import UrlError, read_request, trace_json, trace_sentences
+from nginxopt.request.client import LOCAL
 from nginxopt.request.trace import Circumstances, render, trace
 
 if TYPE_CHECKING:
@@ -110,8 +111,6 @@ def _not_asked(sent: Request, binary: Binary | None) -> Iterator[str]:
     """Yield what a real nginx is asked otherwise than the model."""
     if binary is None or sent.client is None:
         return
-    from nginxopt.request.client import LOCAL
-
     if not sent.client.startswith(b"127."):
         yield f"nginx is asked by {LOCAL}, not by {sent.client.decode()} (--client)"
 

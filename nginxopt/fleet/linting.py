@@ -12,6 +12,7 @@ from nginxopt.fleet.plan import FleetOptions
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.baseline import compare, entries
 from nginxopt.lint.check import Checked, check, fixes
+from nginxopt.lint.queries.model import Model
 from nginxopt.lint.report.model import Note, notes
 from nginxopt.records import record
 from nginxopt.settings.target import GUESSES, TargetVersion, recognised
@@ -103,7 +104,6 @@ def _concerns(config: Config, judge: Judge, diagnostics: Sequence[Diagnostic]) -
     saving = {number: found for number, found in enumerate(diagnostics) if found.finding.saves is not None}
     if not saving or config.templates is not None:  # how much depends on tags
         return {}
-    from nginxopt.lint.queries.model import Model
     from nginxopt.profile.savings import concern
 
     model = Model(config, judge.target)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import datetime
 import errno
+import grp
 import os
+import pwd
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -172,9 +174,6 @@ def has_address(name: str) -> bool | None:
 
 
 def _of_this_machine() -> Accounts:
-    import grp
-    import pwd
-
     def user(name: str) -> tuple[int, int] | None:
         try:
             found = pwd.getpwnam(name)

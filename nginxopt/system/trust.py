@@ -7,7 +7,9 @@ called it counts, too.
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -98,9 +100,6 @@ def _is_private(has: os.stat_result) -> bool:
     """Return whether a group has no member but the owner of the file, as where each user has a group (umask 002)."""
     if has.st_gid == 0:
         return True
-    import grp
-    import pwd
-
     try:
         owner, group = pwd.getpwuid(has.st_uid), grp.getgrgid(has.st_gid)
     except KeyError:  # as in a container

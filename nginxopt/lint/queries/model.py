@@ -13,6 +13,7 @@ from nginxopt.errors import InputError
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.lint.queries.redirecting import may_chain
 from nginxopt.lint.queries.settled import DefinedVariables, definitions, settled
+from nginxopt.rewrite.surroundings import captures_may_be_read
 from nginxopt.rewrite.suspicious import suspicious_rewrites
 from nginxopt.semantics import (
     PROTOCOLS,
@@ -204,8 +205,6 @@ class Model:
     @cached_property
     def reads_captures(self) -> bool:
         """Whether anything may read `$1` to `$9` after the rules and conditions of a server or location."""
-        from nginxopt.rewrite.surroundings import captures_may_be_read
-
         return captures_may_be_read(self.config)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
 from nginxopt.rewrite.evaluations import Lookup, of_maps
-from nginxopt.rewrite.kinds.chains import planning
+from nginxopt.rewrite.kinds.chains import planning, proof
 from nginxopt.rewrite.kinds.chains.planning import REASONS, ChainsPlan
 from nginxopt.rewrite.kinds.kind import Cost, HttpPart, Kind, Offsets, PlanRequest, Proved, Refutation
 from nginxopt.text import Edit, encode
@@ -54,8 +54,6 @@ class Chains(Kind[ChainsPlan]):
         plan = emission.plan.of(self)
         if not plan.compiled:
             return Proved()
-        from nginxopt.rewrite.kinds.chains import proof
-
         texts = emission.texts_of(self.name)
         refutation = proof.prove(emission.plan.config, plan, texts, emission.text_of_trees)
         return refutation or Proved(plan.moved)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import File
 from nginxopt.rewrite.kinds.kind import Cost, Kind, Offsets, PlanRequest, Proved, Refutation
-from nginxopt.rewrite.kinds.locations import planning
+from nginxopt.rewrite.kinds.locations import planning, proof
 from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationsPlan
 from nginxopt.rewrite.kinds.locations.reading import read
 from nginxopt.text import Edit
@@ -39,8 +39,6 @@ class Locations(Kind[LocationsPlan]):
         plan = emission.plan.of(self)
         if not plan.compiled:
             return Proved()
-        from nginxopt.rewrite.kinds.locations import proof
-
         refutation = proof.prove(emission.plan.config, plan, emission.texts_of(self.name))
         return refutation or Proved(plan.moved)
 

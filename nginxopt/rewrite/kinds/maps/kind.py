@@ -17,7 +17,7 @@ from nginxopt.rewrite.kinds.kind import (
     Refutation,
     remedy,
 )
-from nginxopt.rewrite.kinds.maps import planning
+from nginxopt.rewrite.kinds.maps import planning, proof
 from nginxopt.rewrite.kinds.maps.planning import KeptMap, MapsPlan, PlannedMap
 from nginxopt.rewrite.kinds.maps.reading import RegexMap
 from nginxopt.text import Edit, encode
@@ -85,8 +85,6 @@ class Maps(Kind[MapsPlan]):
         plan = emission.plan.of(self)
         if not plan.compiled:
             return Proved()
-        from nginxopt.rewrite.kinds.maps import proof
-
         return proof.refutation(emission) or Proved(plan.moved)
 
     def questions(self, emission: Emission) -> list[Question]:
