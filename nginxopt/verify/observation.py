@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from posixpath import normpath
+from posixpath import join, normpath
 
 from nginxopt import lazy
 from nginxopt.config import Directive
@@ -99,6 +99,19 @@ def has_known_headers(outcome: OutcomeForm, site: LoweredSite) -> bool:
         return unknown is None
     filters = site.site["levels"][level]["filters"]
     return any(each["node"] == unknown["node"] and each["changes"] == "body" for each in filters)
+
+
+def real_root(model: SiteModel, outcome: OutcomeForm) -> str | None:
+    """Return the folder that `$realpath_root` names in a request to an upstream, with a slash at its end; None if it is
+    not sent, or the folder has variables."""
+    if outcome["kind"] not in _SENT or outcome["level"] is None:
+        return None
+    level = model.site.levels[outcome["level"]]
+    words = (latin(word) for each in level.setting(_SENT[outcome["kind"]][0]).directives for word in each.args)
+    root = level.setting("root")
+    if not root.directives or "$" in str(root.value) or not any(map(_REAL_ROOT.search, words)):
+        return None
+    return resolved(join(model.site.site["build"]["prefix"], latin(str(root.value)), ""))
 
 
 def resolved(path: str) -> str:

@@ -28,6 +28,7 @@ from nginxopt.verify.observation import (
     Effects,
     ObservedOutcome,
     has_known_headers,
+    real_root,
     resolved,
 )
 from nginxopt.verify.path_condition import Candidate, example, with_value
@@ -347,12 +348,23 @@ class Asking:
             found = self._telling(request, text, exists, paths)
             if found is not None:
                 world, effects, premises = found
-                old, new = (model.trace(request, world) for model in self._models)
+                world, (old, new) = self._with_real_roots(request, world)
                 sent = tuple(each.what.removeprefix(f"{HEADER} ") for each in effects if SENDS_HEADER in premises)
                 return RequestWitness(request, old, new, world.existing, world.missing, effects, premises, sent)
             if not paths:
                 break
         return None
+
+    def _with_real_roots(self, request: RequestForm, world: World) -> tuple[World, tuple[TraceForm, TraceForm]]:
+        """Return a world with both traces of a request, in which the folders exist that `$realpath_root` names, as far
+        as that changes nothing else: nginx answers with 500 if one of them is missing."""
+        old, new = (model.trace(request, world) for model in self._models)
+        named = zip(self._models, (old, new), strict=True)
+        folders = {path for model, trace in named if (path := real_root(model, trace["outcome"])) is not None}
+        more = world.with_files(sorted(folders.difference(world.existing)), ())
+        before, after = (model.trace(request, more) for model in self._models) if folders else (old, new)
+        is_same = before["outcome"] == old["outcome"] and after["outcome"] == new["outcome"]
+        return (more, (before, after)) if is_same and folders.isdisjoint(world.missing) else (world, (old, new))
 
     @cached_property
     def _without_upstreams(self) -> Asking | None:

@@ -160,6 +160,8 @@ SHOWN = (
 """What nginx shows."""
 
 LED = (
+    _fastcgi("a folder that exists", "root /a; fastcgi_param A $realpath_root;",
+             "root /b; fastcgi_param A $realpath_root;"),
     _proxied("a folder", "} location /p/ { internal; alias /a/;", "} location /p/ { internal; alias /b/;"),
     _proxied("a named location", "} location @p { return 200 a;", "} location @p { return 200 b;"),
     _fastcgi("a type", "} location /p/ { internal; return 200 a;",
@@ -169,7 +171,7 @@ LED = (
     _fastcgi("a header", "} location /p/ { internal; add_header A a; proxy_pass http://127.0.0.1:{U};",
              "} location /p/ { internal; add_header A b; proxy_pass http://127.0.0.1:{U};"),
 )  # fmt: skip
-"""What nginx shows if an upstream leads it to a location that no client reaches."""
+"""What nginx shows if an upstream leads it to a location that no client reaches, or if a folder exists."""
 
 SUPPOSED = (
     Pair("parameters alone", "fastcgi_param A $remote_port;", "fastcgi_param A b; fastcgi_param B b;"),
