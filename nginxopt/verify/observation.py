@@ -95,9 +95,10 @@ class ObservedOutcome:
 def has_known_headers(outcome: OutcomeForm, site: LoweredSite) -> bool:
     """Return whether nothing but the body of a response is unknown, which a filter changes."""
     unknown, level = outcome["unknown"], outcome["level"]
-    if unknown is None or level is None:
+    levels = site.site["levels"]
+    if unknown is None or level is None or level >= len(levels):  # a block more, as for a file that cannot be opened
         return unknown is None
-    filters = site.site["levels"][level]["filters"]
+    filters = levels[level]["filters"]
     return any(each["node"] == unknown["node"] and each["changes"] == "body" for each in filters)
 
 

@@ -226,6 +226,11 @@ HIDDEN = (
     ),
     _fastcgi("a folder that may be a link", "fastcgi_param A $realpath_root;", "fastcgi_param A $document_root;"),
     Pair("a page for what never fails", "error_page 500 /x.html; return 200 a;", "return 200 a;"),
+    Pair(
+        "another page for what never fails, beside a header that is not known",
+        "root {T}/r; add_header X-A $connections_active always; location / { error_page 402 /a; }",
+        "root {T}/r; add_header X-A $connections_active always; location / { error_page 402 /c; }",
+    ),
     _fastcgi("an optional parameter without a value", "fastcgi_param A '' if_not_empty;", ""),
     Pair(
         "a value of a variable that nobody reads",
