@@ -124,7 +124,8 @@ _OTHER_CLIENT = "127.0.0.2"
 _MOST_CLIENTS = 20
 
 _MOST_GUARDED = 5  # requests of a difference, and differences of two servers, that are tried with guards
-_MOST_LOCATIONS = 50
+_MOST_LOCATIONS = 50  # requests that are tried for two servers, as far as there were fewer than `_MOST_ASKED` before
+_MOST_ASKED = 1000
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
@@ -403,7 +404,8 @@ class _Verifier:
             if witness is not None:
                 return witness
             self._doubt(self._reason(difference), difference.old.node, difference.new.node)
-        if result.differences and (witness := self._ask_locations(hosts, result.differences)) is not None:
+        is_asked = result.differences and self._asking.tried < _MOST_ASKED
+        if is_asked and (witness := self._ask_locations(hosts, result.differences)) is not None:
             return witness
         captures = list(self._comparison.unlike_captures(hosts))
         if captures and (witness := self._probe_captures(hosts)) is not None:
