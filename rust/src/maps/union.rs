@@ -29,12 +29,17 @@ pub fn branches(ast: &Ast) -> Vec<Items> {
     }
 }
 
-/// The `^` and the single bytes and sets that each branch of a pattern begins with. `None` if a branch has no `^`, or
-/// fewer than two bytes and sets after it.
+/// The `^` and the single bytes and sets that each branch of a pattern begins with, up to the first of a repetition.
+/// `None` if a branch has no `^`, or fewer than two bytes and sets after it.
 pub fn head(ast: &Ast) -> Option<Vec<Items>> {
     let head = |items: Items| {
         let length = 1 + items.iter().skip(1).take_while(|item| matches!(item, Ast::Byte(_) | Ast::Class(_))).count();
-        let head = items[..length.min(items.len())].to_vec();
+        let mut head = items[..length.min(items.len())].to_vec();
+        if let Some(Ast::Repeat { min: 1.., sub, .. }) = items.get(length)
+            && matches!(**sub, Ast::Byte(_) | Ast::Class(_))
+        {
+            head.push((**sub).clone());
+        }
         (head.len() > 2 && head[0] == Ast::Start).then_some(head)
     };
     branches(ast).into_iter().map(head).collect()
@@ -304,7 +309,8 @@ mod tests {
         assert_eq!(text(&["^/(?:ab){2,3}(c|d)?", "^/[Aa]+b"]), "^/(?:(?:ab){2}|[Aa]+b)");
         let head_of = |pattern: &str| head(&parse(pattern.as_bytes()).unwrap().ast).and_then(|heads| union(&heads));
         assert_eq!(head_of("^/a[bc](.*)/(.*)x$").unwrap(), b"^/a[bc]");
-        assert!(head_of("/a").is_none() && head_of("^/(.*)/x").is_none());
+        assert_eq!(head_of(r"^/\d+/(\d+)x").unwrap(), b"^/[0-9]");
+        assert!(head_of("/a").is_none() && head_of("^/(.*)/x").is_none() && head_of("^/[0-9]*x").is_none());
     }
 
     /// An end that all branches have is written once if that saves much, also where one of them has nothing else.

@@ -45,6 +45,12 @@ pub fn check(pattern: &[u8], rules: &[Node], entering: Entering, keeps_captures:
     if keeps_captures && may_give_up(first.word(1)) {
         return Err(Refutation::new("PCRE may give up on the first rule behind a filter, which leaves its captures"));
     }
+    check_passing(pattern, &rules.iter().collect::<Vec<_>>(), entering, false)
+}
+
+/// Checks that a pattern matches all URIs that one of the rules may match, and no others if `is_exact`, or if a true `if`
+/// would matter.
+pub fn check_passing(pattern: &[u8], rules: &[&Node], entering: Entering, is_exact: bool) -> Discharged<()> {
     let filter = Filter::read(pattern).map_err(|problem| match problem {
         NoFilter::SetsAName => Refutation::new("a filter sets a variable by a named group"),
         NoFilter::Unknown => Refutation::new("it is unknown what a filter matches, or PCRE may give up on it"),
@@ -55,7 +61,7 @@ pub fn check(pattern: &[u8], rules: &[Node], entering: Entering, keeps_captures:
             ..Refutation::new("a filter turns away what a rule behind it may match")
         })?;
     }
-    if entering == Entering::All {
+    if entering == Entering::All && !is_exact {
         return Ok(());
     }
     for rule in rules {

@@ -14,6 +14,12 @@
 //! does the pattern that reads `$pattern`, which does not match the empty string
 //! (`ngx_http_script_regex_start_code`).
 //!
+//! Instead of the second statement, there may be a gate: `if ($uri ~ "F") { set $group $pattern; }`, with a pattern F
+//! that matches each URI that one of r1..rn matches, and on which PCRE never gives up. If F matches u, `$group` has the
+//! value of `$pattern`. Else no rule matches u, so that `$pattern` is empty, and so is `$group`; and F clears `$1` to
+//! `$9`. If F matches and no rule does, they may be those of a map. So where they may be read, F must match only URIs
+//! that a rule matches, and in a location with `try_files`, too, as for [`filters`].
+//!
 //! `if ($group = "") { break; }` before the groups skips them if no rule matches, and all that follows in the script. So
 //! nothing may follow, neither in the file nor in an included one. In a server, `break` does nothing else: the flag that
 //! it resets is set again before it is read (`ngx_http_core_find_config_phase`).
@@ -39,10 +45,11 @@ use crate::prove::{Discharged, Refutation, filters, names, surroundings};
 
 /// A lookup of the first rule that matches.
 enum LookUp<'l, 't> {
-    /// It finds the group of the rule, which a variable holds.
+    /// It finds the group of the rule, which a variable holds, for the URIs that a gate matches.
     Group {
         group: &'t [u8],
         root: &'l MapBlock<'t>,
+        gate: Option<&'t [u8]>,
     },
     Kind(KindLookUp<'l, 't>),
 }
@@ -124,8 +131,11 @@ pub fn flatten<'t>(
                 segments.push(Item::Kinds(statements));
                 length
             }
-            LookUp::Group { group, root } => {
+            LookUp::Group { group, root, gate } => {
                 let Replaced { rules, length } = groups((group, root), rest, known, entering)?;
+                if let Some(gate) = gate {
+                    check_gate(gate, &rules, known, entering)?;
+                }
                 rules.into_iter().for_each(|rule| segments.push(Item::Statement(rule)));
                 length
             }
@@ -177,6 +187,9 @@ fn check_variables(look_up: &LookUp, known: &Known) -> Discharged<()> {
 /// Reads `set $group ""; if ($pattern ~ "...") { }`, where `$pattern` is one of the maps.
 fn look_up<'l, 't>(trees: &'l Trees<'t>, set: &'t Node<'t>, read: &'t Node<'t>) -> Option<LookUp<'l, 't>> {
     let (variable, value) = set.sets()?;
+    if let Some(look_up) = gated(trees, variable, read).filter(|_| value.is_empty()) {
+        return Some(look_up);
+    }
     let [b"if", source, b"~", _, b")"] = read.words()[..] else { return None };
     let root = trees.by_name.get(source.strip_prefix(b"($")?)?;
     if !value.is_empty() || variable.len() > LONGEST_GROUP || !read.block.as_ref().is_some_and(Vec::is_empty) {
@@ -184,12 +197,26 @@ fn look_up<'l, 't>(trees: &'l Trees<'t>, set: &'t Node<'t>, read: &'t Node<'t>) 
     }
     let behind = read.word(3).strip_prefix(b"^(?<").and_then(|behind| behind.strip_prefix(variable));
     if behind == Some(b">[0-9]+)") {
-        return Some(LookUp::Group { group: variable, root });
+        return Some(LookUp::Group { group: variable, root, gate: None });
     }
     let behind = read.word(3).strip_prefix(b"(?s)^[0-9]+ (?<")?.strip_prefix(variable)?;
     let target = behind.strip_prefix(b">[0-9]+) (?<")?.strip_suffix(br">.*)\z")?;
     let kinds = KindLookUp { trees, root, kind: variable, target };
     (target.len() <= LONGEST_GROUP).then_some(LookUp::Kind(kinds))
+}
+
+/// Reads `if ($uri ~ "...") { set $group $pattern; }`, where `$pattern` is one of the maps.
+fn gated<'l, 't>(trees: &'l Trees<'t>, variable: &'t [u8], read: &'t Node<'t>) -> Option<LookUp<'l, 't>> {
+    let gate = filters::pattern(read)?;
+    let [set] = &read.block.as_ref()?[..] else { return None };
+    let (group, value) = set.sets()?;
+    let root = trees.by_name.get(value.strip_prefix(b"$")?)?;
+    (group == variable).then_some(LookUp::Group { group, root, gate: Some(gate) })
+}
+
+/// Checks that the gate of a lookup lets pass all URIs that a rule matches, and that nothing else shows it.
+fn check_gate(gate: &[u8], rules: &[&Node], known: &Known, entering: Entering) -> Discharged<()> {
+    filters::check_passing(gate, rules, entering, known.captures_matter)
 }
 
 /// Whether an `if` tests the value of one of the maps.

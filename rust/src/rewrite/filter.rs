@@ -17,7 +17,10 @@ use crate::syntax::{self, Ast, ByteSet, Pattern};
 use crate::work::spend;
 
 /// Fewer rules than this are as fast without a filter.
-pub const FEWEST: usize = 3;
+pub const FEWEST: usize = 2;
+
+/// Fewer rules than this stand only behind a filter that passes nothing in vain.
+const FEWEST_IN_VAIN: usize = 3;
 
 /// The most rules behind one filter.
 pub const MOST: usize = 512;
@@ -70,10 +73,8 @@ impl Filter {
         if !(FEWEST..=MOST).contains(&rules.len()) {
             return None;
         }
-        let FilterPattern { pattern, wider } = FilterPattern::of(rules, passing)?;
-        // All URIs of a location may have this beginning.
-        let common = [&common_beginning(rules)[..], JUNK].concat();
-        if phase == Phase::Location && !turns_away(&pattern, &common) {
+        let FilterPattern { pattern, wider } = FilterPattern::in_phase(rules, passing, phase)?;
+        if rules.len() < FEWEST_IN_VAIN && wider > 0 {
             return None;
         }
         let worst = if wider == 0 { 1 } else { 1 + rules.len() };
@@ -85,9 +86,7 @@ impl Filter {
 
     /// Returns the statements as text.
     pub fn text(&self) -> Vec<u8> {
-        let mut text = b"if ($uri ~ \"".to_vec();
-        escape_pattern(&self.pattern, &mut text);
-        text.extend_from_slice(b"\") {\n");
+        let mut text = opener(&self.pattern);
         for statement in &self.statements {
             text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
         }
@@ -96,7 +95,16 @@ impl Filter {
     }
 }
 
+/// Opens the `if` of a pattern.
+fn opener(pattern: &[u8]) -> Vec<u8> {
+    let mut text = b"if ($uri ~ \"".to_vec();
+    escape_pattern(pattern, &mut text);
+    text.extend_from_slice(b"\") {\n");
+    text
+}
+
 /// The pattern of a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterPattern {
     pattern: Vec<u8>,
     /// For how many of the rules it passes URIs that begin like one of their matches, and that none of the rules matches.
@@ -104,6 +112,26 @@ pub struct FilterPattern {
 }
 
 impl FilterPattern {
+    /// As [`FilterPattern::of`], for rules of which a location may have only URIs with their common beginning.
+    pub fn in_phase(rules: &[FilterRule], passing: Passing, phase: Phase) -> Option<FilterPattern> {
+        let common = [&common_beginning(rules)[..], JUNK].concat();
+        let is_fine = |chosen: &FilterPattern| phase != Phase::Location || turns_away(&chosen.pattern, &common);
+        FilterPattern::of(rules, passing).filter(is_fine)
+    }
+
+    /// Opens the `if` of the pattern.
+    pub fn opener(&self) -> Vec<u8> {
+        opener(&self.pattern)
+    }
+
+    /// The cost of a lookup that is read twice behind the pattern.
+    pub fn before(&self, look_up: Cost) -> Cost {
+        let behind = |patterns: usize| 1 + 2 * patterns;
+        let missed = |patterns: usize| if self.wider == 0 { 1 } else { behind(patterns) };
+        let Cost { near, worst, hit, .. } = look_up;
+        Cost { far: 1, near: missed(near), worst: missed(worst), hit: behind(hit) }
+    }
+
     /// Chooses a pattern for rules. `None` if there is none that turns away most URIs.
     pub fn of(rules: &[FilterRule], passing: Passing) -> Option<FilterPattern> {
         let read: Vec<&ReadPattern> = rules.iter().map(|rule| rule.read).collect::<Option<_>>()?;
@@ -199,7 +227,8 @@ pub fn union_of(patterns: &[&[u8]]) -> Option<Vec<u8>> {
 fn wider(rules: &[&ReadPattern]) -> Option<(Vec<u8>, usize)> {
     let certain = |read: &&&ReadPattern| read.bounds.always_answers && read.pattern.ast.is_regular();
     let whole = |read: &&ReadPattern| Some(read.events()?).map(|events| floating(branches(&events.pattern.ast)));
-    let of_all = rules.iter().map(whole).collect::<Option<Vec<_>>>().and_then(|all| written(all.concat()));
+    let either = |read: &&ReadPattern| whole(read).or_else(|| skipped(read));
+    let of_all = rules.iter().map(either).collect::<Option<Vec<_>>>().and_then(|all| written(all.concat()));
     let uncertain = rules.len() - rules.iter().filter(certain).count();
     let begun = || {
         let heads = rules.iter().map(|read| skipped(read)).collect::<Option<Vec<_>>>()?;

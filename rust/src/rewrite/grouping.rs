@@ -289,7 +289,13 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         let others = self.staying.iter().filter(|rule| !places.contains(&rule.place)).map(|rule| rule.text);
         let kinds = rules.iter().map(StayingRule::for_kind).collect::<Option<Vec<_>>>();
         let kinds = kinds.and_then(|rules| Kinds::of(&rules, self.captures_matter));
-        Groups::of(&texts, kinds, &others.take(MOST_BESIDE).collect::<Vec<_>>(), Some(self.patterns))
+        Groups::of(
+            &texts,
+            kinds,
+            || self.gate(rules),
+            &others.take(MOST_BESIDE).collect::<Vec<_>>(),
+            Some(self.patterns),
+        )
     }
 
     /// Adds rules behind filters, with as many rules as possible behind each, and the other rules alone.
@@ -331,6 +337,14 @@ impl<'s, 'r> PartMaker<'s, 'r> {
     /// Whether a rule may be behind a filter.
     fn is_filtered(&self, rule: &StayingRule) -> bool {
         FilterPattern::of(&[rule.for_filter()], self.passing).is_some()
+    }
+
+    /// A pattern before the lookup of rules.
+    fn gate(&self, rules: &[StayingRule]) -> Option<FilterPattern> {
+        // What the maps capture would stay where no rule fires.
+        let passing = if self.captures_matter { Passing::Firing } else { self.passing };
+        let rules: Vec<_> = rules.iter().take(filter::MOST + 1).map(StayingRule::for_filter).collect();
+        (rules.len() <= filter::MOST).then(|| FilterPattern::in_phase(&rules, passing, self.phase)).flatten()
     }
 
     fn filter(&self, rules: &[StayingRule]) -> Option<Filter> {

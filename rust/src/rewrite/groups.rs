@@ -14,8 +14,9 @@ use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::cost::Cost;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
+use crate::rewrite::filter::FilterPattern;
 use crate::rewrite::kinds::Kinds;
-use crate::rewrite::look_up::{group_size, write_look_up};
+use crate::rewrite::look_up::{group_size, write_gated_look_up, write_look_up};
 use crate::rewrite::stop::write_stop;
 use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM};
 
@@ -43,8 +44,9 @@ pub struct Groups {
 /// What the lookup finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
-    /// The group of the rule. All groups have `size` rules, except that the last one may have fewer.
-    Groups { size: usize, statements: Vec<Vec<u8>> },
+    /// The group of the rule. All groups have `size` rules, except that the last one may have fewer. Only URIs that the
+    /// `gate` matches are looked up.
+    Groups { size: usize, statements: Vec<Vec<u8>>, gate: Option<FilterPattern> },
     /// The kind of the rule, and the text of its target.
     Kinds(Kinds),
 }
@@ -54,10 +56,11 @@ impl Groups {
     /// cannot be proved.
     ///
     /// `others` are the patterns of other rules that stay. `patterns` are the patterns of the rules, if they have been
-    /// read already.
+    /// read already. `gate` finds a pattern that matches all URIs that a rule matches.
     pub fn of(
         rules: &[(&[u8], &[u8])],
         kinds: Option<Kinds>,
+        gate: impl FnOnce() -> Option<FilterPattern>,
         others: &[&[u8]],
         patterns: Option<&ReadPatterns>,
     ) -> Option<Groups> {
@@ -67,17 +70,24 @@ impl Groups {
         let groups = || Form::Groups {
             size: group_size(rules.len()),
             statements: rules.iter().map(|(_, statement)| statement.to_vec()).collect(),
+            gate: None,
         };
         let form = kinds.map_or_else(groups, Form::Kinds);
         let texts = rules.iter().map(|(pattern, _)| pattern.to_vec()).collect();
-        let groups = Groups { patterns: texts, form, cost: Cost::default(), tables: Vec::new(), unnamed: None };
+        let mut groups = Groups { patterns: texts, form, cost: Cost::default(), tables: Vec::new(), unnamed: None };
         let others = FirstMatch::new(others).ok()?;
         let (root, compiled) = groups.compile(&Names::unknown().of_groups(1), Some(&others), patterns)?;
         let mut tables = compiled.keys();
         tables.push(root.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
-        let cost = compiled.cost;
+        let mut cost = compiled.cost;
         if !root.has_short_tokens() {
             return None;
+        }
+        if let Form::Groups { gate: chosen, .. } = &mut groups.form
+            && let Some(gate) = gate().filter(|gate| rank(gate.before(cost)) < rank(cost))
+        {
+            cost = gate.before(cost);
+            *chosen = Some(gate);
         }
         let is_plain = |text: &Vec<u8>| memchr::memmem::find(text, UNKNOWN_STEM.as_bytes()).is_none();
         let may_be_renamed = rules.len() >= MANY && groups.patterns.iter().all(is_plain);
@@ -90,7 +100,9 @@ impl Groups {
     pub fn statements(&self, names: &GroupNames, is_last: bool) -> Vec<u8> {
         let mut text = Vec::new();
         match &self.form {
-            Form::Groups { size, statements } => write_groups(names, statements.chunks(*size), is_last, &mut text),
+            Form::Groups { size, statements, gate } => {
+                write_groups(names, gate.as_ref(), statements.chunks(*size), is_last, &mut text);
+            }
             Form::Kinds(kinds) => kinds.write(names, is_last, &mut text),
         }
         text
@@ -187,14 +199,23 @@ impl Groups {
     }
 }
 
+/// The cost as one number, for comparisons. Most requests match no rule.
+fn rank(Cost { far, near, worst, hit }: Cost) -> usize {
+    2 * far + 2 * near + worst + hit
+}
+
 /// Writes groups of statements, each in an `if` that compares the number of the group.
 fn write_groups<'g>(
     names: &GroupNames,
+    gate: Option<&FilterPattern>,
     groups: impl ExactSizeIterator<Item = &'g [Vec<u8>]>,
     is_last: bool,
     text: &mut Vec<u8>,
 ) {
-    write_look_up(&names.map, &names.rules, &format!("^(?<{}>[0-9]+)", names.rules), text);
+    match gate {
+        Some(gate) => write_gated_look_up(&names.map, &names.rules, &gate.opener(), text),
+        None => write_look_up(&names.map, &names.rules, &format!("^(?<{}>[0-9]+)", names.rules), text),
+    }
     if is_last {
         write_stop(&names.rules, groups.len(), text);
     }
@@ -224,7 +245,7 @@ mod tests {
             .map(|number| (format!("^/of/{number}/(.*)$"), format!("rewrite ^/of/{number}/(.*)$ /to/$1 last;")))
             .collect();
         let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(one, other)| (one.as_bytes(), other.as_bytes())).collect();
-        let groups = Groups::of(&rules, None, &[], None).unwrap();
+        let groups = Groups::of(&rules, None, || None, &[], None).unwrap();
         assert!(groups.unnamed.is_some());
         let compiled = Groups { unnamed: None, ..groups.clone() };
         for stem in ["nxo_123abc", "other", "nxo_123abc_2"] {
@@ -240,7 +261,7 @@ mod tests {
     fn placeholder() {
         let patterns: Vec<String> = (0..MANY).map(|number| format!("^/{UNKNOWN_STEM}/{number}/")).collect();
         let rules: Vec<(&[u8], &[u8])> = patterns.iter().map(|pattern| (pattern.as_bytes(), &b"x;"[..])).collect();
-        assert!(Groups::of(&rules, None, &[], None).unwrap().unnamed.is_none());
+        assert!(Groups::of(&rules, None, || None, &[], None).unwrap().unnamed.is_none());
     }
 
     /// For the empty subject, only patterns that certainly begin with a slash are left out.

@@ -18,3 +18,10 @@ pub fn write_look_up(map: &str, result: &str, pattern: &str, text: &mut Vec<u8>)
     text.extend_from_slice(b"# A `set` would look it up twice: for the length, and for the text.\n");
     text.extend_from_slice(&[format!("if (${map} ~ ").as_bytes(), &pattern, b") {\n}\n"].concat());
 }
+
+/// Writes statements that read a map only for URIs that a pattern matches; `opener` opens the `if` of the pattern.
+pub fn write_gated_look_up(map: &str, result: &str, opener: &[u8], text: &mut Vec<u8>) {
+    text.extend_from_slice(format!("set ${result} \"\";\n").as_bytes());
+    text.extend_from_slice(opener);
+    text.extend_from_slice(format!("    set ${result} ${map};\n}}\n").as_bytes());
+}
