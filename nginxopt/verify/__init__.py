@@ -4,9 +4,9 @@ This is a symbolic executor for the part of nginx that chooses an answer. Both c
 their servers are paired by the addresses and hosts that they answer (`hosts`). Each server becomes a program
 (`program`). Both programs of a pair run on all requests at once (`explore`): a value that depends on the request stays
 a term (`symbols`), and each test of the request divides the requests into regions. Where the ends of both differ, a
-request of the region is tried on the models of both sides (`asking`), and on a real nginx if wanted (`confirming`). If
-the models answer it differently, it is the witness; otherwise the place is in doubt. docs/design/verify.md says why the
-verdict is right.
+request of the region is tried on the models of both sides (`witnesses`). If these answer it differently, it is the
+witness, which a real nginx may confirm (`confirming`); otherwise the place is in doubt. docs/design/verify.md says why
+the verdict is right.
 """
 
 from typing import TYPE_CHECKING

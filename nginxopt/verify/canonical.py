@@ -2,7 +2,7 @@
 
 A form never depends on what the other side says, so two sides are equal if their forms are. How a directive reads its
 words is in the tables of facts; the look of a word says nothing: `auth_basic OFF` is a realm. Where a form takes
-something as given, such as that the order of header fields does not count, the one who asks for it records that.
+something as given, such as that the order of header fields does not count, its caller records that.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _pages(run: _Run, _: Callable[[_Run], bool]) -> Iterator[Words]:
 
 
 _SERVER_DEFAULTS = frozenset(["weight=1", "max_fails=1", "fail_timeout=10s"])
-"""The parameters of a server of an upstream that say what nginx does without them."""
+"""The parameters of a server in an upstream that only state nginx's default."""
 
 
 def server_of_upstream(words: Words) -> Words:
@@ -352,7 +352,7 @@ _LITERAL: Mapping[str, Words] = {
     "real_ip_header": ("X-Real-IP",),
     "root": ("html",),
 }
-"""Defaults that no declaration has, as documented, and as the tests ask nginx."""
+"""Defaults that no declaration has, as documented; the tests check them on nginx."""
 
 _UNSURE = frozenset(["http2", "http3", "ssl", "ssl_reject_handshake", "userid_service", "http2_streams_index_size"])
 """Flags that `listen` has to do with, and values that the declaration has in another form."""

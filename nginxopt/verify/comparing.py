@@ -1,4 +1,19 @@
-"""Decides whether two configurations answer every request alike."""
+"""Decides whether two configurations answer every request alike.
+
+`verify` compares them up to four times, until the verdict is certain:
+
+1. As they are (`_Verifier`). A witness decides, and so does a comparison without doubts.
+2. In one shape (`reshaping`). This can only show that they are equivalent.
+3. With empty files in place of unread ones, and the like (`emptied`), if there is a doubt that no premise settles. This
+   can only find a witness, which names what it supposes.
+4. With premises that may settle the doubts, the weakest first. The verdict stays "unknown", but the result names the
+   premises that would make it "equivalent".
+
+A `_Verifier` compares one pair of servers after the other. For each difference between two servers, it tries requests
+on the models of both sides. A request that both answer differently is the witness; if there is none, the difference is
+a doubt. What no pair of servers shows, such as addresses that only one side listens on and files that were not read, is
+compared for the whole site.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +105,7 @@ def _by_name(config: Config) -> dict[str, list[_Words]]:
 
 
 def _outside(config: Config) -> Iterator[tuple[Directive, Scope]]:
-    """Yield the directives outside of http with their scopes; those of included files stand for an `include`."""
+    """Yield the directives outside of http with their scopes, those of an included file in place of its `include`."""
     main = config.readings
     if not any(directive.name == "http" for directive in main.directives):
         return
@@ -110,21 +125,21 @@ _HEADER = lazy.pattern(r"\$\{?http_(\w+)", re.ASCII)
 """The variable of a header of a request."""
 
 _PLAIN = lazy.pattern(r"/[\w/.~-]*", re.ASCII)
-"""A path that `X-Accel-Redirect` has as it is."""
+"""A path that needs no escapes in `X-Accel-Redirect`."""
 
 _ELSEWHERE = "http://192.0.2.1:81/x"
 
 _BODY = 1 << 20
-"""The largest body without a `client_max_body_size`."""
+"""The default of `client_max_body_size`, in bytes."""
 _MOST_BODY = 64 << 20
-"""The largest body that is tried."""
+"""The largest limit of bodies that is tried, in bytes."""
 
 _ACCESS = ("allow", "deny")
 _OTHER_CLIENT = "127.0.0.2"
 _MOST_CLIENTS = 20
 
-_MOST_GUARDED = 5  # requests of a difference, and differences of two servers, that are tried with guards
-_MOST_LOCATIONS = 50  # requests that are tried for two servers, as far as there were fewer than `_MOST_ASKED` before
+_MOST_GUARDED = 5  # requests for each difference, and differences of two servers, that are tried with guards
+_MOST_LOCATIONS = 50  # requests for locations of two servers, tried only if fewer than `_MOST_ASKED` were tried before
 _MOST_ASKED = 1000
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
@@ -138,7 +153,7 @@ def verify(
     site, the rest is assumed to answer alike. `premises` are those that hold; by default, those that hold nearly
     everywhere.
 
-    If the result is unknown, it names premises with which it would be "equivalent", if there are any.
+    If the verdict is "unknown", the result names premises that would make it "equivalent", if there are any.
     """
     with collector_paused():
         return _verified(old, new, only, Premises() if premises is None else premises)
@@ -170,8 +185,8 @@ def _verified(old: SiteModel, new: SiteModel, only: Part | None, taken: Premises
 def _shown_if_supposed(
     old: SiteModel, new: SiteModel, only: Part | None, premises: Premises, result: Verification
 ) -> Verification | None:
-    """Return the result with a request that shows a difference if unread files are empty, or allow clients, or if what
-    includes both passes requests on."""
+    """Return the result with a witness under a supposition about what was not read (`emptied`), such as that the files
+    are empty; None if no supposition shows a difference."""
     for models in suppositions(old, new):
         found = _Verifier(models.old, models.new, only, premises, models.defined).result()
         if found.witness is not None:
@@ -184,7 +199,7 @@ def _shown_if_supposed(
 
 
 def _conditions(result: Verification) -> tuple[str, ...] | None:
-    """Return the premises under which nothing is in doubt; None if something is under any."""
+    """Return the premises that settle all doubts; None if there is a doubt that no premise settles."""
     names = [doubt.premise for doubt in result.doubts]
     return None if None in names else tuple(dict.fromkeys(name for name in names if name is not None))
 
@@ -262,7 +277,7 @@ class _Verifier:
         )
 
     def _places(self, compared: Iterable[tuple[int, int]], *, is_equal: bool) -> tuple[ComparedPlace, ...]:
-        """Return the servers and locations that were compared. If nothing is in doubt, what both have is equal."""
+        """Return the servers and locations that were compared. If there is no witness and no doubt, all are equal."""
         comparison = self._comparison
         found = places(self._sides, comparison.compilers, sorted(compared), comparison.written.alike)
         if not is_equal:
@@ -270,12 +285,12 @@ class _Verifier:
         return tuple(replace(each, state="equal", names=()) for each in found)
 
     def _reported(self) -> tuple[Doubt, ...]:
-        """Return some of the doubts, those first that no premise settles."""
+        """Return at most `MOST_DOUBTS` doubts, first those that no premise settles."""
         doubts = sorted(self._doubts.values(), key=lambda doubt: doubt.premise is not None)
         return tuple(doubts[:MOST_DOUBTS])
 
     def proposed(self) -> Iterator[tuple[str, ...]]:
-        """Yield premises that may settle what is in doubt, the weakest first; none if another comparison costs much."""
+        """Yield premises that may settle the doubts, the weakest first; none if it takes long to compare again."""
         if self._comparison.is_costly:
             return
         denied = self._asked.premises.denied
@@ -292,7 +307,7 @@ class _Verifier:
             yield tuple(wanted)
 
     def _given(self) -> Iterator[Given]:
-        """Yield what is taken as given, by premises that are denied or were not asked for as well."""
+        """Yield what this comparison takes as given. What rests on a premise that does not hold becomes a doubt."""
         yield Given("files, name resolution and upstreams are the same before and after", OUTSIDE_SAME)
         if self._only is not None:
             text = "the rest of the site answers alike, where nginx itself leads requests of this part there"
@@ -320,7 +335,7 @@ class _Verifier:
         yield from given_asked(self._asked)
 
     def _given_uncounted(self) -> Iterator[Given]:
-        """Yield what differs and is not compared."""
+        """Yield differences that are not compared: in directives that change no answer, and outside of http."""
         counts = self._old.uncounted(), self._new.uncounted()
         names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
         if names:
@@ -332,7 +347,7 @@ class _Verifier:
             yield Given(f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}")
 
     def _ask_alone(self) -> RequestWitness | None:
-        """Return a request that only one side answers, as the other does not listen where it goes."""
+        """Return a request that only one side answers, as the other one does not listen at its address."""
         for address, number in alone(self._old, self._new, self._only):
             side, socket = self._sides[number], self._addresses[number][address]
             names = (name["text"] for name in side.server(socket["default"])["names"])
@@ -347,13 +362,15 @@ class _Verifier:
         return None
 
     def _unread_listens(self, address: ListenAddress, number: int) -> tuple[str, ...]:
-        """Return what has to be so for a side not to listen at an address."""
+        """Return what must hold if a side does not listen at an address; nothing if all of it was read."""
         is_read = is_whole(self._configs[number]) and not self._sides[number].has_open
         return () if is_read else (f"nothing that was not read listens at {address}",)
 
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Compare the servers that were compared with none, and those whose listens may be in unread or unknown text,
-        in their order."""
+        """Compare servers that may listen in text that was not read or understood; return the pairs of their numbers.
+
+        The hosts that they answer are not known, so they are paired in their order, and each difference is a doubt.
+        """
         numbers_of = {mine for mine, _ in compared}, {theirs for _, theirs in compared}
         old, new = (
             [number for number in side.open_servers() if number not in numbers]
@@ -379,7 +396,7 @@ class _Verifier:
         return others
 
     def _are_written_alike(self, hosts: Hosts) -> bool:
-        """Return whether two servers certainly answer hosts alike, with the same captures of their names."""
+        """Return whether the texts of two servers show that they answer hosts alike, with equal captures of names."""
         return hosts.patterns[0] == hosts.patterns[1] and self._comparison.written.alike(hosts.old, hosts.new)
 
     @cached_property
@@ -387,7 +404,7 @@ class _Verifier:
         return list(probes(self._old, self._new))
 
     def _patterns(self, old: int, new: int) -> list[tuple[str | None, str | None]]:
-        """Return the patterns by which one of two servers alone may be chosen."""
+        """Return the patterns in the names of one of two servers that are missing in the other, each on its side."""
         mine, theirs = (
             {name["text"] for name in side.server(number)["names"] if name["text"].startswith("~")}
             for side, number in zip(self._sides, (old, new), strict=True)
@@ -395,7 +412,7 @@ class _Verifier:
         return [*((each, None) for each in mine - theirs), *((None, each) for each in theirs - mine)]
 
     def _compare(self, hosts: Hosts) -> RequestWitness | None:
-        """Return a request that two servers answer differently; add what is in doubt."""
+        """Return a request that two servers answer differently; add a doubt for each difference that none shows."""
         result = self._comparison.servers(hosts.old, hosts.new)
         for number, difference in enumerate(islice(result.differences, _MOST_TRIED)):
             witness = self._ask(self._requests(difference, hosts), hosts)
@@ -415,8 +432,11 @@ class _Verifier:
         return None
 
     def _ask_locations(self, hosts: Hosts, differences: Sequence[Divergence]) -> RequestWitness | None:
-        """Return what `_compare` does, out of requests for locations: any of them may lead to where the sides differ,
-        by an error or by the answer of an upstream."""
+        """Return a witness among requests for locations.
+
+        Any of them may reach the place where the sides differ: by an error page, or as an upstream sends it there
+        (`X-Accel-Redirect`).
+        """
         probes = (replace(each, host=hosts.example) for each in of_locations(self._old, self._new))
         requests = list(islice(filter(self._is_asked, probes), _MOST_LOCATIONS))
         witness = self._ask(requests, hosts)
@@ -431,7 +451,7 @@ class _Verifier:
         return next((each for each in found if each is not None), None)
 
     def _targets(self, difference: Divergence, hosts: Hosts) -> Iterator[str]:
-        """Yield where an upstream may lead nginx to find a difference."""
+        """Yield values of `X-Accel-Redirect` that may lead to a difference: its named location, or paths."""
         level: int | None = difference.old.state.level
         while level is not None:
             form = self._old.form["levels"][level]
@@ -469,7 +489,7 @@ class _Verifier:
                 yield from (replace(request, size=size) for size in self._sizes)
 
     def _extensions(self, levels: tuple[int, int]) -> list[str]:
-        """Return extensions whose types two blocks do not have in common."""
+        """Return file extensions to which two blocks may give different types."""
         mine, theirs = (
             {part for part in side.settings(level).get(ROWS, ()) if not isinstance(part, Unread)}
             for side, level in zip(self._sides, levels, strict=True)
@@ -477,7 +497,7 @@ class _Verifier:
         return sorted({word for row in mine ^ theirs for word in row[1:] if word.isalnum()})[:_MOST_GUARDED]
 
     def _guarded(self, requests: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Yield some requests with what scripts that both sides have may ask for."""
+        """Yield some requests with what may lead them past a script that both sides have (`witnesses.guards`)."""
         for request in islice(requests, _MOST_GUARDED):
             yield from guarded(request, self._guards)
 
@@ -486,8 +506,8 @@ class _Verifier:
         return guards(self._old, self._new)
 
     def _headers(self, levels: tuple[int, int]) -> tuple[tuple[bytes, bytes], ...]:
-        """Return a header for each that the settings read which two blocks do not have in common, or that is a
-        parameter."""
+        """Return the headers that settings read in which two blocks differ, as `$http_x` or as a parameter `HTTP_X`,
+        with a value for each."""
         words = (
             word
             for name in unlike_settings(self._old, levels[0], self._new, levels[1])
@@ -501,7 +521,7 @@ class _Verifier:
 
     @cached_property
     def _clients(self) -> tuple[str, ...]:
-        """An address of this machine that rules of access rarely name, and those that they do."""
+        """The addresses to send requests from: a local one that access rules rarely name, and those that they name."""
         words = (
             word
             for side in self._sides
@@ -514,7 +534,7 @@ class _Verifier:
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:
-        """The sizes of bodies that are just too large for one of the limits."""
+        """The sizes of bodies that exceed a limit by one byte."""
         words = {
             directive.args[0]
             for side in self._sides
@@ -561,8 +581,10 @@ class _Verifier:
         return sorted({limit for each in stated for word in each.args if (limit := size(word))})[:_MOST_GUARDED]
 
     def _probe_chains(self, hosts: Hosts) -> RequestWitness | None:
-        """Return what `_probe` does, without a comparison, if long chains of maps differ: each of their maps divides
-        the requests again, and all that it is compared with.
+        """Probe two servers before they are compared, if long chains of maps differ.
+
+        A comparison divides the requests by the rows of each map of a chain, on both sides, so it may cost much more
+        than some requests.
         """
         return self._probe(hosts) if self._comparison.has_long_chains else None
 
@@ -576,7 +598,7 @@ class _Verifier:
         return None
 
     def _form(self, request: Candidate, hosts: Hosts) -> RequestForm | None:
-        """Return a request to the address of hosts; None if none without a host is to be sent there."""
+        """Return a candidate as a request to the address of hosts; None if it needs a host there and has none."""
         if request.host is None and (hosts.address.quic or self._asked.premises.holds(HOST_HEADER)):
             return None  # nginx refuses a request of HTTP/3 without a host
         is_tls = self._addresses[0][hosts.address]["tls"]
@@ -587,7 +609,7 @@ class _Verifier:
         return self._only is None or self._only.holds(request)
 
     def _compare_sites(self) -> None:
-        """Add what is in doubt about all servers."""
+        """Add the doubts that concern all servers."""
         builds = self._old.form["build"], self._new.form["build"]
         if builds[0] != builds[1]:
             self._doubt("what differs between the versions of nginx is not compared", None, None)
@@ -612,7 +634,7 @@ class _Verifier:
             self._compare_taken()
 
     def _compare_taken(self) -> None:
-        """Add doubts about servers that were not read, which answer the hosts that other servers do not."""
+        """Add a doubt for each name that only one side has: on the other, an unread server may answer that host."""
         old, new = (taken(side) for side in self._sides)
         for address, name in sorted((old - new) + (new - old)):
             host = f'the host "{name}"' if name else "hosts without a server of their own"
@@ -637,7 +659,7 @@ class _Verifier:
         return any(side.may_add(_HTTP, "server") for side in self._sides)
 
     def _compare_names(self) -> None:
-        """Add doubts about variables and upstreams that both sides have, and define otherwise."""
+        """Add doubts about variables and upstreams that the two sides define differently."""
         for name in self._comparison.unlike_definitions():
             self._doubt(f"${name} is another one now, and may be read in what was not read", None, None)
         for name in sorted(self._old.upstreams.keys() & self._new.upstreams.keys()):
@@ -702,7 +724,8 @@ class _Verifier:
 
 
 def _where_installed(model: SiteModel, premises: Premises) -> LoweredSite:
-    """Return a site in which files that may be read where it is installed are missing, but for those that are empty."""
+    """Return a site in which a file that may be read only where the site is installed is missing, unless a premise says
+    that it is empty."""
 
     def is_empty(include: Directive) -> bool:
         is_read = not model.config.is_missing(include)
@@ -713,7 +736,7 @@ def _where_installed(model: SiteModel, premises: Premises) -> LoweredSite:
 
 
 def _as_empty(model: SiteModel, premises: Premises) -> SiteModel:
-    """Return a model whose missing files are empty as far as premises say so, and which says more of requests."""
+    """Return a model in which missing files are empty where a premise says so; more of its answers are known."""
     missing = model.config.missing
     if not any(premises.is_empty(str(include.args[0])) for include in missing):
         return model

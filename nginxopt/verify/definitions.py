@@ -38,7 +38,7 @@ _DIGITS = frozenset("0123456789")
 
 @record(eq=True)
 class _Reading:
-    """What a lookup may read and set."""
+    """What a lookup may read and set; `SideDefinitions` has a method for each attribute."""
 
     inner: tuple[str, ...]
     bases: tuple[str, ...]
@@ -64,7 +64,7 @@ class SideDefinitions:
         self._entangled: dict[str, bool] = {}
 
     def form(self, name: str) -> Definition:
-        """Return what the configuration says."""
+        """Return the definition of a variable."""
         return self._side.definitions[name]
 
     def defines(self, name: str) -> bool:
@@ -86,7 +86,7 @@ class SideDefinitions:
         return self._numbers[name]
 
     def _begin(self, name: str) -> Iterator[str]:
-        self._numbers[name] = ("itself", name)  # a map that is looked up through itself
+        self._numbers[name] = ("itself", name)  # the number that a map reads which is looked up through itself
         return iter(self._defined_in(name))
 
     def _defined_in(self, name: str) -> list[str]:
@@ -155,7 +155,7 @@ class SideDefinitions:
         return self._reading(name).inner
 
     def bases(self, name: str) -> tuple[str, ...]:
-        """Return the variables and captures that a value depends on in the end, in order."""
+        """Return the variables and captures that a value depends on in the end, sorted by name."""
         return self._reading(name).bases
 
     def groups(self, name: str) -> tuple[str, ...]:
@@ -218,7 +218,7 @@ class SideDefinitions:
     def _reading(self, name: str) -> _Reading:
         if name not in self._readings:
             inner = self._inner(name)
-            self._steps.spend(1 + len(inner))  # all that a chain of maps reads, for each of its links
+            self._steps.spend(1 + len(inner))  # for each map of a chain, the cost grows with the maps behind it
             used: set[str] = set().union(*(self.used(each) for each in (name, *inner)))
             matched = [own for each in (name, *inner) if (own := self.own_groups(each)) is not None]
             form = self.form(name)
@@ -241,7 +241,8 @@ class SideDefinitions:
         return name in self._assigned
 
     def _may_be_set(self, name: str, reader: str) -> bool:
-        """Return whether a script may set a defined variable that another one reads, and that does not read it."""
+        """Return whether a script may also set a defined variable that `reader` looks up, and that does not look up
+        `reader` itself."""
         return name in self._assigned and name != reader and reader not in self._inner(name)
 
     def _lasts(self, name: str) -> bool:
@@ -295,7 +296,7 @@ class PatternRow:
 
 
 class MapTable:
-    """A map without host names.
+    """A map without `hostnames`.
 
     Attributes:
         source: What is looked up, as written.
@@ -346,14 +347,14 @@ def table_of(form: Definition) -> MapTable | None:
 
 
 class Tables:
-    """The tables of both sides, by the names of what is looked up in them."""
+    """The tables of both sides, by the names of the terms of their lookups (`key`)."""
 
     def __init__(self) -> None:
         self._defined: dict[str, tuple[SideDefinitions, str]] = {}
         self._known: dict[str, MapTable | None] = {}
 
     def key(self, definitions: SideDefinitions, name: str) -> str:
-        """Return the term for a defined variable.
+        """Return the name of the term for a defined variable.
 
         It is the same for equal definitions that depend on the same variables. If one side defines a variable that the
         other side sets in a script, lookups that read it are different terms.
@@ -364,7 +365,8 @@ class Tables:
         return key
 
     def table(self, symbol: Derived) -> MapTable | None:
-        """Return the table that a value is looked up in; None if it is none, or not known."""
+        """Return the table in which a term is looked up; None if it is not a lookup, or requests cannot be divided by
+        the rows."""
         if symbol.name not in self._defined:
             return None
         if symbol.name not in self._known:

@@ -1,6 +1,8 @@
-"""Supposes what was not read: what differs then, differs for certain if it is so.
+"""Supposes what was not read, to find a request that is answered differently if that is so.
 
-Texts stand in place of unread files, and around settings for requests to upstreams a location that passes them on.
+A supposition puts texts in place of unread files, or a location that passes requests on around settings that only such
+requests show. A witness under it names what it supposes. If there is no witness, that says nothing: the files may have
+something else.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ class Supposed:
 
     Attributes:
         premises: What is supposed, as clauses.
-        defined: The values of variables that nothing defines that was read.
+        defined: The values of variables that no file that was read defines.
         passing: The directive that passes requests on around both, as text; None if there is none.
-        beside: A location more on both sides, as text.
+        beside: An additional location on both sides, as text.
     """
 
     old: SiteModel
@@ -80,7 +82,7 @@ _PASSING = f"location = /passed {{ proxy_pass http://{_SERVER}; }}"
 
 
 def beside(config: Config, text: str) -> Config:
-    """Return a part of a server with a location more at its end."""
+    """Return a part of a server with an additional location at its end."""
     data = b"%s\n%s\n" % (config.main.source.data, text.encode())
     return load_text(data, config.main.path, prefix=config.prefix, context="server", missing_ok=True)
 
@@ -120,7 +122,7 @@ def _names(model: SiteModel) -> set[str]:
 def supposed(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
     """Yield both sites as if unread files were empty, then as if those beside a `deny` allowed all clients.
 
-    Yields nothing if all files were read, and no pair of which nginx refuses a site.
+    Yields nothing if all files were read, and leaves out a pair if nginx refuses one of its sites.
     """
     names = dict.fromkeys(name for model in (old, new) for name in _unread(model).values())
     texts = dict.fromkeys(names, _EMPTY)

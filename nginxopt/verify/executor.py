@@ -32,7 +32,8 @@ from nginxopt.verify.symbols import (
 
 
 class ProgramIndex:
-    """Where a program tests the URI by patterns. O(n log n) for n operations."""
+    """An index of the tests in a program by the prefix that they require of the URI, to skip those that cannot match.
+    O(n log n) for n operations."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -62,7 +63,7 @@ def _beginning(operation: Operation) -> bytes | None:
     return beginning(text.encode("latin-1"))
 
 
-_MANY = 16  # operations, among which it pays to look for the next one that a request may meet
+_MANY = 16  # the number of operations from which on an index is faster than to try one test after the other
 _REDIRECTS = {"301", "302", "303", "307", "308"}
 
 
@@ -86,7 +87,7 @@ class Leaf:
 
 @record(eq=True)
 class Question:
-    """A question of an operation, with the place that each answer leads to, which is computed only if a request has
+    """A test of the request, with the place that each answer leads to. A place is computed only if some request has
     that answer."""
 
     atom: Atom
@@ -118,8 +119,8 @@ class ProgramPoint:
 
 
 class SymbolicExecutor:
-    """Steps of the programs of one server of a side, whose settings are those of `level`; `locating` chooses a location
-    of it.
+    """Executes the programs of one server of a side, one operation at a time. `level` is the block of the server, and
+    `locating` the program that chooses one of its locations.
     """
 
     def __init__(self, values: Values, level: int, locating: Program) -> None:
@@ -129,7 +130,7 @@ class SymbolicExecutor:
         self._indexes: dict[int, ProgramIndex] = {}
 
     def step(self, place: ProgramPoint) -> ProgramPoint | Question | Leaf:
-        """Do the next operation of a place."""
+        """Execute the next operation of a place."""
         rest = place.rest
         while rest and rest[0].at == len(rest[0].program):
             rest = rest[1:]
@@ -156,7 +157,7 @@ class SymbolicExecutor:
         return ProgramPoint((ProgramCursor(program, behind), *place.rest[1:]), state)
 
     def do(self, operation: Operation, after: ProgramPoint) -> ProgramPoint | Question | Leaf:
-        """Do an operation, with what comes after it."""
+        """Execute an operation. `after` is the place behind it, with the state before it."""
         state = after.state
         match operation.kind:
             case "enter":
@@ -293,7 +294,7 @@ class SymbolicExecutor:
         return behind.then((_length_of(operation, uri),)) if may_be_empty(uri) else behind
 
     def _length(self, operation: Operation, after: ProgramPoint) -> Question:
-        """Return the question whether the URI of a rewrite is empty, which ends with 500."""
+        """Return the question whether the URI of a rewrite is empty; if it is, nginx answers with status 500."""
         assert isinstance(operation.key, tuple)
         _, uri = operation.key
         fault = self._end(Leaf("return", ("500", None), after.state, operation.node))
@@ -303,11 +304,11 @@ class SymbolicExecutor:
         return ProgramPoint((ProgramCursor((Operation("leaf", (), None, (), leaf.node, leaf, None),)),), leaf.state)
 
     def _last(self, after: ProgramPoint) -> ProgramPoint:
-        """Return the choice of a location: behind the script of a server, or again."""
+        """Return the place at which a location is chosen: behind the script of a server, or again after a location."""
         return _at(after, ("locating",), after.state) or self._end(self._chosen_again(after.state))
 
     def _chosen_again(self, state: State) -> Leaf:
-        """Return the choice of a location by the URI as the script of one has left it."""
+        """Return the leaf at which a location is chosen again, by the URI that the script of a location has left."""
         return Leaf("last", (), replace(state, is_rewritten=False, handler=None, choices=state.choices + 1), None)
 
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
@@ -353,12 +354,13 @@ def _at(place: ProgramPoint, kinds: tuple[str, ...], state: State) -> ProgramPoi
 
 
 def _length_of(operation: Operation, uri: Symbol) -> Operation:
-    """Return what nginx does with the URI of a rewrite (`ngx_http_script_regex_end_code`)."""
+    """Return the operation that checks whether the URI of a rewrite is empty (`ngx_http_script_regex_end_code`)."""
     return Operation("length", (), None, (), operation.node, ("length", uri), None)
 
 
 def _split(target: Symbol) -> tuple[Symbol, Symbol | None]:
-    """Return the target of a `return` as that of a rewrite: with its arguments apart, if they are the client's."""
+    """Split the target of a `return` as `_location` does that of a rewrite: the client's arguments (`$is_args$args`)
+    come apart."""
     is_args, args = Derived("is_args", (Variable(ARGS),)), Variable(ARGS)
     if isinstance(target, Join) and target.parts[-2:] == (is_args, args):
         return join(target.parts[:-2]), args

@@ -156,8 +156,8 @@ _ENDS = {"return", "end", "slash", "leaf"}
 MOST_DIFFERENCES = 100
 """The maximum number of differences that are collected for two servers."""
 
-_ASKING = 4  # operations: what a question costs, in rough terms
-_SEARCHING = 40  # what a search for a value costs that patterns have in common
+_ASKING = 4  # the rough cost of a question, in operations
+_SEARCHING = 40  # that of a search for a value that several patterns match
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
 
@@ -197,7 +197,7 @@ class Explorer:
 
     `work` is the maximum number of operations to run, `done` the number that were run. `chooses`: whether a request
     came to the end of a script, where a location is chosen. `is_uneven`: whether one side chooses a location more often
-    than the other for requests that both answer alike.
+    than the other for requests that both answer alike, so that only that side may reach nginx's limit of ten.
     """
 
     def __init__(
@@ -500,7 +500,7 @@ class Explorer:
         if old.kind == "end" or old.kind == "opaque":
             if mine.handler(old.state.level) != theirs.handler(new.state.level):
                 return False
-            # What replaces the name may come later, where another location is chosen or a named one may follow.
+            # If a location is chosen again, or named ones may follow, a later handler may still replace the name.
             is_over = old.kind == "end" and not (old.state.is_rewritten or new.state.is_rewritten or self._has_named)
             if is_over and not mine.replaces_name(old.state.level):
                 old, new = (replace(leaf, state=replace(leaf.state, is_stopped=False)) for leaf in (old, new))

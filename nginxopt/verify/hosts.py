@@ -1,10 +1,13 @@
-"""Which server answers which host, on both sides, for each address that nginx listens at.
+"""Which server answers which host, on both sides, for each address that nginx listens on.
 
-If files were not read, they may have servers and locations of their own. Both sides include the same files, so each
-side adds the same. That is certainly no difference if it is added to the same names in the same order: then a location
-or a server of a file takes the same requests from the same others on both sides. If the names differ, it may be one: of
-`location /a/` and `location ^~ /a/`, only one leaves a request to a regular expression of a file, and of two servers of
-an address, the first takes the hosts that no name is for (`unlike_locations`, `servers`).
+nginx chooses a server by the address and the host alone. So the hosts at an address fall into classes, each with one
+server on either side, and `pairs` yields an example of each class.
+
+Files that were not read may have servers and locations of their own. Both sides include the same files, so both get the
+same additions. These make no difference if both sides have the same names in the same order: then each addition takes
+the same requests from the same others. If the names differ, they may make one. Of `location /a/` and `location ^~ /a/`,
+only the first leaves a request to a regular expression in such a file; and of the servers at an address, the first one
+answers the hosts that no server names (`unlike_locations`, `servers`).
 """
 
 from __future__ import annotations
@@ -201,11 +204,11 @@ def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Ite
 
 
 def only_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> dict[tuple[int, int], str]:
-    """Return the host of each pair of servers that answers only one, by a plain name: it is `$host` there.
+    """Return the host of each pair of servers that answers a single one, by a plain name: it is `$host` there.
 
-    Not at an address with TLS: the name of the handshake chooses a server as well, which stays if the host of the
-    request is that of no server (`ngx_http_set_virtual_server`). Nor beside patterns, which no host of `hosts` stands
-    for.
+    Pairs at an address with TLS have none: the handshake chooses a server, too, and a request whose host no server
+    names stays with it (`ngx_http_set_virtual_server`). Nor have pairs beside patterns, as `hosts` may lack an example
+    of the hosts that these match.
     """
     sides = [(side, addresses(side)) for side in (old, new)]
     found: dict[tuple[int, int], str | None] = {}
@@ -246,7 +249,7 @@ def _chosen(old: ServerNames, new: ServerNames, address: ListenAddress, example:
 
 
 def _class(example: str | None) -> str | None:
-    """Return a pattern of the hosts of a wildcard's example; None for other examples."""
+    """Return a pattern for the hosts of a wildcard, given its example; None for other examples."""
     if example is None or not example.startswith(_HOST):
         return None
     return r"~\." + re.escape(example.removeprefix(_HOST)) + "$"
@@ -260,7 +263,7 @@ def host_of(patterns: Sequence[str], shape: bytes = b"") -> str | None:
 
 
 def unlike_hosts(patterns: Sequence[str]) -> Iterator[str]:
-    """Yield hosts that all patterns match, of which patterns may capture different parts."""
+    """Yield hosts of several shapes that all patterns match, so that the patterns may capture different parts."""
     hosts = (host_of(patterns, shape) for shape in _SHAPES)
     yield from dict.fromkeys(host for host in hosts if host is not None)
 
@@ -356,11 +359,11 @@ class HiddenDifference:
 
 
 def unlike_locations(sides: Sides, levels: Levels) -> Iterator[HiddenDifference]:
-    """Yield the differences of two servers or locations, and of the locations inside of them, that only locations of a
-    file that was not read would show.
+    """Yield differences of two servers or locations, and of the locations inside them, that show only in locations of a
+    file that was not read.
 
-    Such a location inherits the settings of the block around it. So these must be alike even where no request that is
-    known reaches that block itself.
+    Such a location inherits the settings of the block around it. So these must be alike even if no known request
+    reaches that block itself.
     """
     inner = [_inner(side, level) for side, level in zip(sides, levels, strict=True)]
     is_open = any(side.may_add(level, "location") for side, level in zip(sides, levels, strict=True))

@@ -1,4 +1,4 @@
-"""What a value depends on although it does not name it.
+"""What a value depends on without naming it.
 
 - Code reads what its words do not say (`Reads`): programs, templates in the content, unknown modules. A program may
   compute the name of a variable (`ngx.var["ti" .. "er"]`), so it may read every one that is defined. Other directives,
@@ -45,7 +45,7 @@ CODE = {
         ("everything", Reads.EVERYTHING),  # Lua: `ngx.var`, and `ngx.upstream` or `ngx.balancer`
         ("variables", Reads.VARIABLES),  # njs and Perl; SSI reads templates in files; modules that are not open
         ("upstreams", Reads.UPSTREAMS),  # pages that show them, and Lua without a request
-        ("nothing", Reads.NOTHING),  # what it leaves behind for others counts as they are written
+        ("nothing", Reads.NOTHING),  # what it does for other directives shows where those are compared
     )
     for name in having("code", word)
 }

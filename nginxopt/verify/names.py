@@ -156,7 +156,7 @@ _PASSES = group("pass")
 
 @record(eq=True)
 class Names:
-    """For each kind of name, those of the new side and the names of the old side that they stand for."""
+    """The names of the new side that stand for other names of the old side, by kind."""
 
     upstreams: Mapping[str, str] = field(default_factory=dict)
     locations: Mapping[str, str] = field(default_factory=dict)
@@ -218,7 +218,8 @@ def names(
     `is_read` says whether all files were read, so that nothing else uses upstreams and named locations; `is_run`
     whether a program runs, which may.
 
-    Zones and caches need no file to be read: one that uses them has to start on both sides.
+    Zones and caches are matched even if files were not read: nginx has to start with these files on both sides, so they
+    cannot use a zone that only one side has.
     """
     zones = _paired(_of_zones(old, _ZONES), _of_zones(new, _ZONES))
     caches = _paired(_of_zones(old, _CACHE_PATHS), _of_zones(new, _CACHE_PATHS))

@@ -70,8 +70,11 @@ class ObservedOutcome:
         return self.response != other.response or is_for_another or self.is_elsewhere(other)
 
     def certainly_differs(self, other: ObservedOutcome, *, with_headers: bool) -> bool:
-        """Return the same for outcomes whose body may be unknown, which does not count then, and whose headers count
-        only `with_headers`."""
+        """Return whether another outcome certainly looks different, although a filter may change the body of either.
+
+        Bodies and redirect targets are not compared, nor a status or a file that is not known; headers are compared
+        only `with_headers`.
+        """
         kind, status, *_, file, headers = self.response[:6]
         their_kind, their_status, *_, their_file, their_headers = other.response[:6]
         if kind != their_kind or (None not in (status, their_status) and status != their_status):
@@ -93,10 +96,10 @@ class ObservedOutcome:
 
 
 def has_known_headers(outcome: OutcomeForm, site: LoweredSite) -> bool:
-    """Return whether nothing but the body of a response is unknown, which a filter changes."""
+    """Return whether everything but the body of a response is known: at most a filter changes that body."""
     unknown, level = outcome["unknown"], outcome["level"]
     levels = site.site["levels"]
-    if unknown is None or level is None or level >= len(levels):  # a block more, as for a file that cannot be opened
+    if unknown is None or level is None or level >= len(levels):  # an extra block, as for a file that cannot be opened
         return unknown is None
     filters = levels[level]["filters"]
     return any(each["node"] == unknown["node"] and each["changes"] == "body" for each in filters)
@@ -145,7 +148,8 @@ def _host(outcome: OutcomeForm, passed: PassedForm, site: LoweredSite) -> str | 
 
 
 def _stated(headers: Sequence[Sequence[str]], passed: PassedForm) -> str | None:
-    """Return the header Host among headers that replace the default ones as far as they have their names."""
+    """Return the Host that a request to an upstream has with these headers, by default the name of the upstream; None
+    if it is not known."""
     values = [value for name, value in headers if name.lower() == "host"]
     if not values:
         return name_of(passed)
@@ -162,11 +166,14 @@ def name_of(passed: PassedForm) -> str:
 
 
 _MOST = 40
-"""The maximum number of sites that are made."""
+"""The maximum number of copies of a site."""
 
 
 class Texts:
-    """The values of texts in a model. They are those of the time when nginx sends the headers of a response."""
+    """Evaluates texts with variables in a model, as of the time when nginx sends the headers of a response.
+
+    A copy of the site sends the texts as headers, and its answer to the request has their values.
+    """
 
     def __init__(self, model: SiteModel) -> None:
         self._model = model
@@ -199,7 +206,7 @@ def _place(outcome: OutcomeForm) -> tuple[object, ...]:
 
 
 def _headers(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return a header for each text; one with a value that is not empty is always sent."""
+    """Return a header for each text, with `=` before it: nginx does not send a header whose value is empty."""
     return [(_name(number), f"={text}") for number, text in enumerate(texts)]
 
 
@@ -220,13 +227,13 @@ _OF_NGINX = {"content-length", "expect", "keep-alive", "te", "transfer-encoding"
 """Headers that nginx passes on in its own way, or not at all (`ngx_http_proxy_headers`)."""
 
 _DROPPED = {"expect", "keep-alive", "te", "upgrade"}
-"""Those that `proxy_pass` does not pass on where nobody says so."""
+"""Those of them that `proxy_pass` drops, unless `proxy_set_header` states them."""
 
 _PASSED = {"authorization", "cookie", "origin", "referer", "user-agent"}
-"""Headers that `proxy_pass` passes on as they are, where nobody says otherwise."""
+"""Headers that `proxy_pass` passes on as they are, unless `proxy_set_header` states them."""
 
 _PASSED_OTHERWISE = {"CONNECTION", "CONTENT_LENGTH", "CONTENT_TYPE"}
-"""Headers of which a parameter may have something else, or nothing."""
+"""Headers that nginx may not pass on as parameters, or with another value."""
 
 _UNNAMED = {"version": "", "body": ""}
 
@@ -262,7 +269,7 @@ _REAL_ROOT = lazy.pattern(r"\$(?:realpath_root(?!\w)|\{realpath_root\})", re.ASC
 _ANSWERED = "the upstream answers with status 200"
 SENDS_HEADER = "the upstream answers with status 200 and this header"
 HEADER, SENT = "response header", "x"
-"""How a header of a response is called, and the value of one that an upstream sends."""
+"""What an effect on a header of a response is called, and the value of such a header that an upstream sends."""
 
 _NOT_COPIED = {
     "accept-ranges", "cache-control", "connection", "content-encoding", "content-length", "content-range",
@@ -274,7 +281,7 @@ _NOT_COPIED = {
 
 @record(eq=True)
 class Effect:
-    """What differs, such as `request header X-Real-IP`, with the values on both sides; none if it is not there."""
+    """What differs, such as `request header X-Real-IP`, with its values on both sides; no value if it is absent."""
 
     what: str
     old: tuple[str, ...]
@@ -283,13 +290,16 @@ class Effect:
 
 @record(eq=True)
 class _Shown:
-    """The texts of what is seen.
+    """One sort of effect, such as the headers of a request to an upstream, as the configuration states it.
 
     Attributes:
-        texts: By what is seen, in lower case; a text that counts only if it is not empty comes with true.
-        unread: The files that were not read and may add to each.
-        otherwise: The values of what is not stated; None if they are not known.
-        name: How what is seen is called.
+        name: What an effect of this sort is called.
+        texts: The texts with variables, by header or parameter (headers in lower case). True beside a text: it is not
+            sent if its value is empty.
+        unread: The files that were not read and may add to them.
+        otherwise: Returns the values of a header or parameter that is not stated; None if they are not known.
+        needs: What must hold for a difference to show.
+        names: The headers and parameters as written, by their keys in `texts`.
     """
 
     name: str
@@ -310,9 +320,9 @@ class Effects:
     def unlike(
         self, request: RequestForm, text: str, world: World, outcomes: tuple[OutcomeForm, OutcomeForm]
     ) -> tuple[tuple[Effect, ...], tuple[str, ...]]:
-        """Return what certainly differs, and what has to be so for it, for a request with its text as JSON.
+        """Return the effects of a request that certainly differ, and what must hold for that.
 
-        The outcomes have to be of one kind.
+        `text` is the request as JSON. Both outcomes must be of one kind.
         """
         sides = [list(_shown(model, outcome, request)) for model, outcome in zip(self._models, outcomes, strict=True)]
         for mine, theirs in zip(*sides, strict=False):
@@ -366,7 +376,7 @@ class Effects:
 
 
 def _with_names(world: World, outcome: OutcomeForm) -> World:
-    """Return a world in which the name of the upstream is known, and what each connection has of its own."""
+    """Return a world with the name of the upstream and a possible value of each variable that no request decides."""
     passed = outcome["upstream"]
     named = {} if passed is None or outcome["kind"] != "proxy" else {"proxy_host": name_of(passed)}
     variables = {**OF_CONNECTIONS, **world.variables, **named}
@@ -374,7 +384,7 @@ def _with_names(world: World, outcome: OutcomeForm) -> World:
 
 
 def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iterator[_Shown | None]:
-    """Yield what is seen, in the same order for outcomes of one kind; None for what is not known."""
+    """Yield each sort of effect, in the same order for outcomes of one kind; None for one that is not known."""
     if outcome["level"] is None:
         return
     level = model.site.levels[outcome["level"]]
@@ -397,7 +407,7 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
 
 
 def _sent(model: SiteModel, level: Level, outcome: OutcomeForm, request: RequestForm) -> _Shown | None:
-    """Return what the upstream gets."""
+    """Return the headers or parameters that an upstream receives."""
     name, told = _SENT[outcome["kind"]]
     setting = level.setting(name)
     at = setting.level or level
@@ -423,7 +433,7 @@ def _states(unread: Sequence[Directive], name: str) -> bool:
 
 @record(eq=True)
 class _Unstated:
-    """What an upstream gets of what is not stated."""
+    """Tells what an upstream receives as a header or parameter that no directive states; None if that is not known."""
 
     level: Level
     outcome: OutcomeForm
@@ -444,7 +454,7 @@ class _Unstated:
         return None if name in self.headers or (kind != "proxy" and name in _OF_NGINX) else ()
 
     def _of_client(self, name: str) -> tuple[str, ...] | None:
-        """Return the header of a client that a parameter has without being stated."""
+        """Return the header of the client that nginx passes on as a parameter by itself."""
         is_passed = _flag(self.level, f"{self.outcome['kind']}_pass_request_headers", "on") == "on"
         found = [(key, value) for key, value in self.headers.items() if key.replace("-", "_").upper() == name]
         if name in _PASSED_OTHERWISE or not is_passed or any("_" in key for key, _ in found):
@@ -465,7 +475,7 @@ def _version(level: Level) -> _Shown | None:
 
 
 def _body(level: Level, request: RequestForm) -> _Shown | None:
-    """Return the body of a request to an upstream, of one without a body."""
+    """Return the body of the request to an upstream, if the client's request has none."""
     stated = _flag(level, "proxy_set_body", "")
     if stated is None or any(name == "Content-Length" for name, _ in request["headers"]):
         return None

@@ -26,12 +26,13 @@ FALSE = rb"^0?\z"
 """What an `if` treats as false: the empty string and `0`."""
 
 _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
+"""What nginx resolves in a URI (`//`, `/./` and `/../`), and control characters: examples avoid both if possible."""
 
 _MOST_WAYS = 512
 """The maximum number of combinations of the branches of patterns."""
 
 _MOST_AGAINST = 6
-"""The number of patterns that are excluded at first; only if that does not decide, all are."""
+"""The number of patterns that a search excludes at first. If that does not decide, another search excludes all."""
 
 _MOST_AGAINST_TEXT = 200
 """The number of patterns that one text is compared with."""
@@ -78,10 +79,11 @@ Atom = Matches | Fact
 
 
 class Excluded(Mapping[bytes, None]):
-    """Patterns that a value does not match, in the order they were asked in.
+    """Patterns that a value does not match, in the order in which they were asked.
 
-    A list of rules excludes one more with each rule. So these share a log, of which each has the first `count`, and an
-    index by the plain beginnings: copies and scans would make lists of thousands quadratic.
+    Each rule of a list excludes one more pattern. If each exclusion copied or scanned those before it, a list of
+    thousands would take quadratic time. So all share one log, of which each has the first `_count` patterns, and an
+    index by the plain beginnings of the patterns.
     """
 
     __slots__ = ("_count", "_log")
@@ -147,7 +149,7 @@ class _Log:
                 self._lengths.add(len(own))
 
     def near(self, text: bytes) -> Iterator[int]:
-        """Yield the places of patterns that may match something that starts with these bytes."""
+        """Yield the places of patterns that may match something that starts with these bytes, given in lower case."""
         yield from self._others
         for end in self._lengths:
             if end < len(text):
@@ -164,8 +166,8 @@ class Known:
     """What is known of a value.
 
     Attributes:
-        inside: The patterns that it matches, in the order they were asked in.
-        outside: Those that it does not, without those that a glance at `inside` excludes.
+        inside: The patterns that it matches, in the order in which they were asked.
+        outside: Those that it does not match, without those that the plain beginning of one in `inside` rules out.
     """
 
     inside: Mapping[bytes, None] = field(default_factory=dict)
@@ -184,7 +186,7 @@ class Known:
         mine, more = self.outside, other.outside
         longest = max(filter(None, (self.beginning, *map(beginning, other.inside))), key=len, default=None)
         if longest is not None:
-            if longest != self.beginning:  # else those were looked at before
+            if longest != self.beginning:  # otherwise those were filtered before
                 mine = mine.near(longest)
             more = more.near(longest)
         return Known(inside, mine.and_more(more))
@@ -194,7 +196,7 @@ class Known:
         return Known(_both(self.inside, other.inside), Excluded(_both(self.outside, other.outside)))
 
     def answer(self, pattern: bytes) -> bool | None:
-        """Return whether all these values match a pattern, or none; None if that is not known."""
+        """Return True if all possible values match a pattern, False if none does, and None if that is not known."""
         if pattern in self.inside or pattern in self.outside:
             return pattern in self.inside
         only = self.only
@@ -291,7 +293,9 @@ class PathCondition:
     """The requests that give these answers to some questions.
 
     Attributes:
-        found: The values of lookups that are known there; `values` and `facts` are about what these depend on.
+        values: What is known of each value of a request.
+        facts: The answers to all other questions.
+        found: The values of lookups that are known in the region, which replace the lookups in `values` and `facts`.
     """
 
     values: Mapping[Symbol, Known] = field(default_factory=dict)
@@ -369,7 +373,8 @@ def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
 def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     """Return whether a search shows that no value matches all of `inside` and none of `outside`.
 
-    Most patterns in `outside` do not matter. Those that do are found by the values that they match.
+    Most patterns in `outside` do not matter. So a search begins without them, and adds one whenever the value that it
+    finds matches it.
     """
     few = next(filter(None, map(few_values, inside)), None)
     if few is not None:
@@ -432,7 +437,7 @@ def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symb
 
 @lru_cache(maxsize=1 << 16)
 def _example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
-    if not is_uri and _may_be(b"", inside, outside):  # nothing is tried on the empty string by `common_subject`
+    if not is_uri and _may_be(b"", inside, outside):  # `common_subject` does not try the empty string
         return False, b""
     return common_subject(inside, outside, is_uri)
 

@@ -88,7 +88,7 @@ PREMISES = {
 """All premises by name."""
 
 OF_SIDES = (REDIRECTS_BY_NAME, ACCEL_NAMES, COLD_CACHE, HOST_HEADER, UNREAD_NAMES)
-"""Those that change what is compared, so that it is only known of a comparison under them what they settle."""
+"""Those that change what is compared, so that only a comparison under them shows what they settle."""
 OF_FILES = (UNREAD_NEUTRAL, UNREAD_RULES, UNREAD_EMPTY)
 """Those that say what files that were not read do not have, the weakest first."""
 
@@ -135,11 +135,11 @@ class Premises:
 
     @property
     def of_paths(self) -> frozenset[str]:
-        """The paths of includes of which something is said."""
+        """The paths of includes that a premise is about."""
         return frozenset(self.by_path)
 
     def adding(self, *names: str) -> Premises:
-        """Return these and others; of a directive, `unread-silent=NAME`."""
+        """Return these premises and others; one about a directive is named `unread-silent=NAME`."""
         stated = (name.partition("=")[2] for name in names if name.startswith(f"{UNREAD_SILENT}="))
         silent = {name for text in stated for name in text.split(",")}
         plain = {name for name in names if "=" not in name}
@@ -173,7 +173,7 @@ def is_default(name: str) -> bool:
 
 
 def sentence(name: str) -> str:
-    """Return what a premise says, that of a directive or of an include as well."""
+    """Return what a premise says, also one about a directive or an include."""
     kind, _, value = name.partition("=")
     if kind == UNREAD_SILENT:
         return f"files that were not read do not state {value.replace(',', ', ')}"
@@ -243,7 +243,7 @@ class Asked:
         self.wanted: dict[str, None] = {}
 
     def holds(self, name: str) -> bool:
-        """Return whether a premise is taken, where that counts."""
+        """Return whether a premise is taken, and record that the comparison used it, or would have needed it."""
         holds = self.premises.holds(name)
         (self.used if holds else self.wanted)[name] = None
         return holds

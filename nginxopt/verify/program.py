@@ -1,7 +1,15 @@
 """A server as a program: what nginx does with a request, one operation after the other.
 
 The script of the server comes first, then the choice of a location, as tests of the URI whose bodies are the scripts
-of the locations. Equal operations of two programs have equal keys, whatever the files and lines in which they stand.
+of the locations. For example, `rewrite ^/a$ /b; location /b { return 204; }` is the program
+
+    rewrite ^/a$ /b
+    locating
+    locate ^/b: enter /b, return 204, end
+    end
+
+Equal operations of two programs have equal keys, whatever the files and lines in which they stand. A key also has what
+the variables and names in the operation stand for, so a `rewrite` to `$target` differs if the map of `$target` does.
 """
 
 from __future__ import annotations
@@ -33,8 +41,8 @@ class Operation:
             `set`, `rewrite`, `if`, `return`, `break`, `opaque`: a statement;
             `enter`: from here on, the settings of another block are in force;
             `locating`: the script of a server has ended;
-            `locate`: tests the URI for a location, whose body never comes back;
-            `except`: tests the method, for which the script of a location may not run;
+            `locate`: tests the URI for a location; a request that enters its body never returns from it;
+            `except`: tests the method for a `limit_except`, under which the script of a location does not run;
             `slash`: redirects to the name of a location;
             `length`: tests whether the URI of a rewrite is empty;
             `end`: the script has ended, and a handler answers.
@@ -88,7 +96,7 @@ def _passes_to_variable(name: str, directives: Value) -> bool:
 
 
 class Compiler:
-    """Compiles the servers of a side. `keys` numbers what is equal, for both sides."""
+    """Compiles the servers of a side to programs. Both sides share `keys`, so equal things have one number on both."""
 
     def __init__(self, side: VerifiedSide, keys: Interner) -> None:
         self._side = side
@@ -196,9 +204,9 @@ class Compiler:
         return self._keys.number(("early", frozenset(settings.items()), self._unread(level), meaning))
 
     def of_early_errors(self, level: int) -> dict[str, Value]:
-        """Return the settings of a server that its early errors show: error pages, headers that are sent with errors,
-        and what changes every response. If an early error has an error page, that page may be a redirect, which has all
-        headers.
+        """Return the settings of a server on which the responses to early errors depend: error pages, headers that are
+        sent with errors, and what changes every response. If an early error has an error page, that page may be a
+        redirect, which has all headers.
         """
         known = self._side.settings(level)
         settings = {name: value for name, value in known.items() if name in _ANSWERING}
@@ -222,7 +230,8 @@ class Compiler:
         return self._with_deciding(level, read)
 
     def _with_deciding(self, level: int, read: dict[str, Value]) -> dict[str, Value]:
-        """Return settings of a block with those that decide the variables that they read; code may read any."""
+        """Return settings of a block with those that decide the variables in their values. Code may read any variable,
+        so all such settings are added if there is code."""
         settings, others = self._side.settings(level), self._side.others(level)
         code = self._side.code(level).items()
         is_any = any(Reads.VARIABLES in found for name, found in code if name in read or name == "include")
@@ -275,7 +284,7 @@ class Compiler:
         return self._all_of(reduce(or_, read, Reads.NOTHING), self._side.server_name_of(level))
 
     def _all_of(self, read: Reads, server_name: str) -> Hashable:
-        """Return all that code may read, by what it reads."""
+        """Return the definitions that code may read: those of all variables, all upstreams, both or none."""
         variables = (self.definitions.everything, server_name) if Reads.VARIABLES in read else None
         return variables, self._side.all_upstreams if Reads.UPSTREAMS in read else None
 
@@ -295,7 +304,7 @@ class Compiler:
         return level if form["kind"] == "location" else None
 
     def _except(self, level: int) -> Hashable:
-        """Return what the location around does for other methods."""
+        """Return what the `limit_except` of the location around says, its methods and settings; None without one."""
         location = self.location_of(level)
         inner = None if location is None else self._side.level(location)["limit_except"]
         if inner is None or inner == level:
@@ -313,7 +322,8 @@ class Compiler:
         return tuple(unread)
 
     def _statement(self, statement: StatementForm, server_name: str) -> Operation:
-        """Return a statement of a script. `server_name`: what `$server_name` is there, and `$host` without a header."""
+        """Return the operation of a statement. `server_name` is the value of `$server_name`, and of `$host` in a
+        request without a host."""
         node = statement["node"]
         words: tuple[str | None, ...]
         match statement["kind"]:
@@ -456,7 +466,8 @@ class Compiler:
             passing = self._side.passing(inner)
             if passing is False:
                 continue
-            # nginx finds it on its way through a tree, past which names between the two lead (ngx_http_core_module.c).
+            # nginx finds it only on its way through the tree of names, and a name between both may lead past it
+            # (ngx_http_core_module.c).
             between = tuple(name.decode("latin-1") for name in names[first:at])
             node, words = self._side.level(inner)["node"], (text.decode("latin-1"), *between)
             if passing is True:
@@ -497,14 +508,14 @@ class Compiler:
             return (), None
         defined = sorted(filter(self.definitions.defines, used))
         of_server = _OF_SERVER & used
-        if of_server == {"host"} and self._side.has_host_header:  # which is the name of the server without one
+        if of_server == {"host"} and self._side.has_host_header:  # then `$host` is never the name of the server
             of_server = set()
         is_read = of_server or any(map(self.definitions.is_opaque, defined))
         name = server_name if is_read else None
         return tuple((name, self.definitions.number(name)) for name in defined), name
 
     def used(self, words: Iterable[str]) -> set[str]:
-        """Return the variables in words, and those that they are looked up by in the end."""
+        """Return the variables in words, and those by which the maps among them are looked up in the end."""
         used: set[str] = set()
         for word in words:
             if "$" in word:
@@ -518,7 +529,7 @@ def ends_script(operation: Operation) -> bool:
 
 
 def _arranged(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """Yield the operations of a script; those next to each other whose order does not count come in one order.
+    """Yield the operations of a script. Neighbours whose order does not matter are sorted, so that both sides agree.
 
     A rewrite that does not match only clears the captures, and one that ends the script is the last that runs. So if
     two of them are next to each other, their order counts only for a URI that both match.
@@ -559,9 +570,9 @@ _END = b"\n"
 
 
 def _start(operation: Operation) -> bytes | None:
-    """Return the text that every URI begins with which a rewrite matches, in lower case; None if that is not clear.
+    """Return the text with which each URI begins that a rewrite matches, in lower case; None if that is not clear.
 
-    If the rewrite matches this text alone, its end is a part of it, so no longer text begins with it.
+    If the rewrite matches only this text, `_END` is appended, so that no longer text begins with it.
     """
     pattern = (operation.words[0] or "").encode("latin-1")
     start = beginning(pattern)

@@ -129,7 +129,7 @@ class SideReading:
 
     @cached_property
     def http_settings(self) -> tuple[Words, ...]:
-        """What the http block itself says that counts, but for servers and definitions, in its order."""
+        """The directives of the http block that may change an answer, without servers and definitions, in order."""
         return tuple(
             (str(each.name), *self._whole(each), *(["missing"] if self.site.nodes.is_missing(each) else []))
             for each in self.site.levels[0].directives
@@ -164,7 +164,7 @@ class SideReading:
 
     @property
     def has_other_names(self) -> bool:
-        """Whether it has names that stand for others of the other side."""
+        """Whether any name of this side stands for a different one of the other side."""
         return self.is_renamed or self._names != Names()
 
     def script(self, number: int) -> Sequence[StatementForm]:
@@ -222,8 +222,8 @@ class SideReading:
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
-        """The variables that the configuration defines outside of scripts, by name; the last of a name counts, if no
-        named group behind it has that name, too.
+        """The variables that the configuration defines outside of scripts, by name. The last definition of a name
+        counts, unless a named group behind it has that name, too.
         """
         forms = {form["variable"].removeprefix("$").lower(): form for form in self.form["variables"]}
         return {name: form for name, form in forms.items() if self.named_groups.get(name, -1) < form["node"]}
@@ -239,8 +239,8 @@ class SideReading:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """The variables of nginx itself that it no longer looks up, as named groups have their names, or a table has
-        that of the arguments."""
+        """The variables of nginx itself that something else of the same name replaces: a named group, or a table for
+        the arguments."""
         return frozenset([*filter(is_own, self.named_groups), *self.definitions.keys() & {ARGS}])
 
     @cached_property
@@ -309,7 +309,7 @@ class SideReading:
         return [number for number, level in levels if self.level(level)["opaque"]]
 
     def said(self, node: int) -> str:
-        """Return a directive in canonical form, as far as it is one of nginx without a block."""
+        """Return a directive in canonical form; one with a block, or none of this site, as it is written."""
         directive = self.site.nodes.directive(node)
         if directive is None or directive.block is not None:
             return self.text(node)
@@ -350,8 +350,8 @@ class SideReading:
         return {level.opener: level for each in inner for level in each.walk() if level.opener is not None}
 
     def is_open(self, number: int) -> bool:
-        """Return whether a block includes something of which nothing is known: blocks in there have the settings of
-        this one.
+        """Return whether a block includes a file of which nothing is known. Blocks in that file would inherit its
+        settings.
         """
         return bool(self._unknown(self.site.levels[number]))
 
@@ -362,7 +362,7 @@ class SideReading:
 
     @cached_property
     def has_open(self) -> bool:
-        """Return whether any block does: what is defined may be read in there."""
+        """Whether any block includes such a file, which may read all that is defined."""
         return any(map(self.is_open, range(len(self.site.levels))))
 
     @cached_property
@@ -375,11 +375,11 @@ class SideReading:
         return places(self.site.levels[0], self._unknown, names)
 
     def _unread(self, level: Level) -> tuple[Directive, ...]:
-        """Return the includes of a block whose files were not read, those of packages, too."""
+        """Return the includes of a block whose files were not read, also those of files that come with a package."""
         return tuple(include for include in level.own("include") if self.site.nodes.is_missing(include))
 
     def _unknown(self, level: Level) -> tuple[Directive, ...]:
-        """Return the includes of a block of whose files nothing is known."""
+        """Return the includes of a block whose files were not read and do not come with a package."""
         return tuple(include for include in self._unread(level) if origin(include) is None)
 
     def _is_silent(self, number: int, name: str) -> bool:

@@ -1,9 +1,9 @@
-"""Writes sites in another way that answers alike, so that two ways to write the same meet.
+"""Rewrites a site in one shape that answers alike, so that two ways to write the same thing become equal.
 
-A group of a pattern with a name becomes one with a number, an `alias` that ends with the path of its location becomes a
-`root`, an upstream with one server becomes its address, and a map whose first value is right for a whole request
-becomes `volatile`. Each form has conditions under which nobody can see which of both was written. What does not meet
-them stays as it is.
+A named group of a pattern becomes a numbered one, an `alias` that ends with the path of its location becomes a `root`,
+an upstream with one server becomes its address, and a map whose first value is right for a whole request becomes
+`volatile`. Each of these has conditions under which neither clients nor upstreams can tell both ways apart. What does
+not meet them stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from nginxopt.verify.symbols import variables
 _NAMED = rb"\(\?(?:P?<NAME>|'NAME')"
 _READ = rb"\$(?:\{NAME\}|NAME(?![A-Za-z0-9_]))"
 _HARD = lazy.pattern(rb"\\[kgQEN]|\(\?(?:P[=>]|&|\(|\||J|[a-z]*x|R|[0-9+-])|\(\*")
-"""What refers to groups, numbers them otherwise, or hides them in a pattern."""
+"""What refers to groups of a pattern, changes their numbers, or hides them."""
 
 _TOKEN = lazy.pattern(rb"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?(?:P?<(?![=!])|')|(?!\?))|.", re.DOTALL)
 """An escape, a class, the start of a group that captures, or any other byte."""
@@ -80,8 +80,8 @@ class _Table:
 
 @record(eq=True)
 class _Runs:
-    """What runs the script of a server again in a request: whole URIs, and ends of URIs, in lower case. `changes`:
-    whether an end may stand behind another URI than that of the client."""
+    """The URIs with which an internal redirect may run the script of a server again: whole URIs, and ends of URIs such
+    as `/index.html`, in lower case. `changes`: whether an end may follow a URI other than the client's."""
 
     uris: frozenset[bytes]
     ends: tuple[bytes, ...]
@@ -93,9 +93,9 @@ class _Runs:
 
 
 def reshaped(model: SiteModel) -> SiteModel:
-    """Return a site that answers alike, as far as one can be written; the same model otherwise.
+    """Return a model of the site in its one shape; the same model if it is in that shape, or cannot be rewritten.
 
-    Nothing is written otherwise where what was not read, or a program, may see it.
+    Nothing is rewritten that code or an unread file may see.
     """
     shaping = _Shaping(model)
     if shaping.side.has_code:
@@ -123,8 +123,8 @@ def _matches(level: Level) -> bool:
 
 
 def _may_break(level: Level) -> bool:
-    """Return whether a script may keep a changed URI in its location, where an `alias` has nothing to replace then
-    (`r->valid_location`)."""
+    """Return whether a script may change the URI and stay in its location, so that an `alias` may have nothing to
+    replace (`r->valid_location`)."""
     blocks = (level, *(inner for inner in level.levels if inner.kind == "if"))
     words = ((each.name, *each.args[2:3]) for block in blocks for each in block.directives)
     return any(block.bulks for block in blocks) or any("break" in each for each in words)
@@ -177,7 +177,7 @@ class _Shaping:
     # alias and root
 
     def _as_root(self, level: Level) -> None:
-        """Write `location /a/ { alias D/a/; }` as `root D`: the path is D with the URI in both."""
+        """Write `location /a/ { alias D/a/; }` as `root D`: either way, the path of a file is D with the URI behind."""
         stated, around = level.own("alias"), list(_around(level))
         words = [str(word) for word in level.args]
         modifier, path = words if len(words) == 2 else ("", words[0] if words else "")
@@ -235,8 +235,8 @@ class _Shaping:
                 self._as_numbers(rule, rule.args[0], set())
 
     def _as_numbers(self, opener: Directive, pattern: Token, readers_allowed: set[int]) -> None:
-        """Write the groups of a pattern as numbered ones that nothing else reads but its own directive, and others that
-        may."""
+        """Write those named groups of a pattern as numbered ones that only its own directive reads, and the directives
+        with an id in `readers_allowed`."""
         if self._is_repeated(opener):
             return
         for name, number in _numbers(_raw(pattern, opener)).items():
@@ -290,8 +290,8 @@ class _Shaping:
 
     @cached_property
     def _may_match_later(self) -> bool:
-        """Whether a map with patterns may be looked up, what is folded may match, a setting has a pattern
-        (`proxy_redirect ~`), or a subrequest may try the same location, which sets the same variables."""
+        """Whether something may set the captures after the choice of a location: the lookup of a map with patterns, a
+        folded rewrite, a setting with a pattern (`proxy_redirect ~`), or a subrequest, which shares the variables."""
         if self.side.shares_variables or any(level.bulks for level in self._levels[0].walk()):
             return True
         settings = (each for _, each in self._all if each.name not in group("pattern"))
@@ -345,11 +345,13 @@ class _Shaping:
     def _as_volatile(self) -> None:
         """Write maps of `$uri` as `volatile` that only redirects and internal redirects of a server read.
 
-        nginx keeps the value that it has looked up first, also where an internal redirect runs the script again. Nobody
-        sees that if no URI of these runs is a key. Then a target behind `if ($key = $uri)` is read in one run only. A
-        target that is its own condition is read in each. It is empty then, unless the first URI is a key, or another
-        spelling of one: a key has ended the request, and the other spellings have a capital letter. So has the URI of
-        an index then, which the pattern of the redirect excludes.
+        nginx keeps the value of the first lookup, also where an internal redirect runs the script again. That makes no
+        difference if no URI with which the script runs again is a key of the map:
+
+        - A target behind `if ($key = $uri)` is read in one run only.
+        - A target that is its own condition is read in each run. Its first value is empty, unless the first URI is a
+          key or another spelling of one. A key has ended the request by its redirect. Another spelling has a capital
+          letter, and so has the URI of an index behind it, which the pattern of the redirect does not match.
         """
         if (runs := self._runs_again) is None:
             return
@@ -378,8 +380,8 @@ class _Shaping:
         return is_condition and self._is_own_condition(reader, name, table.keys, runs)
 
     def _is_guarded(self, level: Level, source: str, runs: _Runs, around: tuple[Level, ...] = ()) -> bool:
-        """Return whether a script of a server enters an `if` only with a URI that is a key: it compares the key, or
-        what was set behind such a comparison in the same run."""
+        """Return whether the script of a server enters an `if` only with a URI that is a key: the condition compares
+        the key with the URI, or tests a variable that is set only behind such a comparison in the same run."""
         server, opener, condition = level.parent, level.opener, [str(word) for word in level.args]
         if server is None or server.kind != "server" or opener is None or condition[1:2] != ["="]:
             return False
@@ -400,7 +402,8 @@ class _Shaping:
         )
 
     def _is_line(self, source: str, server: Level, opener: Directive) -> bool:
-        """Return whether a variable is `$uri` in front of a statement, but for a newline at its end, and stays so."""
+        """Return whether a variable is `$uri`, but for a newline at its end, before a statement, and is not set
+        afterwards."""
         setters = self._setters(source.removeprefix("$").lower())
         if setters is None:
             return False
@@ -451,8 +454,8 @@ class _Shaping:
         return rest is not None and all(each is redirect for each in self._reading.get(rest[1].lower(), ()))
 
     def _table(self, name: str) -> _Table | None:
-        """Return what a map looks up, and its keys; None if a row has a pattern, or if the value of a key may change as
-        it is looked up again."""
+        """Return what a map looks up, and its keys; None if a row has a pattern, or if a second lookup may change the
+        value of a key."""
         form = self.side.definitions.get(name)
         if form is None or form["kind"] != "map" or form["source"] is None or name in self._tables:
             return self._tables.get(name)
@@ -509,7 +512,8 @@ class _Shaping:
 
     @cached_property
     def _runs_again(self) -> _Runs | None:
-        """What runs the scripts of servers again; None if that may be any URI, or if one may go on with another URI."""
+        """The URIs with which scripts of servers may run again; None if they may be any, or if a script may go on with
+        a changed URI."""
         if self.side.has_open or self.side.has_opaque:
             return None
         changes = False

@@ -34,8 +34,8 @@ from nginxopt.verify.unread import Words
 _BEFORE = group("early")
 """The settings of a server that nginx checks before it runs the script."""
 
-_CHEAP = 0.95  # of the work is left after a comparison that may be repeated under other premises
-_LONG = 20  # maps in a chain, from which on the requests that may tell two chains apart are asked first
+_CHEAP = 0.95  # the share of the work that must be left for a comparison to be repeated under other premises
+_LONG = 20  # if longer chains of maps differ, requests are tried before the comparison
 
 
 @record(eq=True)
@@ -95,7 +95,7 @@ class ServerComparison:
 
     @property
     def is_costly(self) -> bool:
-        """Whether a good part of the work is spent that a comparison may cost."""
+        """Whether the comparison took so much of the work that it should not be repeated."""
         return self._work < limit("steps") * _CHEAP
 
     @cached_property
@@ -105,8 +105,8 @@ class ServerComparison:
 
     @cached_property
     def _requests(self) -> PathCondition:
-        """The requests that a script or the choice of a location has to do with: if nginx leads none to a URI without a
-        slash, those with one, as clients send them (`ngx_http_parse_request_line`).
+        """The requests for which scripts and locations are compared: those whose URI begins with a slash, as clients
+        send it (`ngx_http_parse_request_line`), unless nginx itself may lead a request to another URI.
         """
         if not self.keeps_paths:
             return self._region
@@ -121,14 +121,14 @@ class ServerComparison:
 
     @cached_property
     def has_long_chains(self) -> bool:
-        """Whether a map is another one now that many others are evaluated for."""
+        """Whether the sides differ in a map whose lookup evaluates a long chain of others."""
         if self.written.has_equal_definitions:
             return False
         definitions = self._compilers[0].definitions
         return any(len(definitions.inner(name)) > _LONG for name in self.unlike_definitions())
 
     def unlike_captures(self, hosts: Hosts) -> Iterator[tuple[str, int, int]]:
-        """Yield what is in doubt where the names by which two servers are chosen set captures that are read."""
+        """Yield a doubt if two servers are chosen by different patterns, and something reads what these capture."""
         before, after = hosts.patterns
         if before == after:
             return
@@ -181,8 +181,8 @@ class ServerComparison:
         unfolding = Unfolding(self._tables)
         live = self._liveness.of(old, new)
         explorer = Explorer(mine.runner, theirs.runner, live, unfolding, self._work // 2, has_named=has_named)
-        # An error page for what a script answered behind a rewrite: the script of the server runs again, and the URI
-        # still counts as changed (`ngx_http_internal_redirect`).
+        # If a script answers a request behind a rewrite, and there is an error page for that, the script of the server
+        # runs again, while the URI still counts as changed (`ngx_http_internal_redirect`).
         rewritten = "before" if any("error_page" in side.stated for side in self._sides) else False
         try:
             for before, after, region, is_rewritten in (
@@ -263,13 +263,13 @@ class _Server:
 
 
 class ServerTexts:
-    """Knows pairs of servers that answer alike because they are written alike.
+    """Finds pairs of servers that answer alike because their texts are the same, so that no program has to run.
 
-    A request never leaves the server that was chosen for it. So if two servers have the same text and include the same,
-    they answer alike if what the text means is the same, too. That is what the http block says: its settings, and those
-    definitions of variables and upstreams that the text may reach, which are found by the words in it. Besides, names
-    have one meaning in the whole configuration: a named group anywhere takes over the variable of its name, and a `set`
-    anywhere defines one.
+    A request never leaves the server that was chosen for it. So two servers with the same text and the same included
+    text answer alike, if that text has the same meaning on both sides. The http block gives it its meaning: by the
+    settings, and by those definitions of variables and upstreams that the text may reach, which are found by the words
+    in it. Besides, names have one meaning in the whole configuration: a named group anywhere takes over the variable of
+    its name, and a `set` anywhere defines one.
     """
 
     def __init__(self, sides: tuple[VerifiedSide, VerifiedSide]) -> None:
@@ -277,7 +277,7 @@ class ServerTexts:
         self._found: dict[tuple[int, int], bool] = {}
 
     def alike(self, old: int, new: int) -> bool:
-        """Return whether two servers certainly answer alike by what is written; False says nothing."""
+        """Return whether the texts of two servers show that they answer alike; False means that this is not known."""
         if (old, new) not in self._found:  # servers are paired for each of their addresses and names
             self._found[old, new] = self._is_comparable and self._are_alike(old, new)
         return self._found[old, new]
@@ -315,7 +315,7 @@ class ServerTexts:
 
     @cached_property
     def _unlike(self) -> frozenset[str]:
-        """The names of the variables and upstreams that are defined otherwise, or that read such a one."""
+        """The names of the variables and upstreams that the sides define differently, or that read such a one."""
         old, new = (side.http_definitions for side in self._sides)
         found = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
         found |= self._sides[0].definitions.keys() ^ self._sides[1].definitions.keys()
@@ -333,7 +333,8 @@ class ServerTexts:
         return frozenset(found)
 
     def _reaches_none(self, text: Words) -> bool:
-        """Return whether no word of a server names what is defined otherwise; a pass with a variable may name it."""
+        """Return whether no word of a server names what the sides define differently; a pass with a variable may name
+        any upstream."""
         is_named = any(_PASS_TO_VARIABLE.search(each) for each in text)
         return not is_named and self._unlike.isdisjoint(_words([text]))
 
@@ -345,6 +346,6 @@ def _words(texts: Iterable[Words]) -> Iterator[str]:
 
 _WORD = lazy.pattern(r"\w+", re.ASCII)
 _READ_UNNAMED = frozenset(variable.removeprefix("$") for variable in READING.values())
-"""The variables that nginx reads where no argument names them, as it may its own ones."""
+"""The variables that nginx reads although no argument names them."""
 
 _PASS_TO_VARIABLE = lazy.pattern(r"_pass\s[^;]*\$", re.ASCII)

@@ -44,7 +44,7 @@ _UNCOUNTED_OF_LISTEN = {
     "accept_filter", "backlog", "bind", "deferred", "fastopen", "http2", "multipath", "rcvbuf", "reuseport", "setfib",
     "sndbuf", "so_keepalive", "spdy",
 }  # fmt: skip
-"""The parameters of `listen` that change how connections come, and no answer."""
+"""The parameters of `listen` that change how nginx accepts connections, but no answer."""
 
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
@@ -54,7 +54,7 @@ _HOST_VARIABLE = lazy.pattern(r"\$\{?(http_)?host\}?", re.ASCII)
 """The host of a request, which is empty only if it names none; `$host` is the name of the server then."""
 
 SHOWN_NAME = "the name of the upstream"
-"""What stands among the settings of a block for the name of an upstream that somebody may see."""
+"""The key in the settings of a block for the name of its upstream, if a client or the upstream may see that name."""
 
 _LONGEST = 100
 """The most characters of a value in a doubt."""
@@ -72,8 +72,8 @@ class VerifiedSide(UnmodelledReading):
     that have another name on the other one.
 
     Attributes:
-        stated_once: The settings that no unread file beside them can state, with their places, as far as they
-            were asked for.
+        stated_once: The settings that an unread file in the same block cannot state as well, since nginx refuses
+            duplicates, with their places. Only those that were asked for so far.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class VerifiedSide(UnmodelledReading):
         return known
 
     def _zones_of(self, known: Mapping[str, Value]) -> dict[str, Value]:
-        """Return the definitions of the zones of limits in force, where a block does not have those of all zones."""
+        """Return the definitions of those zones that the limits in force use, if nothing else uses zones (`zones`)."""
         found: dict[str, Value] = {}
         for limit, defining in LIMITS.items():
             names = dict.fromkeys(zone_of(words) for words in known.get(limit, ()) if not isinstance(words, Unread))
@@ -190,7 +190,8 @@ class VerifiedSide(UnmodelledReading):
         return is_whole and any(words[0].lower() == "host" and self._is_other_host(number, words[1]) for words in known)
 
     def _is_other_host(self, number: int, value: str) -> bool:
-        """Return whether a Host is never the name of the upstream, which it may be for being empty."""
+        """Return whether a Host is never the name of the upstream, which nginx sends in place of an empty value since
+        `HOST_ALWAYS`."""
         if "proxy_host" in value:
             return False
         if self.site.levels[0].target < HOST_ALWAYS or _VARIABLE.sub("", value):
@@ -219,8 +220,8 @@ class VerifiedSide(UnmodelledReading):
         return is_read or self.has_code or any(b"proxy_" in text or b"upstream_" in text for text in folded)
 
     def _with_access(self, number: int, known: dict[str, Value]) -> dict[str, Value]:
-        """Return settings with what rules of access decide for the rules, if all of them were read; otherwise without
-        those behind the last unread file that decide nothing."""
+        """Return settings with what the access rules decide in place of these rules, if all of them were read. If not,
+        drop the denials behind the last unread file where they decide nothing."""
         rules = [(name, known.get(name, ())) for name in ("allow", "deny")]
         is_any = self._is_any(known.get("satisfy", ()))
         # A block in an unread file would inherit the rules, and might ask for no password.
@@ -229,7 +230,7 @@ class VerifiedSide(UnmodelledReading):
             if not is_asked:
                 return known
             allow, deny = (_without_last_denied(name, value) for name, value in rules)
-            return {**known, "allow": () if allow == deny else allow, "deny": deny}  # both are what one file says
+            return {**known, "allow": () if allow == deny else allow, "deny": deny}  # both are the same unread file
         in_force = self._in_force(number)
         nodes = {
             self.form["directives"][directive]["node"]: (name, self._words(name, directive)[0])
@@ -265,7 +266,8 @@ class VerifiedSide(UnmodelledReading):
         return around or default
 
     def _default(self, number: int) -> Value:
-        """Return what the pass of a block implies: none if it has none, or one with variables."""
+        """Return the `proxy_redirect` that the pass of a block implies; nothing if it has no pass, or variables in
+        it."""
         passing = self._stated_in(number, "proxy_pass")
         if isinstance(passing, tuple):
             return (Unread("", passing),)
@@ -433,7 +435,7 @@ def _names_in_tls(gateway: str, passed: Value, others: Mapping[str, Value]) -> b
 
 
 def unlike_values(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> dict[str, tuple[Value, Value]]:
-    """Return the settings that are in force at only one of two blocks, or otherwise, with what both say of them."""
+    """Return the settings in which two blocks differ, with both values; no value if a block does not have it."""
     mine: dict[str, Value] = {**old.others(level), **old.settings(level)}
     theirs: dict[str, Value] = {**new.others(other), **new.settings(other)}
     unlike = {name: (mine.get(name, ()), theirs.get(name, ())) for name in mine.keys() | theirs.keys()}
@@ -441,8 +443,8 @@ def unlike_values(old: VerifiedSide, level: int, new: VerifiedSide, other: int) 
 
 
 def unlike_settings(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> list[str]:
-    """Return the names of the settings that are in force at only one of two blocks, or otherwise, and the files that
-    were not read and may state further ones.
+    """Return the names of the settings in which two blocks differ, and the files that were not read and may state
+    further ones.
     """
     unlike = unlike_values(old, level, new, other)
     unread = {name for name, values in unlike.items() if any(map(is_only_unread, values))}
@@ -451,8 +453,8 @@ def unlike_settings(old: VerifiedSide, level: int, new: VerifiedSide, other: int
 
 
 def both_values(old: VerifiedSide, level: int, new: VerifiedSide, other: int) -> str:
-    """Return both values of the first setting that is in force at only one of two blocks, or otherwise, as a clause;
-    nothing if it is long, or of unread files.
+    """Return both values of the first setting in which two blocks differ, as a clause; nothing if they are long, or in
+    unread files.
     """
     for name in unlike_settings(old, level, new, other):
         said = [_said(side.site.levels[at].setting(name).directives) for side, at in ((old, level), (new, other))]

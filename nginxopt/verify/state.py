@@ -39,7 +39,8 @@ START_URI = Variable(URI)
 START_ARGS = Variable(ARGS)
 
 LOOKED_UP = "/looked-up"
-"""In a name of `State.cached`, separates a map whose patterns are not tried again from their groups."""
+"""In a key of `State.cached`, stands between the name of a map and the named groups of its patterns. Such a key records
+that the map was looked up, so that nginx does not try its patterns again."""
 
 BEFORE = Match(None, None)
 """The match before the start of the comparison."""
@@ -60,13 +61,13 @@ class State:
         cached: The values of maps that were looked up, by their variables; nginx keeps them. A name with a
             space stands for what an operation may have looked up.
         captures: Where `$1` comes from; None after a pattern that did not match, or has no groups.
-        is_changed: Whether the URI was changed, so that it is not passed on as the client sent it; here and below a
-            text stands for what is not known, and equal where it is.
+        is_changed: Whether the URI was changed, so that it is not passed on as the client sent it. Here and below, a
+            text is an unknown condition: equal texts are both true or both false.
         is_set: Whether `$args` were set, so that the URI is not passed on as the client sent it, either.
         is_rewritten: Whether a location is chosen again behind the script (`r->uri_changed`).
-        is_stopped: Whether that was called off by `break`, so that the location does not name the URI
+        is_stopped: Whether `break` cancelled that, so that the URI may not begin with the name of the location
             (`r->valid_location`).
-        was_matched: Whether a rewrite of the script matched: `$1` is escaped otherwise from there on.
+        was_matched: Whether a rewrite of the script matched. From then on, nginx escapes `$1` in another way.
         level: The block whose settings are in force.
         handler: The directive whose handler answers: the last of the blocks that were entered
             (`ngx_http_update_location_config`); None for files.
@@ -75,7 +76,8 @@ class State:
         passed: How many operations were passed over whose effect is unknown. Names of unknown values end in it, as the
             same operation may stand twice in a script.
         choices: How many times a location was chosen again, which nginx counts up to ten (`r->uri_changes`).
-        epoch: A suffix of the variables that are read from here on: what is not understood may have changed them all.
+        epoch: A suffix of the names of variables that are read from here on. It is new after each operation that is not
+            understood, as that may have changed all variables.
     """
 
     level: int
@@ -99,14 +101,14 @@ class State:
         """Return the state with a variable set."""
         if name == ARGS:
             return replace(self, args=value, is_set=True)
-        if name == LIMIT_RATE:  # nginx reads a size, and keeps the former one if it is none
+        if name == LIMIT_RATE:  # nginx reads a size, and keeps the old value if the text is not one
             value = Derived(name, (value, (self.values or {}).get(name, Variable(name))))
         return replace(self, values={**(self.values or {}), name: value})
 
     def with_match(self, match: Match, names: tuple[str, ...]) -> State:
         """Return the state after a pattern with these named groups matched."""
         named: dict[str, Symbol] = {name: captured(Capture(match, name, "name")) for name in names}
-        for name in named.keys() & {ARGS, LIMIT_RATE}:  # which of both is read depends on where
+        for name in named.keys() & {ARGS, LIMIT_RATE}:  # some readers get the group, others nginx's own variable
             named[name] = Derived(f"{name} or a group", (named[name], self.args))
         captures = match if match.pattern is None or may_capture(match.pattern) else None
         return replace(self, captures=captures, values={**(self.values or {}), **named} if named else self.values)
@@ -132,9 +134,10 @@ class State:
         return captured(Capture(self.captures, group, use))
 
     def key(self, live: Live, *, is_over: bool) -> tuple[object, ...]:
-        """Return what is still read of the state: requests in states with equal keys go on alike under equal settings.
+        """Return what may still be read of the state: from states with equal keys, requests go on alike under equal
+        settings.
 
-        `is_over`: whether a script has ended, behind which less is read.
+        `is_over`: whether the script has ended, after which less is read.
         """
         values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name, is_over=is_over))
         cached = (self.cached or {}).items()
@@ -171,7 +174,8 @@ def _either(one: bool | str, other: bool | str) -> bool | str:
 
 
 _LookedUp = dict[str, tuple[Symbol | None, Symbol]]
-"""What one reading of a text has looked up, and what may have been set before."""
+"""The variables that nginx has looked up as it evaluates a text, by name: what a script may have set them to before
+(None if nothing), and their values."""
 
 _CERTAINLY = KnownBytes(b"certainly")
 
@@ -197,7 +201,7 @@ def _names(text: bytes) -> list[str]:
 
 
 class Values:
-    """Evaluates values of one server of a side."""
+    """Evaluates variables and texts in one server of a side."""
 
     def __init__(self, side: VerifiedSide, server: int, compiler: Compiler, tables: Tables, host: str | None) -> None:
         self._host = None if host is None else KnownBytes(host.encode("latin-1"))
@@ -295,7 +299,8 @@ class Values:
         return name in self._side.definitions and (known is None or _is_perhaps(known))
 
     def _within(self, name: str, value: Symbol, looked_up: _LookedUp) -> Symbol:
-        """Return the value of a variable, which an earlier lookup of the text may have read under other captures."""
+        """Return the value of a variable in a text. A map earlier in the text may have read the variable with other
+        captures, and then nginx keeps the value of that time."""
         readers = [
             (reader, known)
             for reader, (_, known) in looked_up.items()
@@ -329,7 +334,7 @@ class Values:
         return keeps_first(name, self._side.stated_in_locations)
 
     def _own(self, name: str, state: State) -> Symbol:
-        """Return what a variable of nginx itself is now, or one that a script sets elsewhere."""
+        """Return the current value of a variable of nginx itself, or of one that another script sets."""
         match name:
             case "uri" | "document_uri":
                 return state.uri
@@ -357,7 +362,8 @@ class Values:
         return Variable(name + state.epoch)
 
     def _defined(self, name: str, state: State) -> tuple[Symbol, State]:
-        """Return a variable that the configuration defines outside of scripts: nginx looks it up once."""
+        """Return the value of a variable that the configuration defines outside of scripts, such as a map, and the
+        state after its lookup. nginx keeps the value, unless the map is `volatile`."""
         key = self._tables.key(self._definitions, name)
         is_kept = self._definitions.is_kept(name)
         is_opaque = self._definitions.is_opaque(name)
@@ -374,7 +380,7 @@ class Values:
         kept: dict[str, Symbol] = {name: value} if is_kept else {}
         if self._definitions.matches(name) and not self._definitions.is_volatile(name):
             kept[self._mark(name)] = _CERTAINLY
-        for inner in self._definitions.inner(name):  # which may depend on the row
+        for inner in self._definitions.inner(name):  # the row decides whether it is looked up
             if self._definitions.matches(inner) and not self._definitions.is_volatile(inner):
                 kept[self._mark(inner)] = (state.cached or {}).get(self._mark(inner), value)
         for inner in filter(self._definitions.is_kept, self._definitions.inner(name)):
@@ -397,7 +403,7 @@ class Values:
         return f"{name}{LOOKED_UP}{','.join(self._definitions.groups(name))}"
 
     def _looked_up(self, name: str, key: str, state: State) -> Symbol:
-        """Return the result of a lookup, given what earlier lookups have left."""
+        """Return the result of a lookup, given the values that nginx has kept of earlier ones."""
         value = self._fresh(name, state)
         earlier = {}
         for inner in self._definitions.inner(name):
@@ -414,7 +420,8 @@ class Values:
         return Derived(f"{key} with {' '.join(earlier)}", (*value.sources, *earlier.values()))
 
     def _kept(self, name: str, state: State) -> Symbol:
-        """Return what an earlier lookup has left, which is that of now if nothing has changed since."""
+        """Return the value that nginx has kept of a lookup. If it is not known whether that was looked up before, but a
+        lookup now has the same result, return this result."""
         assert state.cached is not None
         kept, fresh = state.cached[name], self._fresh(name, state)
         return fresh if isinstance(kept, Derived) and kept.sources[1:] == (fresh,) else kept
@@ -435,11 +442,11 @@ class Values:
         return state.capture(name, "map") if name.isdigit() else self._variable(name, state, "map")[0]
 
     def _after(self, name: str, key: str, value: Symbol, state: State, earlier: Symbol | None) -> State:
-        """Return the state after a lookup, which may have set captures, if not an `earlier` one has looked it up."""
+        """Return the state after a lookup, which may set captures unless an `earlier` lookup has done so."""
         if not self._definitions.matches(name):
             return state
         before = state.captures
-        # Not the value: those of several subjects may be equal, and what the patterns capture in them not.
+        # Not the value: two subjects may have equal values although the patterns capture different parts of them.
         sources = value.sources if isinstance(value, Derived) else (value,)
         looked_up = Derived(f"{key} and its captures", sources if earlier is None else (*sources, earlier))
         subject = () if before is None or before.subject is None else (before.subject,)

@@ -23,7 +23,7 @@ LIMIT_RATE = "limit_rate"
 METHOD = "request_method"
 
 CUT = "cut"
-"""Marks a text whose length nginx computes before the values in it may have changed."""
+"""Marks a text whose values may change after nginx has computed its length."""
 
 PERHAPS = "perhaps set"
 """Marks a variable that may have been set; if it was not, it is looked up where it is read."""
@@ -86,7 +86,7 @@ class Capture(metaclass=_Shared):
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Join(metaclass=_Shared):
-    """Values in sequence. Two texts next to each other, and other sequences, are only in one that is long (`join`)."""
+    """Values in sequence. Unless it is too long, texts in it are joined, and other sequences are flattened (`join`)."""
 
     parts: tuple[Symbol, ...]
 
@@ -96,14 +96,14 @@ Symbol = KnownBytes | Variable | Derived | Capture | Join
 EMPTY = KnownBytes(b"")
 
 _MOST_PARTS = 200
-"""The most parts of a sequence in which those of others stand by themselves."""
+"""The maximum number of parts of a sequence into which others are flattened."""
 
 _LONGEST_TEXT = 4096
-"""The longest text that is made of several, in bytes."""
+"""The maximum length of texts that are joined, in bytes."""
 
 
 def join(parts: Iterable[Symbol]) -> Symbol:
-    """Return values in sequence: of their parts, as long as those are not too many."""
+    """Return values in sequence. Sequences among them are flattened, unless that makes too many parts."""
     given = [part for part in parts if part is not EMPTY]
     flat: list[Symbol] = []
     for part in given:
@@ -125,7 +125,7 @@ def _are_short(*texts: KnownBytes) -> bool:
 
 
 def may_be_empty(symbol: Symbol) -> bool:
-    """Return whether a value may be the empty string: one with text in it is not."""
+    """Return whether a value may be the empty string, as it has no text of its own."""
     seen, waiting = {symbol}, [symbol]
     while waiting:
         part = waiting.pop()
@@ -150,8 +150,9 @@ def parts_of(symbol: Symbol) -> tuple[Symbol, ...]:
 def mapped(
     symbol: Symbol, known: dict[Symbol, Symbol], build: Callable[[Symbol, tuple[Symbol, ...]], Symbol]
 ) -> Symbol:
-    """Return what a value becomes by what its parts become: `build` makes it of them, unless it is `known`, to which
-    all are added.
+    """Convert a value from its innermost parts outwards: `build` converts a value, given its converted parts.
+
+    `known` has values that are converted already, and receives all others.
     """
     waiting = [symbol] if symbol not in known else []
     while waiting:
@@ -258,12 +259,12 @@ _GROUP = lazy.pattern(rb"\((?!\?(?:[:!=>]|<[!=]|[a-z-]+[:)]))")
 
 
 def may_capture(pattern: bytes) -> bool:
-    """Return whether a pattern may have groups with numbers; an empty one stands for what is not known."""
+    """Return whether a pattern may have numbered groups; the empty pattern stands for an unknown one."""
     return not pattern or _GROUP.search(pattern) is not None
 
 
 def captured(capture: Capture) -> Symbol:
-    """Return what was captured, if that is known now."""
+    """Return the text that was captured, if the subject is known; otherwise the capture itself."""
     subject, pattern = capture.match.subject, capture.match.pattern
     if not isinstance(subject, KnownBytes) or pattern is None:
         return capture
@@ -275,7 +276,7 @@ def captured(capture: Capture) -> Symbol:
 
 @lru_cache(maxsize=1 << 12)
 def _group(pattern: bytes, subject: bytes, name: str) -> bytes | None:
-    """Return what a group captures, empty if it takes no part; None if that is not known."""
+    """Return what a group captures, empty if it takes no part in the match; None if that is not known."""
     found = captures(pattern, subject)
     if found is None:
         return None

@@ -1,4 +1,11 @@
-"""Divides requests by the rows of the maps that answer them, so that a lookup becomes the value of a row."""
+"""Divides requests by the rows of the maps that answer them, so that a lookup becomes the value of a row.
+
+The term of a lookup does not say which value it has, so a map and the rules that it replaces are different terms. Where
+such a term decides a question, or two ends of scripts with such a term differ, the requests are divided: one part for
+each row that may answer, in the order in which nginx tries rows. In each part, the value of the row replaces the lookup
+everywhere (`Substitution`), and a part without requests is dropped. A group of a pattern that can hold only a few texts
+is treated as a map with these texts as rows.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +34,12 @@ from nginxopt.verify.symbols import (
 )
 
 _EMPTY = equal_to(b"")
-_WALKED = 4  # parts of values that take as long to look at as an operation
-_COMPARED = 12  # patterns outside of a region that take as long to compare with another
-_FEW = 16  # values of a request, whose replacement is part of the operation that it belongs to
-_PUT = 20  # what it takes to put a value into another one, in operations
+_WALKED = 4  # this many parts of values take as long to visit as one operation
+_COMPARED = 12  # this many excluded patterns take as long to compare with another one as one operation
+_FEW = 16  # this many values of a request are replaced at no extra cost
+_PUT = 20  # the cost of each further value that is replaced, in operations
 _MOST_ASKED = 1000
-"""The most parts that requests are divided into before a question about a map is asked."""
+"""The maximum number of parts that requests are divided into before a question about a map is asked."""
 
 
 @record(eq=True)
@@ -55,8 +62,8 @@ class Division:
 
     Attributes:
         symbol: The value that is known in the parts.
-        parts: Those that hold requests, each made as it is asked for.
-        is_complete: Whether these are all parts: a map may also have been looked up earlier.
+        parts: The parts that hold requests, made one by one on demand.
+        is_complete: Whether these are all parts. They are not if the map may have been looked up earlier.
     """
 
     symbol: Symbol
@@ -65,7 +72,7 @@ class Division:
 
 
 class Unfolding:
-    """Divides requests by the rows of maps. `work` is what that has cost, in operations of a script."""
+    """Divides requests by the rows of maps. `work` is the cost of that so far, in operations of a script."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -74,7 +81,7 @@ class Unfolding:
 
     @property
     def work(self) -> int:
-        """Return what was done so far."""
+        """Return the cost so far."""
         return self._walked // _WALKED + self._tried
 
     def divided(self, pair: Pair) -> Division | None:
@@ -201,7 +208,7 @@ class Unfolding:
         yield left, self._tables.value(symbol, table.default, None)
 
     def _found(self, symbol: Derived, table: MapTable, source: KnownBytes) -> Symbol:
-        """Return what is found for a value that is known."""
+        """Return the result of the lookup of a known value."""
         value = table.exact.get(source.value.lower())
         if value is not None:
             return self._tables.value(symbol, value, None)
@@ -221,7 +228,7 @@ def _is_known(symbol: Derived | Capture, region: PathCondition) -> bool:
 
 
 def with_found(pair: Pair) -> Pair:
-    """Return a pair whose ends have the values that are known in its region."""
+    """Return a pair in whose ends the lookups that are known in its region are replaced by their values."""
     old, new = pair.old, pair.new
     for looked_up, value in pair.region.found.items():
         put = Substitution(looked_up)
@@ -274,7 +281,7 @@ def _comparison(first: Symbol, second: Symbol) -> Atom | bool:
 
 
 def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
-    """Return a value in which that of lookups is known."""
+    """Return a value in which known lookups are replaced by their values."""
     if isinstance(symbol, KnownBytes):
         return symbol
     for looked_up, value in found.items():
@@ -283,7 +290,7 @@ def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
 
 
 def _keys(table: MapTable, source: Symbol, region: PathCondition) -> Iterator[bytes]:
-    """Return the keys that may equal a value. Only what is obvious excludes one."""
+    """Return the keys that may equal a value: those that what is known of its beginning does not exclude."""
     known = region.known(source)
     only = known.only
     if only is not None:
@@ -300,7 +307,7 @@ def _keys(table: MapTable, source: Symbol, region: PathCondition) -> Iterator[by
 def _tried(pattern: bytes, source: Symbol, region: PathCondition) -> tuple[PathCondition | None, PathCondition | None]:
     """Return the parts of a region that a pattern matches and that it does not; None where nothing is left."""
     first = beginnings(pattern)
-    if first is not None:  # which one it is, or that it is none, is easier to see than what all together match
+    if first is not None:  # to exclude strings one by one is easier than to exclude the pattern as a whole
         near = first.near(region.known(source).beginning)
         none = Known(outside=Excluded(first.holding(escaped(text)) for text in near))
         return (region if near else None), region.with_known(source, none)
@@ -324,7 +331,7 @@ def _is_one_of_some(capture: Capture) -> bool:
 
 
 def with_answer(region: PathCondition, atom: Atom, answer: bool) -> PathCondition:
-    """Return the part of a region with an answer, which also says something of what a capture comes from."""
+    """Return the part of a region with an answer. An answer about a capture also restricts the captured subject."""
     if isinstance(atom, Matches) and isinstance(atom.subject, KnownBytes):
         return region  # says nothing of a request
     if isinstance(atom, Matches) and only_value(atom.pattern) is not None:
@@ -390,7 +397,7 @@ def _fact(fact: Fact, values: tuple[Symbol, ...], region: PathCondition, answer:
 
 
 def _end(leaf: Leaf, value: Symbol, put: Substitution) -> Leaf:
-    """Return the end of a script in which a value is known now."""
+    """Return the end of a script in which a value that is known now is replaced."""
     what = tuple([put.into(item, value) if isinstance(item, Symbol) else item for item in leaf.what])
     state = _state(leaf.state, value, put)
     is_same = state is leaf.state and all(map(operator.is_, what, leaf.what))

@@ -1,6 +1,6 @@
 """What one of the two configurations says that the model of requests does not read: other directives, code, upstreams.
 
-All of it is in canonical form, and so are lists, whose order counts where their directives read each other.
+All of it is in canonical form. Lists are sorted, unless one of their directives may read what another one sets.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class UnmodelledReading(SideReading):
     """What a site says besides what the model of requests reads, with cached answers.
 
     Attributes:
-        arranged: The lists of fields that are in another order than written, as far as they were asked for.
+        arranged: The lists of header fields that were sorted. Only those that were asked for so far.
     """
 
     def __init__(self, site: LoweredSite, form: SiteForm, invisible: Set[str], silent: Silent, names: Names) -> None:
@@ -115,8 +115,8 @@ class UnmodelledReading(SideReading):
         return self._replaces_host and self.site.levels[0].target < _HTTP2_SINCE
 
     def _is_entangled(self, run: tuple[Words, ...]) -> bool:
-        """Return whether words may read what a lookup among them captures, or the fields that those before them add
-        (`ngx_http_headers_filter`).
+        """Return whether the order of a list may matter: words of it may read what a lookup in it captures, or fields
+        that earlier ones add (`ngx_http_headers_filter`).
         """
         names = _read_in(word for words in run for word in words)
         looked_up = [self.definitions[name] for name in names & self.definitions.keys()]
@@ -201,7 +201,7 @@ class UnmodelledReading(SideReading):
         if unread:
             several = [name for name in names if not self._is_stated_once(name)]
             others |= {name: interleaved(level, name, self._whole, unread, ()) for name in several}
-            # What is in force around the block may be set, or not, in what was not read.
+            # An unread file may replace what is in force around the block, or leave it as it is.
             outer = [name for name in around if self._may_state(level, name)]
             of_packages = [name for name in level.unread if self._is_other_name(name)]
             others |= {
@@ -229,8 +229,8 @@ class UnmodelledReading(SideReading):
         return others
 
     def _acts_in_order(self, directive: Directive) -> bool:
-        """Return whether the place of a directive among others may count. The modules of nginx itself have their places
-        in every request from its build, but for those that answer: the last one does.
+        """Return whether the place of a directive among others may count. The build of nginx decides in which order its
+        own modules act, but of several directives that set the content handler, the last one wins.
         """
         name, found = str(directive.name), effect(str(directive.name), tuple(directive.args))
         return found is not None and (not declarations(name) or name in having("model", "content", "in order"))
@@ -279,7 +279,7 @@ class UnmodelledReading(SideReading):
 
     @cached_property
     def code_of_upstreams(self) -> dict[str, Reads]:
-        """The directives in upstreams with such code."""
+        """The directives in upstreams with code that may read more than their words name, by name."""
         inner = {words[0]: reads(words[0], words[1:]) for content in self.upstreams.values() for words in content}
         return {name: read for name, read in inner.items() if read}
 
@@ -333,7 +333,7 @@ class UnmodelledReading(SideReading):
 
     @cached_property
     def has_code_in_upstreams(self) -> bool:
-        """Whether code in an upstream may."""
+        """Whether code in an upstream may read any variable."""
         return any(Reads.VARIABLES in read for read in self.code_of_upstreams.values())
 
     @cached_property
@@ -345,7 +345,7 @@ class UnmodelledReading(SideReading):
 
     @cached_property
     def runs_anything(self) -> bool:
-        """Whether anything runs, or is shown, whose words do not say what it reads."""
+        """Whether there is code, or something that is not understood, whose words do not say what it reads."""
         if self.has_opaque or any(self.code_of_upstreams.values()):
             return True
         levels = range(len(self.form["levels"])) if self._may_have_code else ()
@@ -353,8 +353,8 @@ class UnmodelledReading(SideReading):
 
     @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:
-        """What each upstream says that counts, by its name; a zone counts where a limit of connections is one of all
-        workers.
+        """The directives of each upstream that may change an answer, by its name. A `zone` does so if a server limits
+        its connections, as that limit then holds for all workers together.
         """
         return {name: tuple(_counted(content)) for name, content in self._contents.items()}
 
@@ -481,7 +481,7 @@ def _names_of(level: Level) -> Iterator[str]:
 
 
 def _counted(content: Sequence[Words]) -> Iterator[Words]:
-    """Yield what an upstream says that counts."""
+    """Yield the directives of an upstream that may change an answer."""
     is_limited = any(word.startswith("max_conns=") for words in content for word in words)
     for words in content:
         if not words[0].startswith("keepalive") and (words[0] != "zone" or is_limited):

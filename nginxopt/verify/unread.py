@@ -67,7 +67,7 @@ def interleaved(
             parts.append((str(directive.name), *words(directive)))
         elif directive in unread:
             parts.append(Unread(str(directive.args[0]), rest))
-    if not any(isinstance(part, Unread) for part in parts):  # what is not understood opens a block, too
+    if not any(isinstance(part, Unread) for part in parts):  # not a file, but a directive that is not understood
         parts.append(Unread("", rest))
     return tuple(parts)
 
@@ -134,7 +134,7 @@ def _pattern(location: Directive) -> str | None:
 
 
 def _ordered(directive: Directive, names: Collection[str]) -> str | None:
-    """Return what counts by its order among others; None for a directive that does not."""
+    """Return a text for a directive whose order among others counts; None for any other directive."""
     if directive.name in ("server", "server_name"):  # the first name of a server is `$server_name`
         return str(directive.name)
     if directive.name == "location":
@@ -145,9 +145,9 @@ def _ordered(directive: Directive, names: Collection[str]) -> str | None:
 
 
 class Silent:
-    """The names of settings that unread files do not state, by the paths as they are written.
+    """Knows which settings unread files do not state, by the paths as they are written.
 
-    `used` are those facts that made a difference, `asked` the premises of the comparison.
+    `used` has the path and the setting of each such fact that was needed, `asked` the premises of the comparison.
     """
 
     def __init__(self, sites: Iterable[LoweredSite] = (), asked: Asked | None = None) -> None:

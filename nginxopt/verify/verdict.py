@@ -31,14 +31,14 @@ class RequestWitness:
         existing: The files that are taken to exist.
         missing: Those that are taken to be missing.
         effects: What differs besides the outcomes.
-        premises: What else has to be so, as clauses.
+        premises: What else must hold, as clauses.
         sent: The names of headers that upstreams send.
         is_answered: Whether upstreams answer.
         failing: A file that nginx cannot open.
-        defined: The values of variables that nothing defines that was read.
+        defined: The values of variables that no file that was read defines.
         passing: The directive of a location around both sides that passes requests on, as text.
         accel: The header `X-Accel-Redirect` in the answer of the first upstream that is asked.
-        beside: A location more on both sides, as text.
+        beside: An additional location on both sides, as text.
     """
 
     request: RequestForm

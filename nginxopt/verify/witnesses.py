@@ -37,7 +37,7 @@ from nginxopt.verify.symbols import URI, Variable, pieces
 from nginxopt.verify.verdict import RequestWitness
 
 MOST = 500
-"""The maximum number of requests."""
+"""The maximum number of probes."""
 
 _MOST_GUARDS = 16
 """The maximum number of guards, and of variables that get a value."""
@@ -46,20 +46,22 @@ _OF_REQUEST = lazy.pattern(r"\$\{?((?:arg|cookie|http)_(?!host\b)[A-Za-z0-9_]+)"
 """An argument, a cookie or a header of a request."""
 
 _Thing = tuple[str, ...]
+"""What requests are made for: a location, the pattern of a rewrite, a condition or a row of a map, with its words."""
 
 
 def probes(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
-    """Yield requests for what only one side has, without a host."""
+    """Yield requests without a host for the locations, rules and rows that only one side has."""
     mine, theirs = set(_things(old)), set(_things(new))
     only = [thing for thing in (*_things(old), *_things(new)) if (thing in mine) != (thing in theirs)]
     return islice((probe for thing in dict.fromkeys(only) for probe in _of(thing)), MOST)
 
 
 def guards(old: VerifiedSide, new: VerifiedSide) -> tuple[Candidate, ...]:
-    """Return what a request may need besides its path, as requests for `/`: what conditions and maps ask for, and a
-    value of each argument, cookie and header that is read, or that is not passed on.
+    """Return requests for `/` with what conditions and maps ask for, and one with a value of each argument, cookie and
+    header that is read, or that is not passed on.
 
-    A script that both sides have may answer all others, such as one for a maintenance or for requests without TLS.
+    A script that both sides have may answer a request before it reaches a difference, such as one for maintenance or
+    for requests without TLS. With what a guard has, the request may pass that script (`guarded`).
     """
     things = [thing for side in (old, new) for thing in _things(side) if thing[0] in ("condition", "row")]
     found = [replace(probe, path=b"/", host=None) for thing in dict.fromkeys(things) for probe in _of(thing)]
@@ -92,7 +94,8 @@ def _texts(side: VerifiedSide) -> Iterator[str]:
 
 
 def joined(request: Candidate, guard: Candidate) -> Candidate:
-    """Return a request with what another one has besides its path, where it has nothing of its own."""
+    """Return a request with the arguments of a guard as well, and with its headers, method, client and TLS where the
+    request has none of its own."""
     known = {name.lower() for name, _ in request.headers}
     more = tuple(each for each in guard.headers if each[0].lower() not in known)
     args = [each for each in (request.args, guard.args) if each is not None]
@@ -115,7 +118,8 @@ def guarded(request: Candidate, guards: Sequence[Candidate]) -> Iterator[Candida
 
 
 def showing(request: Candidate, names: Collection[str], sizes: Sequence[int]) -> Iterator[Candidate]:
-    """Yield a request as it shows settings with these names; `sizes` are those of buffers, or other limits."""
+    """Yield variants of a request that may show a difference in settings with these names. `sizes` are the limits that
+    these state: sizes of buffers in bytes, or numbers of headers."""
     if "merge_slashes" in names:
         yield replace(request, path=b"/" + request.path)
     for name, header in (("underscores_in_headers", b"a_b"), ("ignore_invalid_headers", b"a.b")):
@@ -129,7 +133,7 @@ def showing(request: Candidate, names: Collection[str], sizes: Sequence[int]) ->
     if not _WRITING.isdisjoint(names):
         yield from (replace(request, method=method) for method in (b"PUT", b"DELETE", b"MKCOL"))
     if "try_files" in names:
-        yield replace(request, method=b"PUT")  # of a file that is missing, too, if nothing looks for it
+        yield replace(request, method=b"PUT")  # refused for a missing file, too, unless `try_files` looks for it
     if "fastcgi_split_path_info" in names:
         yield from (replace(request, path=request.path + end) for end in (b"/", b"/x"))
     if not _AT_ERRORS.isdisjoint(names):
@@ -142,7 +146,7 @@ HEAD_LIMITS = _BUFFERS | {"max_headers"}
 
 _WRITING = frozenset(["dav_methods", "create_full_put_path", "min_delete_depth"])
 _AT_ERRORS = frozenset(["add_header", "charset", "error_page", "server_tokens"])
-"""What a request shows that nginx refuses as it reads its headers."""
+"""The directives that show in the response to a request that nginx refuses as it reads its headers."""
 
 _LONGEST_URI = 1 << 16
 
@@ -173,7 +177,7 @@ def _things(side: VerifiedSide) -> Iterator[_Thing]:
 
 
 def _of(thing: _Thing) -> Iterator[Candidate]:
-    """Yield requests for one of them."""
+    """Yield requests for a location, rule or row."""
     match thing:
         case ("location", "~", pattern):
             yield from _matching(URI, pattern)
@@ -198,7 +202,7 @@ def _of(thing: _Thing) -> Iterator[Candidate]:
 
 
 def _named(key: str) -> tuple[str, ...]:
-    """Return values that a key of a map stands for, which may be a name of hosts."""
+    """Return values that a key of a map stands for, which may be a host name with a wildcard (`hostnames`)."""
     if key.startswith("."):
         return key[1:], f"x{key}"
     if key.startswith("*."):
@@ -225,7 +229,7 @@ def _with(subject: str, value: bytes) -> Iterator[Candidate]:
 
 
 _Difference = tuple[World, tuple[Effect, ...], tuple[str, ...]]
-"""A world in which a request is answered differently, what differs besides the outcomes, and what else has to be so."""
+"""A world in which a request is answered differently, what differs besides the outcomes, and what else must hold."""
 
 _REFUSED: TraceForm = {
     "outcome": {
@@ -237,13 +241,20 @@ _REFUSED: TraceForm = {
 """What becomes of a request where nothing listens."""
 
 _MOST_FAILING = 8
-"""How many files are tried that nginx cannot open: each takes a model of its own."""
+"""The maximum number of files that are tried as if nginx could not open them: each takes a model of its own."""
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Asking:
-    """The models of both sides, which get the same answers about the world."""
+    """Tries requests on the models of both sides, which get the same answers about the world.
+
+    If an outcome depends on whether a file exists, the model asks. So each request is tried again with the answers to
+    what was asked, until nothing more is asked (`_settled`), and that with several sets of files that exist (`_found`).
+
+    `is_down`: whether the models are those without upstreams. `fails`: whether they cannot open the requested file.
+    `defined`: the values of variables that no file that was read defines.
+    """
 
     def __init__(
         self,
@@ -375,8 +386,8 @@ class Asking:
         return Asking(old.without_upstreams(), new.without_upstreams(), is_down=True, defined=self._defined)
 
     def alone(self, request: RequestForm, number: int, premises: tuple[str, ...]) -> RequestWitness | None:
-        """Return a request that only the side with this number answers, if it is known how; the other one does not
-        listen where it goes."""
+        """Return a request that only the side with this number answers, if its answer is known; the other side does not
+        listen at the address of the request."""
         self.tried += 1
         text, paths = json.dumps(request), set[str]()
         for _ in range(_MOST_FILES):
@@ -396,9 +407,10 @@ class Asking:
     def _telling(
         self, request: RequestForm, text: str, exists: Callable[[str], bool], paths: set[str]
     ) -> _Difference | None:
-        """Return a world in which only these files exist and a request is answered differently; None if it is not.
+        """Return a world in which a request is answered differently, with those files that `exists` picks; None if the
+        answers are alike or not known.
 
-        Adds the paths that the outcomes depend on.
+        Adds to `paths` the files that the outcomes depend on.
         """
         world, (mine, theirs) = self._settled(text, exists, paths)
         if "unknown" in (mine["kind"], theirs["kind"]):
@@ -419,8 +431,8 @@ class Asking:
     def _settled(
         self, text: str, exists: Callable[[str], bool], paths: set[str]
     ) -> tuple[World, tuple[OutcomeForm, OutcomeForm]]:
-        """Return a world in which only these files exist, and the outcomes, which are unknown if they depend on more
-        files than a request may. Adds the paths that they depend on."""
+        """Return a world with those files that `exists` picks, and the outcomes in it, which are unknown if they depend
+        on more than `_MOST_FILES` files in turn. Adds to `paths` the files that they depend on."""
         for _ in range(_MOST_FILES):
             existing = tuple(sorted(filter(exists, paths)))
             missing = tuple(sorted(paths.difference(existing)))
@@ -484,7 +496,7 @@ def _follows(level: Level, kind: str) -> bool:
 
 
 _ACCELERATED = frozenset(["proxy", "fastcgi", "uwsgi", "scgi"])
-"""The protocols in which an upstream answers with headers, but for gRPC, in which no echo answers."""
+"""The protocols in which an upstream answers with headers, but for gRPC, which the echo servers do not speak."""
 
 
 def _is_alone(index: str, path: str) -> bool:
