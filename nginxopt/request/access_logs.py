@@ -44,7 +44,7 @@ _NO_TARGET = (b"", _NOT_KNOWN)
 
 @dataclass(frozen=True)
 class AccessLog:
-    """How to read the lines of a log. `base` is where requests go without a host, and its scheme holds for all."""
+    """How to read the lines of a log. `base` is the site of requests without a host; its scheme is that of all."""
 
     format: LogFormat
     config: Config
@@ -74,7 +74,7 @@ class AccessLog:
         return self._pattern.pattern, self.format.escape
 
     def fits(self, lines: Sequence[bytes]) -> bool:
-        """Return whether a third of some lines or more have this format: several may be written to one file."""
+        """Return whether at least a third of some lines have this format; a file may have several formats."""
         reads_requests = self.format.reads_requests and self._undivided is None
         return reads_requests and 3 * sum(map(self._is_line, lines)) >= len(lines)
 

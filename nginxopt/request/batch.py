@@ -37,7 +37,7 @@ class End(NamedTuple):
     Attributes:
         kind: The kind of the outcome, or `refused` where nginx does not listen.
         node: The directive that decides.
-        reason: Why it is not known.
+        reason: Why the end is not known.
     """
 
     kind: str
@@ -80,7 +80,7 @@ class Batch:
     def answers(self, requests: Sequence[Request]) -> list[Answer]:
         """Return the answer to each request, `refused` where nginx does not listen, and count `uses`.
 
-        Of equal requests, one is asked.
+        Equal requests are asked once.
         """
         answers = {key: self._of_group(group) for key, group in groups_of(requests).items()}
         return [answers[shared(request)][request.url.target] for request in requests]
@@ -91,7 +91,7 @@ class Batch:
         return Counter()
 
     def _of_group(self, group: TargetGroup) -> dict[bytes, Answer]:
-        """Return the answer for each target. A request that shows a bug has an unknown one."""
+        """Return the answer for each target; the answer to a request that reveals a bug is unknown."""
         try:
             form = json.dumps(self.gate.form(group.request))
         except NobodyListensError as error:

@@ -1,7 +1,7 @@
-"""Chains of redirects: where clients end that follow the redirects of a site.
+"""Chains of redirects: where clients that follow the redirects of a site end up.
 
-In: a configuration. Out: the chains that begin at the statements that redirect, each at a URL that the model says it
-answers. The model is asked about every URL on the way; what it does not know ends a chain.
+Input is a configuration; output is the chains that begin at its redirecting statements. The model says which URL a
+statement answers, and where each URL on the way leads; a URL whose answer it does not know ends the chain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_REDIRECTS = 20
 """The number of redirects after which a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
 
 LONGEST = 8_000
-"""The longest target that is followed, in bytes: nginx reads no much longer ones (`large_client_header_buffers`)."""
+"""The longest target that is followed, in bytes: nginx refuses much longer ones (`large_client_header_buffers`)."""
 
 _CHANGES = 11
 """The number of URI changes within nginx of which the last ends with 500 (`NGX_HTTP_MAX_URI_CHANGES`)."""
@@ -45,7 +45,7 @@ _SHOWN = 120
 
 @dataclass(eq=False, slots=True)
 class _Page:
-    """A URL of the site, and what the model says of it; there is one for each.
+    """A URL of the site, and what the model says of it; each URL has one page.
 
     Attributes:
         target: Path and arguments.
@@ -80,8 +80,8 @@ class _Start:
 def chains(config: Config, build: Build) -> Iterator[RedirectChain]:
     """Yield the chain of each redirect that is followed by another one within the configuration, or is a loop.
 
-    None for a configuration that nginx refuses, or that shows no server. Includes of http and servers that were not
-    read are taken to leave the redirects of others alone. Linear in the text.
+    Yields nothing for a configuration that nginx refuses, or that shows no server. Includes of http and servers that
+    were not read are assumed not to affect the redirects of other files. Linear in the text.
     """
     try:
         model = SiteModel(config, build, ignores_missing=True)
@@ -153,7 +153,7 @@ class _Chains:
                 page.following = self._following(door, location)
 
     def _is_known(self, level: int | None) -> bool:
-        """Whether no other location can take the URI: around a fragment there may be any."""
+        """Return whether certainly no other location takes the URI. Beside a fragment, there may be any locations."""
         return not self._is_fragment or (level is not None and self._levels[level]["kind"] == "server")
 
     def _following(self, door: Door, location: bytes) -> _Page | None:

@@ -37,7 +37,7 @@ _NOT_ASCII = lazy.pattern(rb"[\x80-\xff]")
 
 
 class UrlError(ValueError):
-    """A text that is no URL; `column` counts its characters from 1."""
+    """A text is not a URL; `column` is where it goes wrong, in characters from 1."""
 
     def __init__(self, message: str, column: int) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class Url:
 
     Attributes:
         host: The name, or the address, an IPv6 one in brackets, in the case in which it is written.
-        target: Path and arguments as in a request line; other bytes than ASCII in the path are escaped.
+        target: Path and arguments as in a request line; bytes beyond ASCII in the path are escaped.
         user: `user:password`, decoded.
     """
 
@@ -205,7 +205,7 @@ class Request:
 
     Attributes:
         headers: In their order, `Host` among them.
-        protocol: HTTP/2 or HTTP/3, where it comes so; the rest is then as for one of HTTP/1.1.
+        protocol: HTTP/2 or HTTP/3 if the request uses one of these; the rest is then as for HTTP/1.1.
         client: The address of the client, without a port; None if it is not known.
     """
 

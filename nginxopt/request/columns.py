@@ -69,10 +69,10 @@ _BLANKS = b" \t"
 _NO_DELIMITERS = bytes.maketrans(DELIMITERS, b"_" * len(DELIMITERS))
 _FIRST_ROW = "from,to or from,to,status, separated by a comma, semicolon, tab or |"
 _TITLES = 10
-"""The lines before the names of the columns that may be a title, and that are searched."""
+"""The number of lines that are searched for the names of the columns, as a title may come before these."""
 _MOST_NAMES = 10
 _LONGEST_NAME = 40
-"""What a note says of the columns that are not read, which may be many."""
+"""The most names of columns that are not read, and the most characters of a name, in a note about them."""
 _SAMPLE = 200
 """The number of rows that are searched for the column of the status if no name shows it."""
 
@@ -130,14 +130,14 @@ def cells_of(row: Record, columns: Columns) -> Cells:
 
 @lru_cache(maxsize=256)
 def status_of(text: str) -> int | None:
-    """Return the status of a text such as `301`, `301 Moved Permanently`, `permanent`; None if it is none."""
+    """Return the status of a text such as `301`, `301 Moved Permanently`, `permanent`; None for any other text."""
     text = " ".join(text.lower().split())
     match = _CODE.match(text)
     return int(match[1]) if match else _WORDS.get(text)
 
 
 def gone(target: str) -> int | None:
-    """Return the status that stands in place of a target, such as `410`; None if a target does."""
+    """Return the status that stands in place of a target, such as `410`; None if the text is a target."""
     status = None if is_address(target.encode("utf-8", "surrogateescape")) else status_of(target)
     return status if status in WITHOUT_TARGET else None
 

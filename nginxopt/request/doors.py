@@ -31,7 +31,7 @@ _NO_NAMES = ("localhost", "host.invalid")
 
 @record()
 class Door:
-    """A host at an address of nginx: where clients of a site send their requests. There is one for each.
+    """A host at an address of nginx, to which clients of a site send their requests. Each such pair has one door.
 
     Attributes:
         url: The root of the site.

@@ -65,8 +65,8 @@ def run(
 ) -> Results:
     """Return the results of the rows; `ask` returns the answers, of the model or of a server.
 
-    `batch` has the configuration, which may be None; then `serves` says which URLs are of the site. If not, `ask` asks
-    the batch about every request, whoever answers it.
+    `batch` has the model of the configuration; with None, `serves` says which URLs are of the site. With a batch, `ask`
+    must ask it about every request, also those that a server answers, so that it counts what they reach.
     """
     requests = [row.request for row in rows]
     if follows:

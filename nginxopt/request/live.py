@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 """The maximum number of requests at the same time."""
 _MOST_OF_BODY = 1 << 20
-"""The bytes of a body that are read in order to use the connection again; it is closed after longer ones."""
+"""The most bytes of a body that are read so that the connection can be used again; after longer ones, it is closed."""
 _KEPT = 5.0
 """Seconds that a connection without a request is kept."""
 _WITH_BODY = (b"POST", b"PUT", b"PATCH")
-"""The methods whose requests have a body, if an empty one."""
+"""The methods whose requests have a body, here an empty one."""
 _NOT_REACHED = (502, 503, 504)
-"""What a server answers if what it passes requests on to does not answer."""
+"""The statuses of a server whose upstream does not answer."""
 
 Address = tuple[str, int]
 
 
 @record(eq=True)
 class LiveOptions:
-    """How to ask.
+    """How to ask a server.
 
     Attributes:
-        site: What stands for the sites of the table.
+        site: The site that is asked in place of those of the table.
         resolved: The addresses of hosts that are asked under their own names, by `host:port`; `*:port` is any host.
-        rate: Requests a second at most.
-        timeout: Seconds for an answer.
-        http2: Whether to ask by HTTP/2, without TLS by prior knowledge.
-        insecure: Whether to take any certificate.
+        rate: The maximum number of requests per second.
+        timeout: The time to wait for an answer, in seconds.
+        http2: Whether to use HTTP/2; without TLS, with prior knowledge.
+        insecure: Whether to accept any certificate.
     """
 
     site: Url
@@ -82,7 +82,8 @@ def _is_port(text: str) -> bool:
 def judge_live(row: ExpectedRow, answer: Answer) -> Verdict:
     """Return whether the answer of a server is what a row expects.
 
-    A kind in place of a code names the part of the old server that answers. Any answer from behind the new one will do.
+    A row may have a kind of outcome in place of a code, such as `proxy`: it names the part of the old server that
+    answers. Then any answer from behind the new server passes.
     """
     if not isinstance(row.status, str) or answer.kind in ("unknown", "refused"):
         return judge(row, answer)

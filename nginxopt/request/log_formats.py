@@ -92,7 +92,7 @@ class LogFormat:
     def pattern(self, captured: Iterable[str]) -> bytes:
         """Return a pattern of a line, with a group of its name for each of some variables.
 
-        `request` has the groups `method`, `target` and `version` instead; a request line that is none has empty ones.
+        `request` has the groups `method`, `target` and `version` instead, which are empty for an invalid request line.
         """
         wanted = set(captured)
         pieces = [re.escape(self.texts[0])]
@@ -137,7 +137,7 @@ def log_formats(config: Config) -> list[LogFormat]:
 
 
 def known_formats(names: Collection[str]) -> list[LogFormat]:
-    """Return those of `KNOWN` that have none of some names."""
+    """Return those formats of `KNOWN` whose names are not among `names`."""
     return [LogFormat(name, text) for name, text in KNOWN.items() if name not in names]
 
 

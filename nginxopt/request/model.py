@@ -29,7 +29,7 @@ from nginxopt.text import decode, encode
 from nginxopt.text.display import unicode
 
 _REQUESTS = 10
-"""How many requests may take as many steps as one comparison of two sites: each gets this part of the budget."""
+"""The budget for a comparison of two sites is divided by this number for each request."""
 
 _VARIABLE = lazy.pattern(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
 
@@ -72,7 +72,7 @@ class WorldForm(TypedDict):
 
 @record(eq=True)
 class World:
-    """What is known of the world.
+    """What is known of the world around nginx. An outcome that depends on anything else is unknown.
 
     Attributes:
         existing: The paths of files, and of folders with a slash at their end, that are taken to exist.
@@ -96,9 +96,9 @@ class World:
 
     @classmethod
     def assume(cls, assumptions: Iterable[str], root: str | None = None) -> Self:
-        """Return a world in which these hold: `exists=PATH`, `missing=PATH`, `NAME=VALUE`.
+        """Return a world in which these assumptions hold: `exists=PATH`, `missing=PATH`, `NAME=VALUE`.
 
-        Raises `UsageError` for another text, and for a path that both exists and is missing.
+        Raises `UsageError` for any other text, and for a path that both exists and is missing.
         """
         existing: list[str] = []
         missing: list[str] = []
@@ -121,9 +121,9 @@ class World:
         return replace(self, existing=(*self.existing, *existing), missing=(*self.missing, *missing))
 
     def with_listing(self, listing: Listing) -> Self:
-        """Return a world in which what a listing says is so, too; what was assumed before goes before it.
+        """Return the world with the files of a listing as well. What was assumed before takes precedence.
 
-        Raises `UsageError` beside a `root`.
+        Raises `UsageError` if the world has a `root`.
         """
         if self.root is not None:
             raise UsageError("files are known either from --root or from --exists")
@@ -291,7 +291,7 @@ def _question(outcome: OutcomeForm) -> str | None:
 
 
 def told(branches: Sequence[BranchForm]) -> tuple[BranchForm, ...]:
-    """Return the branches without those at the end that have the same outcome: one of them says it for all."""
+    """Return the branches without repetitions at the end: of the last ones with equal outcomes, only one is kept."""
     kept = [*branches]
     while len(kept) > 1 and kept[-2]["outcome"] == kept[-1]["outcome"]:
         del kept[-2]
@@ -374,16 +374,17 @@ class SiteModel:
             raise _refused(self.site, *error.args) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what another process makes the model from, as the native core cannot be sent."""
+        """Return what another process builds the model from, as the native core cannot be sent."""
         config, *others = self._stated
         return _again, (RecordedConfig.of(config), *others)
 
     def gate(self, to: tuple[str, int] | None = None) -> ClientGate:
-        """Return how clients connect to the site; `to` is an address whatever the URL says."""
+        """Return how clients connect to the site; `to` is the address to connect to, whatever the URL says."""
         return ClientGate(self.site.site, to)
 
     def branches(self, request: RequestForm, world: World) -> list[BranchForm]:
-        """Return the answers to a request by which files exist; empty if it depends on none, or on too many."""
+        """Return the answers to a request, one for each case of which files exist; empty if they depend on none, or on
+        too many."""
         branches: list[BranchForm] = json.loads(self.native.branches(json.dumps(request), json.dumps(world.form())))
         return branches
 
@@ -393,7 +394,7 @@ class SiteModel:
         return trace
 
     def without_upstreams(self) -> Self:
-        """Return the model of the same site if no upstream answers: what is passed on is an error with status 502.
+        """Return the model of the same site as if no upstream answered: what is passed on becomes an error 502.
 
         A location with `try_files`, or whose script ends by `break`, still passes requests on.
         """
@@ -409,7 +410,8 @@ class SiteModel:
         return self._of({**site, "levels": levels})
 
     def passing(self, name: str, to: str) -> Self:
-        """Return the model of the same site, of one server without locations, if a directive passes all requests on."""
+        """Return the model of a site of one server without locations, as if the directive `name` passed all requests on
+        to `to`."""
         site = self.site.site
         *levels, form = site["levels"]
         passing: StatedForm = {"node": form["node"], "args": [to]}
@@ -421,7 +423,7 @@ class SiteModel:
         return other
 
     def failing(self, level: int, uri: str) -> Self:
-        """Return the model of the same site if nginx cannot open the file that it would send for `uri` in `level`.
+        """Return the model of the same site as if nginx could not open the file that it sends for `uri` in `level`.
 
         The response is the error 500, as for a path that is a socket (`ngx_http_static_handler`).
         """
@@ -448,9 +450,9 @@ class SiteModel:
         return other
 
     def with_headers(self, level: int, headers: Sequence[tuple[str, str]]) -> Answering | None:
-        """Return a function that tells how nginx answers a request if `level` adds these headers to every response.
+        """Return a function that returns how nginx answers a request if `level` adds these headers to every response.
 
-        They replace those that the level adds itself, and stand whatever the status. None if nginx refuses them.
+        They replace those that the level adds itself, and are sent with any status. None if nginx refuses them.
         """
         site = self.site.site
         form, first = site["levels"][level], len(site["directives"])

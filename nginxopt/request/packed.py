@@ -2,7 +2,7 @@
 
 The work on a log is in proportion to what is read of it. So it is bounded by what a stranger had to send for it: the
 budget `log-growth`. Logs shrink to a fiftieth; the same request over and over again, in the same second, to a 380th.
-A file for nothing but work shrinks to a thousandth with gzip, and further with zstd.
+A file that is made only to cause work shrinks to a thousandth with gzip, and further with zstd.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from nginxopt.config.filesystem import is_descriptor
 
 _BUDGET = "log-growth"
 _SMALL = 64 << 20
-"""Bytes that any log may have."""
+"""The bytes that any log may unpack to, however small it is."""
 
 
 class Unpacked(io.RawIOBase):
-    """What a compressed log unpacks to. Raises `budget.ExceededError` once that is more than the budget allows.
+    """The content of a compressed log. Raises `budget.ExceededError` once that is more than the budget allows.
 
-    `unpack` returns what reads a file that unpacks another one: its `read1` where all before a fault counts, or `read`.
-    What is held as a whole, and takes much more memory than bytes, gets a `share` of the budget.
+    `unpack` is called with the compressed file, and returns a function that reads from its content: `read1` of the file
+    that unpacks it if all before a fault counts, otherwise `read`. Content that is held in memory as a whole gets a
+    `share` of the budget, as it takes much more memory there than its bytes.
     """
 
     def __init__(self, raw: Any, path: str, unpack: Callable[[Any], Callable[[int], bytes]], share: float = 1) -> None:
@@ -54,7 +55,7 @@ class Unpacked(io.RawIOBase):
 
 
 class _Counted:
-    """A file that is read onwards only, and the bytes that were read of it."""
+    """A file that is only read forwards, with the number of bytes read so far."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -67,7 +68,7 @@ class _Counted:
 
 
 def refuse_special(path: str) -> None:
-    """Raise `OSError` for a folder, a device, and a file of `/proc`, which may wait for what never comes.
+    """Raise `OSError` for a folder, a device, and a file of `/proc`: a reader may wait there forever.
 
     A pipe may be a log, and so may what a shell or a service has opened, such as /dev/stdin.
     """

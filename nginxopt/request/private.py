@@ -1,6 +1,7 @@
 """A private nginx on 127.0.0.1 with the http block of a configuration, as `transplant` writes it.
 
-It is on other ports, and has an echo for every upstream. Where the kernel lets them, both have a network of their own.
+It listens on other ports, and passes requests for any upstream on to an echo server, which reports the request that it
+received. Where the kernel allows it, both have a network of their own.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ class Exchange(NamedTuple):
 
 @record(eq=True)
 class Measuring:
-    """How the nginx runs that is measured.
+    """How to run an nginx that is measured.
 
     Attributes:
-        wrapper: A command before that of nginx, which counts what it does; it then never formats times.
-        also: The folders where that writes.
+        wrapper: A command before that of nginx, which counts what nginx does; nginx then never formats times.
+        also: The folders that the wrapper writes to.
         start_seconds: How long nginx may take to start.
     """
 
@@ -192,12 +193,12 @@ class PrivateNginx:
         self._cleanup.close()
 
     def lay(self, files: Mapping[str, bytes]) -> None:
-        """Have the disk of an nginx that is measured have these files and no others; folders end with a slash."""
+        """Put these files on the disk of an nginx that is measured, and no others; folders end with a slash."""
         lay(self.disk, files, modified=MODIFIED)
 
     @property
     def network(self) -> Network:
-        """The network that it is in."""
+        """The network in which it runs."""
         return self._network
 
     @property

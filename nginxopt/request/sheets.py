@@ -22,7 +22,8 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _UTF16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _LOOKED_AT = 200
 _MOST_CELLS = 16_000_000
-"""The most cells of a sheet; calamine takes 32 bytes for each, and an address takes a stranger 20."""
+"""The maximum number of cells of a sheet. calamine takes 32 bytes for each, and the 20 bytes of an address in a file
+suffice to make it allocate them."""
 _MOST_SPACES = 1_000_000
 _COUNT = lazy.pattern(rb"""(?:uniqueCount|:c)\s*=\s*["']\s*\+?0*([0-9]{1,20})""")
 _ROW = lazy.pattern(rb"<(?:[\w.-]+:)?row(?=[\s>])")

@@ -74,7 +74,7 @@ class ExpectedTable:
     """The rows of a table.
 
     Attributes:
-        broken: What is wrong with each row that is none, with its place.
+        broken: What is wrong with each invalid row, with its place.
         notes: What was taken as given about the columns, sentences without a full stop.
     """
 
@@ -175,7 +175,7 @@ def _plain_rows(source: Source, columns: Columns, at: tuple[int, int]) -> tuple[
 
 
 class _Sites:
-    """Makes the rows of the native core, whose sites and statuses are few."""
+    """Makes rows from those of the native core. Most have one of a few sites, so each site is read once."""
 
     def __init__(self, base: Url | None, *, follow: bool) -> None:
         self._base = base
@@ -184,7 +184,7 @@ class _Sites:
         self._with_target = {None, *_PASSED, *(range(100, 600) if follow else REDIRECTS)}
 
     def row(self, plain: _PlainRow) -> ExpectedRow | None:
-        """Return a row; None for one in which something is wrong."""
+        """Return a row; None for an invalid one."""
         _, line, site, target, to, word = plain
         status = self._statuses.get(word, "")
         if status == "" or (not to and status is None):

@@ -186,7 +186,8 @@ class Trace:
         return str(directive.args[0]) if directive is not None and directive.name == "include" else None
 
     def split(self, node: Node | None) -> list[str]:
-        """Return the values of a variable, `NAME=VALUE`, if chance chooses one of them there; else nothing."""
+        """Return the values of a variable, `NAME=VALUE`, if the directive is a `split_clients`, which chooses one of
+        them by chance; otherwise nothing."""
         directive = None if node is None else self.site.nodes.directive(node)
         if directive is None or directive.name != "split_clients" or directive.block is None:
             return []
@@ -293,7 +294,7 @@ _WITH_CLIENT = "answer with --client ADDRESS"
 _CLIENT = "the client is in "
 """How the events begin that the address of the client settles."""
 _SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break", "handler"])
-"""The steps whose detail the line itself, or the outcome, says."""
+"""The steps whose detail is already in the line itself, or in the outcome."""
 _CONNECTING: frozenset[StepKind] = frozenset(["socket", "server"])
 """The steps before a server answers."""
 
@@ -395,7 +396,8 @@ class _Text:
             yield f"  by {self._at(self._trace.place(node))}"
 
     def _is_said(self, step: StepForm) -> bool:
-        """Return whether a step says nothing besides the outcome: the handler that a statement is."""
+        """Return whether a step says nothing beyond the outcome: a handler that is the statement that answers, or that
+        no directive sets."""
         is_statement = self._trace.outcome["kind"] in ("return", "redirect", "error")
         return step["kind"] == "handler" and (step["node"] is None or is_statement)
 

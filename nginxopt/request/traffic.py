@@ -18,7 +18,7 @@ _CHUNK = 1 << 24
 
 @dataclass(slots=True)
 class TargetGroup:
-    """Requests that differ only in their target, with the number of each; the target of `request` is none of them.
+    """Requests that differ only in their target, with the number of each. `request` has all but their targets.
 
     `status` is that of their responses, None if it is not known.
     """

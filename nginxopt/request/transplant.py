@@ -2,7 +2,7 @@
 
 What leads out of the machine or writes outside the folder of that nginx is replaced or left out: the addresses of
 upstreams, resolvers, logs, caches, files that are stored. What would run programs is refused, as in every trial
-(`nginxopt.system.nginx.permission`). What nginx makes of the rest is the same.
+(`nginxopt.system.nginx.permission`). All else means the same to nginx as in the original.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nginxopt.system.nginx import Binary, permission
 from nginxopt.text import encode
 
 ECHO = "nginxopt_echo"
-"""A variable with the address of the echo: what passes to a variable still does."""
+"""A variable with the address of the echo, so that a pass to a variable is still one."""
 
 _FILE_TEST = lazy.pattern(r"!?-[fdex]")
 _KEPT_OF_LISTEN = ("default_server", "default", "proxy_protocol")
@@ -34,9 +34,9 @@ _LEFT_OUT = frozenset(
     ]
 )
 _MEASURED = frozenset(["access_log", "error_log", "sendfile"])
-"""What is left out although it takes time, as no answer depends on it."""
+"""Directives that no answer depends on, but that take time: they are left out unless nginx is measured."""
 _SLOWED = frozenset(["limit_rate", "limit_rate_after", "keepalive_requests", "keepalive_timeout", "keepalive_time"])
-"""What ends connections, or slows down responses, of a client that asks all the time."""
+"""Directives that close connections or slow down responses for a client that never stops asking."""
 _OF_TLS_MEASURED = lazy.pattern(
     r"ssl_(protocols|ciphers|prefer_server_ciphers|session_\w+(?<!_key)|buffer_size|ecdh_curve)"
 )
@@ -61,9 +61,9 @@ class PrivateStage:
         conf: The folder of the main configuration, with a slash at its end.
         certificate: The files of a certificate and its key; None to leave out TLS.
         left_out: Names of further directives to leave out.
-        binary: The nginx that gets the text, which runs no programs that it was not allowed; None for none.
-        is_measured: Whether it is measured what nginx does: then it also writes logs, in its own folder, sends files as
-            it would, and never delays or rejects a request for coming too early.
+        binary: The nginx that gets the text, which must not run programs without permission; None for none.
+        is_measured: Whether nginx is measured. Then it also writes logs, in its own folder, sends files as the original
+            does, and never delays or rejects a request for coming too early.
     """
 
     ports: Mapping[Address, int]

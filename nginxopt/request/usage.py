@@ -24,7 +24,8 @@ _PARAMETERS = {
     "geo": frozenset(["ranges", "proxy_recursive", "volatile", "proxy", "delete"]),
     "split_clients": frozenset[str](),
 }
-"""The first words of statements in a table that are no rows, unless they have a value (`proxy` and `delete` do)."""
+"""The first words of statements in a table that are parameters, not rows: without a value, or those of `_WITH_VALUE`
+with one."""
 _WITH_VALUE = frozenset(["proxy", "delete"])
 
 
@@ -80,7 +81,7 @@ def _rules(level: LevelForm) -> Iterator[Node]:
 def _is_row(table: MapForm | GeoForm, row: StatedForm) -> bool:
     """Return whether a statement in a table is a row rather than a parameter (`ngx_http_map`, `ngx_http_geo`).
 
-    A default is none: it says what is so where no row applies.
+    A default is not a row: it is the value if no row applies.
     """
     first, *values = row["args"]
     return first != "default" and (first not in _PARAMETERS[table["kind"]] or bool(values) != (first in _WITH_VALUE))

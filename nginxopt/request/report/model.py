@@ -27,7 +27,7 @@ class TestReport:
         nodes: The directives of the configuration by number.
             None if the table was put to a server without one.
         by: Who answered, for people: `the model of nginx 1.22.1`, `nginx 1.22.1`.
-        broken: What is wrong with each row that was not compared, as it is none.
+        broken: What is wrong with each row that was not compared, as it is invalid.
     """
 
     __test__ = False  # to pytest this is no test
