@@ -102,7 +102,7 @@ class Declared:
         self._target = target
         self._extra = extra
         self._found: dict[str, Declaration] = {}
-        self._sound: set[tuple[str, bool, int]] = set()  # what was found so, whatever the arguments say
+        self._sound: set[tuple[str, bool, int]] = set()  # names, block or none, argument counts without a fault
 
     @property
     def is_known(self) -> bool:
@@ -155,7 +155,7 @@ class Declared:
 
 
 def _may_have_more(directive: Directive, declaration: Declaration) -> bool:
-    """Return whether a placeholder may stand for the arguments that lack: `fastcgi_buffers $BUFFERS;` for envsubst."""
+    """Return whether a placeholder may stand for the missing arguments: `fastcgi_buffers $BUFFERS;` for envsubst."""
     stated = len(directive.args)
     return any(not word.quoted and has_placeholder(word) for word in directive.args) and any(
         declaration.takes(number) for number in range(stated + 1, stated + _MOST_OF_ONE)
@@ -247,8 +247,8 @@ def is_of_rows(config: Config) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _known(name: str, target: Version, extra: frozenset[str]) -> tuple[Declaration, ...]:
-    """Return what a build declares of a directive. One that it has besides those of its version is declared as it first
-    came."""
+    """Return what a build declares of a directive. For one that it has besides those of its version, this is the
+    declaration of the first release that has it."""
     known = tuple(declaration for declaration in declarations(name) if declaration.is_in(target))
     known = known or vendors.declared(target, name)
     return known or (declarations(name)[:1] if name in extra else ())
@@ -262,16 +262,17 @@ def _without_end(directive: Directive) -> str:
 
 @cache
 def _of_others() -> frozenset[str]:
-    """Return the directives that tables have and nginx never had."""
+    """Return the directives that only tables of vendors and modules have."""
     tables = (vendors.MODULES, vendors.FURTHER, *vendors.TABLES)
     return frozenset[str]().union(*map(vendors.names, tables)) - _names_of_nginx()
 
 
 def is_plain(root: Level, target: Version) -> bool:
-    """Return whether a main configuration shows no more than nginx: then a name that no table has is unknown to it.
+    """Return whether nothing in a main configuration shows more than nginx itself, so that nginx does not know a name
+    that no table has.
 
-    It shows more if it loads a module, has a directive of a common module or a vendor or several of one that is not
-    known, or is for the release of a vendor.
+    More shows if it loads a module, if it has a directive of a common module or of a vendor, or several of an unknown
+    module, or if the target is the release of a vendor.
     """
     if root.kind != "main" or root.own("load_module") or vendors.vendor_of(target):
         return False
@@ -281,8 +282,8 @@ def is_plain(root: Level, target: Version) -> bool:
 
 
 def _is_module(used: Iterable[str]) -> bool:
-    """Return whether unknown names begin alike, and as none of nginx does: they are those of a module that no table
-    has."""
+    """Return whether several unknown names have one prefix that no directive of nginx has: they are those of a module
+    that is in no table."""
     prefixes = Counter(name.partition("_")[0] for name in used if name not in _names_of_nginx())
     return any(count > 1 and prefix not in _prefixes_of_nginx() for prefix, count in prefixes.items())
 

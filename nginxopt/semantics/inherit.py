@@ -202,12 +202,12 @@ class Level:
 
     @property
     def has_all(self) -> bool:
-        """Whether nothing can stand in unread text of the configuration but what files of nginx have."""
+        """Whether unread text of the configuration can hold nothing but what files that come with nginx hold."""
         return not self._stated.is_open
 
     @property
     def declares_all(self) -> bool:
-        """Whether this holds outside of servers, where zones, formats of logs and caches are declared."""
+        """Whether `has_all` is true at least outside of servers, where zones, log formats and caches are declared."""
         return not self._stated.is_open_outside
 
     def _tell_open(self) -> None:

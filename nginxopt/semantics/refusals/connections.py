@@ -66,7 +66,8 @@ def _listen(stated: Stated) -> Iterator[str]:
 
 
 def _taken(stated: Stated, words: tuple[str, ...]) -> Iterator[str]:
-    """Enter the addresses; yield what nginx says of one that is there already (`ngx_http_add_addresses`)."""
+    """Record the addresses of a `listen`; yield what nginx says of one that it has already
+    (`ngx_http_add_addresses`)."""
     is_pair = stated.protocol == "mail" or (stated.protocol == "stream" and stated.reading.target < _AS_HTTP)
     for address in addresses(stated.args, stated.reading.target):
         known = stated.reading.listens.setdefault((stated.protocol, address), Listened())

@@ -113,7 +113,7 @@ def _error_log(stated: Stated) -> Iterator[str]:
 
 
 def _of_levels(levels: Sequence[str]) -> Iterator[str]:
-    """`ngx_log_set_levels`"""
+    """Yield what nginx refuses of the levels of an `error_log` (`ngx_log_set_levels`)."""
     is_level = False
     for level in levels:
         if level in _LEVELS:
@@ -178,7 +178,7 @@ def _mail_resolver(stated: Stated) -> Iterator[str]:
 
 
 def _of_resolver(words: Sequence[str]) -> Iterator[str]:
-    """`ngx_resolver_create`"""
+    """Yield what nginx refuses of the words of a `resolver` (`ngx_resolver_create`)."""
     has_server, off = False, set()
     for word in words:
         name, equals, value = word.partition("=")
@@ -533,7 +533,7 @@ def _ocsp_cache(stated: Stated) -> Iterator[str]:
 
 
 def _shared(stated: Stated, word: str, what: str) -> Iterator[str]:
-    """`shared:name:size`"""
+    """Yield what nginx refuses of a shared cache of TLS, `shared:name:size`. `what` is its name in messages."""
     match = _SESSION_CACHE.fullmatch(word)
     value = size(match[2]) if match else None
     if match is None or not match[1] or value is None:

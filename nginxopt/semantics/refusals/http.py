@@ -163,7 +163,7 @@ def _rewrite(stated: Stated) -> Iterator[str]:
 
 @setter("ngx_http_rewrite_if")
 def _if(stated: Stated) -> Iterator[str]:
-    """`ngx_http_rewrite_if_condition`"""
+    """Yield what nginx refuses of the condition of an `if` (`ngx_http_rewrite_if_condition`)."""
     words = list(map(str, stated.args))  # without the parentheses, unless one is missing
     if not words or _is_bare(stated.directive):
         yield f'invalid condition "{words[0] if words else ""}"'
@@ -412,7 +412,7 @@ def with_blocks(stated: Stated, rows: _Rows) -> Iterator[tuple[Directive, str]]:
 
 
 def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
-    """`ngx_http_map`"""
+    """Yield what nginx refuses of the rows of a `map` (`ngx_http_map`)."""
     assert stated.block is not None
     hostnames, has_default = False, False
     seen: set[str] = set()
@@ -445,7 +445,8 @@ def rows_of_map(stated: Stated) -> Iterator[tuple[Directive, str]]:
 
 
 def rows_of_split(stated: Stated) -> Iterator[tuple[Directive, str]]:
-    """`ngx_http_split_clients`, `ngx_conf_split_clients_block`"""
+    """Yield what nginx refuses of the rows of a `split_clients` (`ngx_http_split_clients`,
+    `ngx_conf_split_clients_block`)."""
     assert stated.block is not None
     total = 0
     for row in stated.block.directives:
@@ -463,7 +464,7 @@ def rows_of_split(stated: Stated) -> Iterator[tuple[Directive, str]]:
 
 
 def rows_of_geo(stated: Stated) -> Iterator[tuple[Directive, str]]:
-    """`ngx_http_geo`"""
+    """Yield what nginx refuses of the rows of a `geo` (`ngx_http_geo`)."""
     assert stated.block is not None
     is_ranges, has_tree = False, False
     ranges: list[tuple[int, int]] = []
@@ -537,7 +538,7 @@ _MOST_UTF_DIGITS = 7
 
 
 def rows_of_charset(stated: Stated) -> Iterator[tuple[Directive, str]]:
-    """`ngx_http_charset_map`"""
+    """Yield what nginx refuses of the rows of a `charset_map` (`ngx_http_charset_map`)."""
     assert stated.block is not None
     is_utf8 = stated.args[-1].lower() == "utf-8"
     for row in stated.block.directives:
@@ -564,7 +565,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def rows_of_types(stated: Stated) -> Iterator[tuple[Directive, str]]:
-    """`ngx_http_core_type`: any words are types."""
+    """Yield what nginx refuses of the rows of a `types` (`ngx_http_core_type`), where any words are types."""
     assert stated.block is not None
     for row in stated.block.directives:
         if row.name == "include" and len(row.args) != 1:

@@ -132,7 +132,7 @@ def _of_upstreams(outer: Level, reading: ReadState) -> Found:
             continue
         servers = level.own("server")
         if not servers and level.own("zone") and not reading.is_of_nginx:
-            continue  # NGINX Plus adds servers later
+            continue  # NGINX Plus may add servers at run time
         if not servers:
             yield level.opener, NO_SERVERS
         elif all("backup" in server.args for server in servers):
@@ -208,7 +208,10 @@ def _of_http(http: Level, servers: list[Level], reading: ReadState) -> Found:
 
 
 def _of_charsets(http: Level) -> Found:
-    """Yield recoding without a table (`ngx_http_charset_postconfiguration`). Only `charset` takes off for none."""
+    """Yield pairs of `charset` and `source_charset` without a `charset_map` (`ngx_http_charset_postconfiguration`).
+
+    `off` means no charset only in `charset`.
+    """
     tables = [{word.lower() for word in directive.args} for directive in http.own("charset_map")]
     said: set[str] = set()
     for level in _merging(http):
@@ -374,8 +377,8 @@ def of_locations(http: Level) -> Found:
 
 
 def _of_server_names(servers: list[Level], reading: ReadState) -> Found:
-    """Yield names that no hash can have, where an address has several servers, or one whose pattern has captures
-    (`ngx_http_optimize_servers`, `ngx_http_server_names`)."""
+    """Yield names that nginx cannot put into a hash. It makes one for an address with several servers, or with a server
+    whose pattern has captures (`ngx_http_optimize_servers`, `ngx_http_server_names`)."""
     at: dict[Address, list[Level]] = {}
     for server in servers:
         for address in _addresses(server, reading):
@@ -393,7 +396,7 @@ def _of_server_names(servers: list[Level], reading: ReadState) -> Found:
 
 
 def _captures(server: Level) -> bool:
-    """Return whether the last pattern among the names of a server has captures, as nginx notes it."""
+    """Return whether the last pattern among the names of a server has captures: nginx asks for the last one only."""
     words = [word for directive in server.own("server_name") for word in directive.args if word.startswith("~")]
     return bool(words) and bool(groups(words[-1][1:]))
 
@@ -440,7 +443,7 @@ def _of_mail(servers: list[Level]) -> Found:
 
 
 def _of_mail_tls(server: Level) -> Found:
-    """`ngx_mail_ssl_merge_conf`"""
+    """Yield what nginx refuses of the TLS of a mail server (`ngx_mail_ssl_merge_conf`)."""
     assert server.opener is not None
     certificates, keys = server.setting("ssl_certificate"), server.setting("ssl_certificate_key")
     starttls = server.setting("starttls")
@@ -482,7 +485,7 @@ def _of_tls(outer: Level, servers: list[Level], reading: ReadState) -> Found:
 
 
 def _of_certificates(server: Level, reading: ReadState) -> Found:
-    """`ngx_http_ssl_merge_srv_conf`"""
+    """Yield what nginx refuses of the certificates of a server (`ngx_http_ssl_merge_srv_conf`)."""
     certificates, keys = server.setting("ssl_certificate"), server.setting("ssl_certificate_key")
     verify = server.setting("ssl_verify_client")
     if not certificates.is_set or not certificates.known or not keys.known:

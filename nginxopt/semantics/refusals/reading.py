@@ -1,7 +1,9 @@
 """What nginx knows while it reads a configuration from top to bottom, and the setters of its core.
 
-`SETTERS` has all setters: those of `ngx_conf_file.c` are here, as every module of nginx uses them, and so are the
-patterns that PCRE cannot compile.
+For each directive that it reads, nginx calls a function, its *setter*, such as `ngx_conf_set_size_slot` for a size.
+Here, a setter yields what that function refuses, and records in `ReadState` what it declares for later directives.
+`SETTERS` has all of them by nginx's names. Those of `ngx_conf_file.c` are in this module, as every module of nginx uses
+them, and so are the patterns that PCRE cannot compile.
 """
 
 from __future__ import annotations
@@ -47,13 +49,13 @@ class ReadState:
     """The state of nginx while it reads: what earlier directives have declared.
 
     Attributes:
-        target: The release that reads.
+        target: The release of nginx.
         is_whole: Whether all text was read, so that a name that nothing declares is not declared elsewhere.
         declares_all: Whether all text outside of servers was read, where zones, caches and formats are declared.
         is_of_nginx: Whether every directive is of a module that comes with nginx.
         is_part: Whether it is a fragment that is taken as given, so that what is around it may set anything.
         zones: The zones of shared memory by name (`ngx_shared_memory_add`).
-        formats: The log formats of each protocol, in lower case where nginx compares them so.
+        formats: The names of log formats of each protocol, in lower case where nginx ignores case.
         paths: The levels, places and managers of the directories that nginx makes, by path (`ngx_add_path`).
         buffers: The parameters of buffered logs by path.
         pools: The thread pools, and those that were only named, by name.
@@ -137,7 +139,7 @@ SETTERS: dict[str, Setter] = {}
 
 
 def setter(*names: str) -> Callable[[Setter], Setter]:
-    """Return a decorator that enters a function for setters of nginx."""
+    """Return a decorator that adds a function to `SETTERS`, by nginx's names for it."""
 
     def enter(function: Setter) -> Setter:
         SETTERS.update(dict.fromkeys(names, function))
@@ -238,7 +240,8 @@ def _path(stated: Stated) -> Iterator[str]:
 
 
 def add_path(stated: Stated, path: str, levels: tuple[str, ...], *, is_cache: bool = False) -> Iterator[str]:
-    """Enter a directory that nginx makes (`ngx_add_path` in ngx_file.c). A cache shares its directory with nothing."""
+    """Record a directory that nginx makes, and yield what it refuses (`ngx_add_path` in ngx_file.c). A cache shares its
+    directory with nothing."""
     here = stated.directive.located("")[len(" in ") :]
     if path not in stated.reading.paths:
         stated.reading.paths[path] = (":".join(levels), here, is_cache)

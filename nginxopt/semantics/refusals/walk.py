@@ -50,7 +50,7 @@ _NOWHERE = lazy.pattern(
     r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$|the "none" or "blocked" referers'
     r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
-"""How messages begin with which nginx names no place."""
+"""The beginnings of messages in which nginx names no place."""
 _COMPILED = lazy.pattern(r"invalid variable name$|the closing bracket in ")
 """What nginx says of a `$` (`ngx_http_script_compile`)."""
 _COUNTED = lazy.pattern(r"invalid number of the (map|geo) parameters|unexpected")
@@ -59,7 +59,7 @@ _OF_ITS_OWN = lazy.pattern(
     r'no ("(ssl_certificate|ssl_certificate_key|listen|auth_http)"|(servers|port) in upstream|handler|resolver)'
     r'|upstream ".*" may not|unknown (mail protocol|thread pool)|"ssl_protocols" must'
 )
-"""How messages begin with which nginx names the place of a directive, though it has read on."""
+"""The beginnings of messages in which nginx names the place of a directive, although it has read on since."""
 
 
 class RefusalStage(Enum):
@@ -126,7 +126,7 @@ class Refusal:
 
     @property
     def at(self) -> int:
-        """Where nginx reads when it says it, as a number of bytes, if the files are taken to be one."""
+        """The offset at which nginx is reading when it says it, in bytes, with all files taken as one text."""
         if self.ended is not None:
             return self.ended.end
         return self.directive.block.span.start if self.directive.block else self.directive.end
@@ -135,7 +135,7 @@ class Refusal:
 def first(found: Iterable[Refusal]) -> list[Refusal]:
     """Return refusals in the order in which nginx would say them, if it did not stop at the first.
 
-    The files are taken to be one.
+    All files are taken as one text.
     """
     return sorted(found, key=_order)
 
@@ -155,9 +155,9 @@ def refusals(
 ) -> Iterator[Refusal]:
     """Yield what nginx refuses of a configuration, in the order of reading. Takes time linear in the text.
 
-    `root` is its outermost level; `extra` are directives that the build has besides those of its release. Of a fragment
-    only that is said which holds wherever it is included. `is_whole` is whether all text was read, for levels that are
-    taken as given.
+    `root` is its outermost level; `extra` are directives that the build has besides those of its release. For a
+    fragment, only what nginx refuses wherever it is included. `is_whole` is whether all text was read, for levels that
+    are taken as given (`inherit.levels`).
     """
     is_main = root.kind == "main"
     is_part = is_whole is not None and not is_main
@@ -316,19 +316,19 @@ def _refusal(directive: Directive, message: str, stage: RefusalStage, ended: Dir
 Found = Iterator[tuple[Directive, str]]
 
 _ALL = having("variables", "all") | {"disable_symlinks"}
-"""The directives with variables in all arguments, but for patterns. Of `disable_symlinks`, that is `from=`.
+"""The directives with variables in all arguments, except patterns. For `disable_symlinks`, that argument is `from=`.
 
 Not `http2_push`, which nginx 1.25.1 and later ignore.
 """
 _PLAIN = ("~", "syslog:")
-"""How arguments begin that have no variables: patterns, and the server of a log."""
+"""The beginnings of arguments without variables: patterns, and the server of a log."""
 _FIRST = having("variables", "first") | {"pass"}
 _PER_REQUEST = having("variables", "passed")
-"""Those whose variables nginx looks up only where a server inherits them."""
+"""The directives whose variables nginx looks up only where a server inherits them."""
 _LATER = _PER_REQUEST | having("variables", "later")
 _NAMES = having("variables", "name")
 _TAKING = _ALL | _FIRST | _LATER | _NAMES | having("variables", "source", "condition", "format") | {"sticky"}
-"""The directives with variables in their first argument, in the others, as their argument; and all of them."""
+"""All directives with variables: in their first argument, in later ones, or as the only argument."""
 
 _IN_VALUE = lazy.pattern(r"\$(?:\{(?P<braced>\w+)\}|[1-9]|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
 """A variable or a capture (`ngx_http_script_compile`): `$1` is a capture, and `${1}` a variable."""
@@ -357,7 +357,8 @@ _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
 
 
 def is_merged(name: str) -> bool:
-    """Return whether nginx compiles the variables of a directive when it merges levels: only where a server has it."""
+    """Return whether nginx compiles the variables of a directive only when it merges levels, so only if a server has
+    it."""
     return name in _PER_REQUEST or name.endswith(_CERTIFICATES)
 
 
@@ -380,8 +381,8 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
 
 
 def undefined(blocks: Sequence[Level], target: Version, apart: Container[str] = ()) -> set[str]:
-    """Return the variables, in lower case, that blocks of http read and none of them defines, but for those that only
-    directives with the names `apart` read."""
+    """Return the variables, in lower case, that blocks of http read and none of them defines. Directives named in
+    `apart` do not count as readers."""
     read = {
         (name, outer.kind)
         for outer in blocks
@@ -587,7 +588,7 @@ def before(error: InputError, target: Version) -> list[Refusal]:
     text = source.data[:end] + b"}" * depth
     try:
         config = load_text(text, source.path, missing_ok=True)
-        if not config.candidates:  # what is missing, or misplaced, may be what would tell
+        if not config.candidates:  # what would show the context may stand behind the error, or in the wrong place
             config = load_text(text, source.path, missing_ok=True, context="main")
         found = first(refusals(levels(config, target), target))
     except InputError:

@@ -360,7 +360,7 @@ def missing(include: Directive, nodes: Nodes) -> Opaque:
 
 
 def neutral(include: Directive, nodes: Nodes) -> tuple[Opaque, ...]:
-    """Return what a missing file may do that changes headers and bodies at most."""
+    """Return the effects of a missing file that is assumed to change nothing but headers and bodies."""
     reason = f"what {unicode(include.args[0])} adds"
     return tuple(Opaque("", nodes.number(include), UnmodelledEffect(when, reason)) for when in ("headers", "body"))
 

@@ -44,9 +44,11 @@ PREFIX = "/etc/nginx/"
 """The prefix of the packages and images of nginx.org: what `nginx -V` says behind `--prefix`."""
 
 _OF_PARTS = (RefusalStage.EVENTS, RefusalStage.UNKNOWN)
-"""What nginx refuses and is no reason not to follow requests: a part of a configuration, the name of a module."""
+"""Refusals in spite of which requests are followed: the file is only a part of a configuration, or has the name of a
+module."""
 _LENIENT = (*_OF_PARTS, RefusalStage.MERGE)
-"""With `ignores_missing`, also what does not change how nginx answers a request, such as a missing certificate."""
+"""With `ignores_missing`, also refusals that have nothing to do with answers to requests, such as for a missing
+certificate."""
 
 
 @record(eq=True)
@@ -106,8 +108,8 @@ def lower(
     for a configuration without http, and for a directive that nginx refuses. With `ignores_missing`, includes of http
     and its servers that were not read are assumed to change only the script in which they stand, and what nginx refuses
     when it merges blocks is no error. `root` is the
-    outermost level of the configuration, if the caller has it. `neutral` are the includes, as written, for whose files
-    empty ones stand, and which may add headers and change bodies.
+    outermost level of the configuration, if the caller has it. `neutral` are the includes, as written, whose files are
+    taken as empty, except that they may add headers and change bodies.
     """
     with collector_paused():
         return _lowered(placed(config), build, ignores_missing, root, neutral)
@@ -144,7 +146,7 @@ def _lowered(
 
 
 def _is_read(outer: Level, config: Config) -> bool:
-    """Return whether every file was read; one that a pattern names is not there for certain if its folder is not."""
+    """Return whether every file was read. A pattern without matches counts as read only if its folder exists."""
     if any(level.is_open for level in outer.walk()):
         return False
     patterns = (include for include in config.includes if is_pattern(include.args[0]))
