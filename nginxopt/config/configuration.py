@@ -57,10 +57,11 @@ if TYPE_CHECKING:
 
 
 LEAST = 1_000
-"""The readings of files that each configuration may have, whatever others took: four times those of the largest."""
+"""The number of readings of files that each configuration may have, however many others took: four times those of the
+largest configuration."""
 
 MOST_CHAINED = 100
-"""How many files may include each other one in another. nginx keeps all of them open, which systems limit."""
+"""The maximum depth of includes. nginx keeps the files of all depths open, and systems limit how many may be open."""
 
 
 @record()
@@ -114,8 +115,8 @@ class Reader:
     """Follows the includes of the file `main`, in the storage `files`, relative to `prefix`.
 
     A file that cannot be read raises `InputError`; with `missing_ok`, it is added to `unread` instead. A file is parsed
-    once, but what it includes is in each place that includes it: files that include each other twice would never end,
-    in nginx, too. So the readings of files have budgets.
+    once, but its includes are followed in each place that includes it. If files include each other twice, that does not
+    end, in nginx either. So there are budgets for how often files are read.
     """
 
     def __init__(
@@ -610,7 +611,7 @@ class Config:
         prefix: The folder from which relative includes start.
         unread: The included files that could not be read (only with `missing_ok`).
         origin: The storage from which the files were read.
-        roots: What was inside of the paths that the user named: files elsewhere have an `outside` source.
+        roots: What is inside of the paths that the user named. Files elsewhere have an `outside` source.
         templates: The other readings of the configuration, if some of its files are templates. Blocks are those of the
             first reading."""
 

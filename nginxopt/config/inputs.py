@@ -101,9 +101,9 @@ class SelectedFiles(NamedTuple):
 
     Attributes:
         files: The paths of configurations, each once and in order.
-        foreign: The paths of files that are those of other programs by their content, without those whose name and
-            folder promise nothing, such as `nginx/Dockerfile`.
-        found: The paths in `files` that no name is, but a folder or a pattern has.
+        foreign: The paths of files that by their content belong to other programs, without those whose name and folder
+            do not suggest a configuration, such as `nginx/Dockerfile`.
+        found: The paths in `files` that were not named themselves, but found in a folder or by a pattern.
         errors: An error for each name that matches nothing.
     """
 
@@ -116,7 +116,7 @@ class SelectedFiles(NamedTuple):
 def select(names: Sequence[str], excludes: Excludes = nothing, *, by_content: bool = False) -> SelectedFiles:
     """Return the configurations that `names` stand for, as `named` does, without those of other programs.
 
-    A file that is named is judged whatever it has, unless `by_content`.
+    A file that is named itself is returned whatever its content is, unless `by_content`.
     """
     files: dict[str, tuple[str, bool]] = {}
     errors: list[InputError] = []

@@ -139,7 +139,7 @@ def _is_directive(words: Sequence[Token], *, is_block: bool) -> bool:
 def _shapes(name: str) -> frozenset[bool]:
     """Return whether a directive has a block: both for one of either kind, nothing for an unknown name.
 
-    Of `further.tsv`, whose names may be words of other languages, those count that are put together.
+    Names of `further.tsv` may be words of other languages, so only those with an underscore count.
     """
     if name.endswith("_by_lua_block"):  # whose block is read as a word
         return frozenset([True, False])
