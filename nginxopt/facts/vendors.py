@@ -8,8 +8,8 @@
 - `vendors/further.tsv`: more modules by their source, whose names, such as `echo`, are no signs of nginx.
 - `vendors/releases.tsv`: the releases of vendors, and the nginx they are based on.
 
-The columns are those of `nginxopt.facts.table.Declaration`, the places those of `PLACES` there. Where places are
-missing, the directives stand in blocks that are none of nginx's, or nobody looked.
+The columns are those of `nginxopt.facts.table.Declaration`, the places those of `PLACES` there. A row without places is
+for a directive in blocks that nginx itself does not have, or its places are not known.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def declarations(table: str, name: str) -> tuple[Declaration, ...]:
 def target(text: str) -> Version:
     """Return the version that a user states: one of nginx, or the nginx of a vendor, `plus-R34`, `angie-1.10`.
 
-    Of a release without its last number, the newest counts. Raises `UsageError` for what is not known.
+    A release without its last number stands for the newest such release. Raises `UsageError` for an unknown one.
     """
     vendor, dash, release = text.strip().lower().partition("-")
     if not dash or vendor not in VENDORS:
@@ -108,8 +108,8 @@ def _examples() -> str:
 
 
 def newest(vendor: str, limit: Version, uses: Iterable[str] = ()) -> Version:
-    """Return a release of a vendor: the newest that is based on nginx `limit` at most, or a later one if it takes that
-    to have all directives that a configuration `uses`."""
+    """Return a release of a vendor: the newest that is based on nginx `limit` or an older one. If that lacks one of the
+    directives that a configuration `uses`, the first later release that has all of them."""
     known = [target(f"{vendor}-{release}") for release in _releases()[vendor]]
     early = [release for release in known if release <= limit] or known[:1]
     words = set(uses)
