@@ -1,4 +1,4 @@
-"""What the user of all commands decides: settings files, the target version, paths to leave out, premises.
+"""What a user decides for all commands: settings, the target version, paths to skip, premises.
 
 `file` reads them; each command completes them with its options.
 """

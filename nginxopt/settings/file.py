@@ -51,7 +51,7 @@ class Settings:
     match as in `nginxopt.settings.file`. Names are rule ids, categories, or `all`.
 
     Attributes:
-        rules: The paths of folders with rules of one's own.
+        rules: The paths of folders with the user's own rules.
         select: The names of the selected rules; None for the default rules.
         extend_select: The names of additional rules.
         ignore: The names of ignored rules.
@@ -62,7 +62,7 @@ class Settings:
         target_version: The nginx versions that the configuration is for, oldest first; empty if not set.
         paths: The paths to check if the command line names none.
         exclude: The path patterns of files to skip.
-        include: The folders that stand for those of absolute includes, by these (`nginxopt.config.places`).
+        include: For folders of absolute includes, the folders here that hold their files (`nginxopt.config.places`).
         prefix: The base of relative includes; None for the folder of the main file.
         fail_on: The lowest severity that makes the exit status 1.
         context: The context of fragments, by path pattern; the first match counts.
@@ -144,7 +144,7 @@ def find(
 
 
 def rule_folders(source: Source) -> tuple[str, ...]:
-    """Return the folders with rules of one's own that a settings file names. Raises `InputError` as `read` does.
+    """Return the folders with the user's own rules that a settings file names. Raises `InputError` as `read` does.
 
     They are read first: without their rules, the names of rules in other settings cannot be checked.
     """

@@ -31,7 +31,7 @@ ASSUMED = Version(1, 28, 0)
 versions, where some of it is the default."""
 
 GUESSES = (Version(1, 18, 0), Version(1, 22, 1), Version(1, 26, 3), Version(1, 31, 5))
-"""Releases that a configuration of which nothing is known may be for: those of distributions, and the newest."""
+"""The releases that a configuration may be for if nothing is known of it: those of distributions, and the newest."""
 
 _SAME_NUMBERS = ("nginx", "openresty")
 """The servers whose version starts with that of the nginx they are based on; others have their own numbering."""
@@ -115,7 +115,7 @@ class ShownImage:
 
 
 def recognised(configs: Sequence[Config], guess: TargetVersion, *, here: bool = True) -> TargetVersion:
-    """Return the target version that configurations show; the guess, if they show none. What is stated is no guess.
+    """Return the target version that configurations show; `guess` if they show none, or if it is not a guess.
 
     `here` is whether the configurations are on this machine, so that the files beside them count.
     """
@@ -206,8 +206,8 @@ def _beside(folder: Path) -> Iterator[Path]:
 
 
 def image_version(user: str, name: str, tag: str) -> Version | None:
-    """Return the version of an image such as `openresty/openresty:1.27.1.2-alpine`; None if its tag says none, or it is
-    no server that is known."""
+    """Return the version of an image such as `openresty/openresty:1.27.1.2-alpine`; None if its tag has none, or if it
+    is not the image of a known server."""
     vendor = _PRODUCTS.get("nginx-plus" if "nginx-plus/" in user else name.lower())
     release = _RELEASE.match(tag)
     if vendor is None or release is None or (not vendor and user.lower() not in _OF_NGINX):
