@@ -1,8 +1,8 @@
 """How text is shown: escaped for terminals, encoders and XML, as files contain any byte; shortened, counted, styled.
 
-No message shows words that only files have which the user did not name. Most messages have none, because an error or a
-finding in such a file shows only its place. `hide` is for the others: a message about one file may name a value that
-another has.
+No message shows a word that occurs only in files that the user did not name. Most messages have none, because an error
+or a finding in such a file shows only its place. `hide` is for the others: a message about one file may name a value
+from another one.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ _BEGINS = lazy.pattern(r"(?m)^(\s*)::")
 
 
 def inert_document(text: str, format_: str) -> str:
-    """Return a report in a format, which says the same to its readers, and of which a runner obeys no line.
+    """Return a report with escapes, so that a runner takes no line of it for a command; readers of the format see the
+    same text.
 
     The commands of the format `github` stay.
     """
-    if format_ in JSON:  # which has it in texts alone
+    if format_ in JSON:  # `##[` occurs only in strings there
         return text.replace("##[", "##\\u005b")
     if format_ in MARKUP:
         return _BEGINS.sub(r"\1&#58;:", text.replace("##[", "##&#91;"))
@@ -131,7 +132,7 @@ def fit(sentence: str, width: int) -> str:
 
 
 def _apart(words: Collection[str], width: int, start: int = 0) -> dict[str, str]:
-    """Return words of at most `width` characters for these, which are the same up to `start`; no two look alike."""
+    """Shorten words that begin alike up to `start` to at most `width` characters, so that no two become equal."""
     head = width // 3 if start > width // 3 else start
     short = {word: _from(word, start, head, width) for word in words}
     alike: dict[str, list[str]] = {}
@@ -215,10 +216,10 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
 # Words that no message shows.
 
 _SHORTEST_WITHHELD = 5
-"""Shorter words are shown: they are anywhere, and tell little."""
+"""Shorter words are shown: they occur everywhere, and reveal little."""
 
 _LONGEST_SHOWN = 1_000
-"""In longer words, nothing is searched: they are withheld."""
+"""Longer words are withheld without a search."""
 
 _PIECE = lazy.pattern(r"[A-Za-z0-9_]+")
 _CUT = ("…", "...")
@@ -233,8 +234,8 @@ _found: _Withheld | None = None
 class _Withheld(NamedTuple):
     """The words that are withheld, and those that may be shown.
 
-    Nor are words shown that have a withheld one inside, in any case: a configuration can put a letter to it, and nginx
-    writes names small. Numbers do not count there: they are inside of many.
+    A word that contains a withheld one, in any case of letters, is not shown either: a configuration can put a letter
+    before it, and nginx writes names in lower case. Numbers do not count there, as many words contain them.
     """
 
     words: frozenset[str]
