@@ -1,11 +1,12 @@
-"""The plan of a compilation: what each kind of list compiles, why the rest stays, and what a request costs then.
+"""The plan of a compilation: what each kind of list compiles, why the rest stays, and what a request costs.
 
-The cost is the number of patterns that nginx tries along the way of one request that none of them matches. A request
-runs the script of one server, then the regex locations of the levels on its way, then the script of the one location
-that it reaches (`ngx_http_core_find_location`), and evaluates the maps that these name. Rules of other servers and
-locations are not tried for it, and neither are those inside an `if`. A regex location counts, whatever it contains.
-Locations with `=` or `^~` skip the regex locations of their level. The result is the way that costs most. Of a part of
-a configuration, only statements of that part count.
+The cost of a request is the number of patterns that nginx tries for it if none of them matches. It depends on the *way*
+of the request through the configuration: nginx runs the script of one server, tries the regex locations of each level
+that the request enters, runs the script of the one location that it chooses (`ngx_http_core_find_location`), and
+evaluates the maps that these name. It does not try rules of other servers and locations, nor those inside an `if`. A
+regex location counts, whatever it contains. A location with `=` or `^~` skips the regex locations of its level. The
+cost of a configuration is that of its most expensive way. If only a part of it is compiled, only the statements of that
+part count.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Plan:
 
     @property
     def broken(self) -> list[str]:
-        """What was planned and could not be proved, as sentences without a full stop: errors of nginxopt."""
+        """What was planned but could not be proved, as sentences without a full stop. Each is a bug in nginxopt."""
         return [sentence for kind in PROVED for sentence in self.of(kind).broken()]
 
     @property
@@ -124,7 +125,7 @@ class Plan:
 
     @property
     def cost(self) -> tuple[Cost, Cost]:
-        """The number of patterns tried before and after for a request that matches none, on the way that costs most."""
+        """The number of patterns tried before and after for a request that matches none, on the most expensive way."""
         plans = self.lists.values()
         statements = [cost for plan in plans for cost in plan.statement_costs()]
         maps = [cost for plan in plans for cost in plan.map_costs()]
@@ -132,7 +133,7 @@ class Plan:
 
     @property
     def is_partial(self) -> bool:
-        """Whether lists were not planned, or only their beginnings, as all of them takes too much work."""
+        """Whether some lists, or the ends of some, were not planned because that would take too much work."""
         return any(plan.reasons()[TOO_MUCH] for plan in self.lists.values())
 
     def owner(self, variable: str) -> object | None:
@@ -145,7 +146,7 @@ class Plan:
         return replace(self, lists={**self.lists, kind.name: plan})
 
     def asked(self) -> PlanRequest:
-        """Return what is planned."""
+        """Return what each kind is asked to plan."""
         return PlanRequest(self.config, self.options, below(self.config, self.subject))
 
 
@@ -192,7 +193,7 @@ def _named(planned: Plan) -> Plan:
 
 
 def _followed(planned: Plan) -> Plan:
-    """Add the plans of the kinds whose lists stay where something else changes."""
+    """Add the plans of the kinds that `follow`: their lists stay where another kind changes a statement in them."""
     others = {kind.name: planned.of(kind) for kind in KINDS if not kind.follows}
     changing: dict[File, list[int]] = {}
     for file, offset in (each for plan in others.values() for each in plan.changing()):
@@ -249,7 +250,7 @@ _NONE: Pair = (Cost.of(0), Cost.of(0))
 def cost_of_way(
     config: Config, files: Collection[File], changes: Collection[StatementCost], maps: Collection[MapCost]
 ) -> Pair:
-    """Return the patterns tried before and after on the way that costs most, each of far, near and worst by itself.
+    """Return the patterns tried before and after on the most expensive way; each figure of `Cost` has its own maximum.
 
     `files` are those whose statements count. Linear in the text of the configuration.
     """
@@ -257,7 +258,7 @@ def cost_of_way(
     ways = set(walk.ways(config.main.block, _Way(_NONE, frozenset())))
     reads = dict(_reads_of_maps(config))
     named = frozenset().union(*(way.names for way in ways), *reads.values())
-    # A map that nothing names, as its readers were not read, may be evaluated by any request.
+    # Which requests evaluate a map that nothing names is unknown: what reads it was not read. Count it for each way.
     unnamed = reads.keys() - named
     costs: dict[frozenset[bytes], Pair] = {}
     for names in {way.names for way in ways}:
@@ -268,7 +269,7 @@ def cost_of_way(
 
 @record(eq=True)
 class _Way:
-    """The way of a request: the patterns tried, and the variables named, except in maps."""
+    """One way of a request: the patterns tried on it, and the variables that it names outside maps."""
 
     tried: Pair
     names: frozenset[bytes]
@@ -281,7 +282,7 @@ class _Walk:
     changes: Mapping[Source, list[StatementCost]]
 
     def ways(self, block: Block, way: _Way) -> Iterator[_Way]:
-        """Yield each way that leads through a block: to the block itself, and to those inside."""
+        """Yield the ways that end in a block or in a block inside it; `way` leads to the block."""
         nodes = list(self._nodes(block, ()))
         script = _sum([way.tried, *map(self._script, nodes)])
         with_regexes = _sum([script, *map(self._regex, nodes)])

@@ -34,12 +34,12 @@ from nginxopt.text import encode
 from nginxopt.version import Version
 
 _LEFT_OUT = group("stateful")
-"""Directives by which responses depend on the requests before."""
+"""Directives that make a response depend on earlier requests."""
 _NAME = lazy.pattern(r"(?:\*?\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)", re.IGNORECASE)
 _OTHER = b"host.invalid"
 """A host that the default server answers."""
 _MOST = 4_000
-"""The most values that are tried as the source of a map or the variable of a chain."""
+"""The most values that are sent for the source of a map or the variable of a chain."""
 _PID = lazy.pattern(rb"\$\{?pid\b")
 
 

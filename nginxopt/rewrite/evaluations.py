@@ -1,11 +1,13 @@
-"""What the evaluation of each variable of a configuration evaluates in turn, how deeply, and how often.
+"""How variables evaluate each other: which ones, how deeply nested, and how often.
 
-nginx nests at most 100 evaluations of variables in a request (`ngx_http_variable_depth`), and takes a variable below as
-empty. A value that it keeps is not evaluated again, but that of a `volatile` map is, at each use.
+To evaluate `$a` of `map $b $a { default $c; }`, nginx evaluates `$b`, and `$c` if it is the value. A *way* is a
+sequence of variables, each of which may evaluate the next. nginx nests at most 100 evaluations in a request
+(`ngx_http_variable_depth`), and takes a variable that is nested more deeply as empty. It caches the value of a map for
+the request, unless the map is `volatile`: that is evaluated again at each use.
 
-The lookups of a compilation add evaluations. Each is proved alone to add few, but those of maps that evaluate each
-other add up. So lists stay as written where their lookups would exceed a limit that nginx has for a whole request. The
-other limits of a request do not move: see `docs/rewrite-to-map.md`.
+Lookups that replace lists add evaluations. The proof of one list shows that its lookup adds few, but the lookups of
+maps that evaluate each other add up. So lists stay as written where their lookups together would exceed a limit that
+nginx has for a whole request. No other limit depends on the form of a list: see `docs/design/rewrite-to-map.md`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from nginxopt.records import record
 from nginxopt.rewrite.kinds.maps.readers import EVALUATED_BY
 
 DEEPEST = 100
-"""The most evaluations of variables within each other (`ngx_http_variable_depth`)."""
+"""The most nested evaluations of variables (`ngx_http_variable_depth`)."""
 
 _VARIABLE = lazy.pattern(r"\$\{?([A-Za-z_]\w*)")
 _NOT_ROWS = ("default", "volatile", "hostnames", "include")
@@ -50,7 +52,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """The variables of a configuration, with all their definitions. Any of them may be evaluated by a directive."""
+    """The variables of a configuration, with all their definitions. Directives may evaluate any of them."""
 
     definitions: Mapping[str, tuple[Definition, ...]]
 
@@ -81,20 +83,20 @@ class Evaluations:
 
     @cached_property
     def too_deep(self) -> frozenset[str]:
-        """The variables on a way of evaluations within each other that is longer than `DEEPEST`, or in a circle."""
+        """The variables on a way that is longer than `DEEPEST`, or that never ends."""
         ways = ((name, self._above[name] + below - 1) for name, below in self._below.items())
         return frozenset(name for name, length in ways if length > DEEPEST)
 
     @property
     def longest(self) -> float:
-        """The length of the longest way; infinite if variables evaluate each other."""
+        """The length of the longest way; infinite if there is a cycle, such as two maps that look up each other."""
         return max(self._below.values(), default=0)
 
     @cached_property
     def counts(self) -> Mapping[str, float]:
-        """For each variable, the largest number of maps that one evaluation of it evaluates, without kept values.
+        """For each variable, the most maps that one evaluation of it evaluates, if no value is cached yet.
 
-        Infinite if they evaluate each other.
+        Infinite for a variable that leads into a cycle.
         """
         counts: dict[str, float] = {}
         for name in self._order:
@@ -102,17 +104,17 @@ class Evaluations:
         return counts | dict.fromkeys(self._in_circles, math.inf)
 
     def meet_circle(self, names: Iterable[str]) -> bool:
-        """Return whether one of these variables is on an endless way: in a circle, before it or behind it."""
+        """Return whether one of these variables is on an endless way: in a cycle, before one or behind one."""
         return any(math.isinf(self._above[name] + self._below[name]) for name in names)
 
     def longest_way(self, through: Collection[str]) -> set[str]:
-        """Return the variables on the longest way that has one of these. Raises `ValueError` if it is a circle."""
+        """Return the variables on the longest way through one of these. Raises `ValueError` if it is a cycle."""
         name = max(sorted(through), key=lambda each: self._above[each] + self._below[each])
         way = [*_way(name, self._readers, self._above), *_way(name, self._read, self._below)]
         return set(way)
 
     def longest_with(self, definitions: Mapping[str, Definition]) -> float:
-        """Return the length of the longest way that has one of these variables, if they had these definitions."""
+        """Return the length of the longest way through one of these variables, if they had these definitions."""
         below: dict[str, float] = {}
         for name in _sorted({name: each.names & definitions.keys() for name, each in definitions.items()}):
             inner = (below.get(other, self._below.get(other, 1)) for other in definitions[name].names)
@@ -142,17 +144,17 @@ class Evaluations:
 
     @cached_property
     def _order(self) -> list[str]:
-        """The variables that lead to no circle, each after those that it evaluates."""
+        """The variables that lead into no cycle, each after those that it evaluates."""
         return _sorted(self._read)
 
     @cached_property
     def _in_circles(self) -> set[str]:
-        """The variables that evaluate themselves, or lead to one that does."""
+        """The variables in a cycle, and those that lead into one."""
         return self._read.keys() - set(self._order)
 
     @cached_property
     def _below(self) -> Mapping[str, float]:
-        """For each variable, the length of the longest way of evaluations down from it."""
+        """For each variable, the length of the longest way that begins with it."""
         return _lengths(self._read, self._order)
 
     @cached_property
@@ -166,12 +168,12 @@ class Evaluations:
 
     @cached_property
     def _above(self) -> Mapping[str, float]:
-        """For each variable, the length of the longest way of evaluations to it."""
+        """For each variable, the length of the longest way that ends with it."""
         return _lengths(self._readers, _sorted(self._readers))
 
 
 def reached(names: Iterable[Name], read: Mapping[Name, Iterable[Name]]) -> set[Name]:
-    """Return all names that are read where `names` are, including themselves; `read` are those that each reads."""
+    """Return `names` and all names that they read, directly or not; `read` maps each name to those that it reads."""
     found: set[Name] = set()
     waiting = list(names)
     while waiting:
@@ -189,15 +191,15 @@ def of_maps(text: bytes) -> Mapping[str, Definition]:
 
 
 def kept(maps: bytes) -> list[str]:
-    """Return the variables of maps whose values nginx keeps, in lower case. Raises `ValueError` like `of_maps`."""
+    """Return the variables of the maps that are not volatile, in lower case. Raises `ValueError` like `of_maps`."""
     return [name for name, definition in of_maps(maps).items() if not definition.is_volatile]
 
 
 def anew(text: bytes, variables: Iterable[str]) -> bytes:
     """Return a text in which the maps of these variables are volatile.
 
-    A comparison that runs rules again with URIs of its own, or cannot exclude it, compares this text. That keeping the
-    values changes no response is proved for the configuration itself.
+    A comparison may run the rules a second time in one request, with a URI of its own, for which a cached value would
+    be that of the first. The proof of the configuration itself shows that caching changes no response.
     """
     names = "|".join(map(re.escape, variables)).encode()
     return re.sub(rb"(?mi)^(\s*map \S+ \$(?:%s) \{)$" % names, rb"\1 volatile;", text) if names else text
@@ -239,7 +241,7 @@ def _of_directive(directive: Directive) -> Iterator[tuple[str, Definition]]:
 
 
 def _sorted(read: Mapping[str, set[str]]) -> list[str]:
-    """Return the variables that lead to no circle, each after those that it reads (Kahn's algorithm)."""
+    """Return the variables that lead into no cycle, each after those that it reads (Kahn's algorithm)."""
     left = {name: len(of) for name, of in read.items()}
     readers: dict[str, list[str]] = {name: [] for name in read}
     for name, of in read.items():
@@ -255,7 +257,7 @@ def _sorted(read: Mapping[str, set[str]]) -> list[str]:
 
 
 def _lengths(read: Mapping[str, set[str]], order: Iterable[str]) -> Mapping[str, float]:
-    """Return the length of the longest way from each variable; infinite if it leads to a circle."""
+    """Return the length of the longest way from each variable; infinite if it leads into a cycle."""
     lengths: dict[str, float] = {}
     for name in order:
         lengths[name] = 1 + max((lengths[other] for other in read[name]), default=0)
@@ -263,7 +265,7 @@ def _lengths(read: Mapping[str, set[str]], order: Iterable[str]) -> Mapping[str,
 
 
 def _way(name: str, read: Mapping[str, set[str]], lengths: Mapping[str, float]) -> Iterator[str]:
-    """Yield the variables of the longest way from one."""
+    """Yield the variables of the longest way from `name`."""
     if math.isinf(lengths[name]):
         raise ValueError(f"${name} leads to a circle")
     while name:
@@ -285,7 +287,7 @@ TOO_MANY = "evaluation-count"
 
 @record(eq=True)
 class Exceeded:
-    """Variables that may exceed a limit, and the code of the reason for which what evaluates them stays."""
+    """Variables whose evaluation may exceed a limit, and the code of the reason why lists that evaluate them stay."""
 
     reason: str
     names: frozenset[str]
@@ -294,8 +296,8 @@ class Exceeded:
 def exceeded(before: Evaluations, after: Evaluations) -> Iterator[Exceeded]:
     """Yield what exceeds a limit, in a configuration before a compilation or after it.
 
-    Where evaluations are too deep, nginx takes a variable as empty, and which one depends on each level above it. So
-    nothing may change on such a way of evaluations, even if it was too deep before.
+    Where evaluations are too deep, nginx takes a variable as empty, and which one depends on the length of the way to
+    it. So nothing may change on such a way, even if it was too long before.
     """
     yield Exceeded(TOO_DEEP, before.too_deep | after.too_deep)
     many = [name for name, count in after.counts.items() if count > max(MOST, before.counts.get(name, 0))]
@@ -320,14 +322,14 @@ class Lookup:
 
     @cached_property
     def levels(self) -> float:
-        """The number of its maps that are evaluated within each other."""
+        """The number of its maps that are nested in each other."""
         return Evaluations({name: (each,) for name, each in self.definitions.items()}).longest
 
 
 def too_much(config: Config, lookups: Collection[Lookup]) -> Mapping[Lookup, str]:
-    """Return the lookups that would exceed a limit, each with the code of the reason for which its list stays.
+    """Return the lookups that would exceed a limit, each with the code of the reason why its list stays.
 
-    No list could be added to the others. On one way of evaluations, the fewest stay.
+    The result is minimal: none of these lookups could be compiled in addition. On each way, as few as possible stay.
     """
     return _staying(Evaluations.of(config), list(lookups)) if lookups else {}
 
@@ -353,19 +355,19 @@ def _staying(before: Evaluations, lookups: list[Lookup]) -> Mapping[Lookup, str]
 
 
 def _loss(lookup: Lookup) -> tuple[float, int]:
-    """Return how much is gained if a lookup stays: the levels; of equal ones, the one with the fewest rows stays."""
+    """Return the sort key of a lookup that may have to stay: nested maps first, then few rows, which lose least."""
     return lookup.levels, -lookup.rows
 
 
 def _with(before: Evaluations, lookups: Iterable[Lookup]) -> Evaluations:
-    """Return the evaluations if these lookups are compiled."""
+    """Return the evaluations of the configuration with these lookups."""
     return before.with_definitions({name: each for lookup in lookups for name, each in lookup.definitions.items()})
 
 
 def _too_many(before: Evaluations, after: Evaluations, compiled: list[Lookup]) -> dict[Lookup, str]:
     """Return lookups that have to stay, with the reasons; none if those that are compiled keep within the limits.
 
-    On a way that is too deep, those with the most levels stay: as few as can suffice on this way.
+    On a way that is too long, those with the most nested maps stay, as these shorten it most.
     """
     exceeding = {
         limit.reason: [lookup for lookup in compiled if not limit.names.isdisjoint(lookup.definitions)]

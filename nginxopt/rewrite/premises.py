@@ -129,7 +129,7 @@ def _may_have_long_subjects(plan: Plan) -> bool:
 
 
 def _sources(plan: Plan) -> set[str]:
-    """The values that lookups are made with."""
+    """The values that lookups look up."""
     return {source for lists in plan.lists.values() for source in lists.sources()}
 
 
@@ -146,7 +146,7 @@ def _may_be_included_elsewhere(plan: Plan) -> bool:
 
 
 def _has_assumed_places(plan: Plan) -> bool:
-    """Whether rules of a location are in an `if`, and unread text may give the location what the `if` lacks."""
+    """Whether rules of a location move into an `if`, and unread text may set what the `if` would not inherit."""
     runs = (run for part in plan.rules.parts for run in part.compiled)
     return any(run.place.is_assumed and (run.native.grouped or run.native.filtered) for run in runs)
 

@@ -1,4 +1,4 @@
-"""The requests that compare two sets of rules, and how clients spell URIs; deterministic, limited, no side effects.
+"""The requests that compare two sets of rules, with the ways in which clients spell URIs. Deterministic and limited.
 
 nginx decodes URIs, and clients percent-encode them. Each URI and its close variants (other case, final newline, a byte
 more or less, other encodings of the same bytes) are combined with several forms of requests (arguments, HEAD, unusual

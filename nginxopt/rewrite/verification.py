@@ -35,7 +35,7 @@ _NAMED = b"alias /state/;"
 """Makes the outcome depend on the prefix of the chosen location, as it may in the location around a fragment."""
 
 _ANYWHERE = b"location = /nginxopt { try_files /nginxopt $arg_nginxopt; }"
-"""Leads to any URI, one without a slash, too, as what is around a fragment may."""
+"""Redirects to any URI, even one without a slash, as the configuration around a fragment may."""
 
 _WHOLE = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\nset $nginxopt_chosen "";\n%s%s\n%s\n%s\n}\n}\n'
 

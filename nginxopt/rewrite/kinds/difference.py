@@ -29,7 +29,7 @@ def block_of(node: Node) -> Block | None:
 
 
 def words_of(node: Node) -> tuple[str, ...]:
-    """Return the words of a directive without quotes, and a last one that tells whether it has a block."""
+    """Return the words of a directive without quotes, and one more that says whether it has a block."""
     if isinstance(node, Bulk):
         return (node.source.data[node.span.start : node.span.end].decode("latin-1"),)
     return (str(node.name), *map(str, node.args), *([] if node.block is None else ["{"]))

@@ -1,4 +1,4 @@
-"""What a compilation asks of every kind of list, with its options, and what a kind has: a plan, edits, a proof, counts.
+"""The protocol of all kinds of lists: the options of a compilation, and the plan, edits, proof and counts of a kind.
 
 `nginxopt.rewrite.kinds` describes the protocol.
 """
@@ -207,7 +207,7 @@ class HttpPart:
 
 @record(eq=True)
 class Proved:
-    """The result of a proof that holds.
+    """What a proof compared.
 
     Attributes:
         lists: The number of members of lists that were compared with their new form.
@@ -241,7 +241,7 @@ class Refutation:
 
 @record(eq=True)
 class PlanRequest:
-    """What is to be planned: the lists of some files of a configuration."""
+    """What a kind is asked to plan: its lists in some files of a configuration."""
 
     config: Config
     options: Options
@@ -249,14 +249,14 @@ class PlanRequest:
 
 
 List = TypeVar("List")
-"""A list that is compiled, as its kind plans it."""
+"""A list that is compiled, in the form that its kind plans."""
 
 
 class ListsPlan(ABC, Generic[List]):
     """The plan for the lists of one kind; each list has members, such as the rows of a map."""
 
     unit: ClassVar[str]
-    """What is counted if a proof fails."""
+    """The name of a member in the sentence about a failed proof, such as `rewrite`."""
 
     @property
     @abstractmethod
@@ -301,7 +301,7 @@ class ListsPlan(ABC, Generic[List]):
         return iter(())
 
     def sources(self) -> Iterator[str]:
-        """Yield the values that lookups are made with."""
+        """Yield the values that lookups look up, such as `$uri`."""
         return iter(())
 
     def owner(self, variable: str) -> List | None:  # noqa: ARG002 - of kinds with lookups
@@ -337,7 +337,7 @@ class Kind(ABC, Generic[P]):
 
     @abstractmethod
     def plan(self, asked: PlanRequest, changing: Offsets) -> P:
-        """Plan the lists. Those that `follow` get the statements that other kinds change."""
+        """Plan the lists. A kind that `follows` gets the statements that other kinds change."""
 
     def lookups(self, plan: P) -> Iterator[Lookup]:  # noqa: ARG002 - of kinds with maps
         """Yield the lookups of a plan, which limits of nginx may forbid."""
@@ -354,18 +354,18 @@ class Kind(ABC, Generic[P]):
         return HttpPart()
 
     def begun(self, plan: P, head: bytes) -> bytes:  # noqa: ARG002 - of kinds that write large maps
-        """Return a text of maps with those maps of the kind that are written at once with it, to save memory."""
+        """Return `head`, followed by the large maps of the kind: written in one go, they are not copied."""
         return head
 
     def moved_in_words(self, plan: P) -> str:  # noqa: ARG002 - of kinds with maps
-        """Return what of the kind is in the file of maps, for its first line; empty if there is nothing."""
+        """Return what the file of maps has of this kind, for its first line; empty if nothing."""
         return ""
 
     def note(self, plan: P) -> str:  # noqa: ARG002 - of kinds with maps
         """Return the comment that explains the maps of the kind."""
         return ""
 
-    # Proof: both texts are read again, and nothing of the plan is trusted.
+    # Proof: both texts are parsed again, and nothing in the plan is trusted.
 
     @abstractmethod
     def prove(self, emission: Emission) -> Proved | Refutation:
@@ -438,6 +438,6 @@ def apart(edits: list[Edit]) -> list[Edit]:
 
 
 def remedy(remedies: Mapping[str, str], reason: str) -> Iterator[str]:
-    """Yield the line of the summary below a reason, if there is a small change."""
+    """Yield the line of the summary below a reason that says what to change by hand, if a small change helps."""
     if reason in remedies:
         yield f"                   by hand: {remedies[reason]}"

@@ -13,7 +13,9 @@ from nginxopt.rewrite.kinds.rules.kind import RULES
 __all__ = ["CHAINS", "KINDS", "LOCATIONS", "MAPS", "PROVED", "RULES"]
 
 KINDS: tuple[Kind[Any], ...] = (RULES, MAPS, CHAINS, LOCATIONS)
-"""All kinds, in the order in which they are planned, written and told."""
+"""All kinds, in the order in which they are planned, written and reported."""
 
 PROVED = (*KINDS[1:], KINDS[0])
-"""All kinds, in the order in which they are proved: rules last, as their proof compares what the others left."""
+"""All kinds, in the order in which they are proved: rules last, as their proof starts from the texts in which all other
+kinds are compiled.
+"""

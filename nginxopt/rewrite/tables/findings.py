@@ -14,11 +14,11 @@ from nginxopt.rewrite.tables.ways import Ways
 from nginxopt.text import Span
 
 _LONG = 150
-"""From how many bytes it is worth counting how long a parameter becomes."""
+"""Texts of up to this number of bytes are taken to fit into a parameter: counting each exactly takes long."""
 _LONGEST_NAME = 50
-"""Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.kinds.kind`)."""
+"""The longest name of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.kinds.kind`)."""
 _ARGUMENTS = _LONGEST_NAME + len("$args")
-"""What is at most put into a target for the arguments of a request."""
+"""The most bytes that are added to a target for the arguments of a request."""
 
 
 TableKind = Literal["duplicate", "unreachable", "chain"]

@@ -149,7 +149,7 @@ class _Patterns:
 
 
 class _Compiled:
-    """Patterns in blocks, each longer than those behind it, so that one more means that few are compiled again."""
+    """Patterns in compiled blocks, each larger than the next, so that adding a pattern compiles few of them again."""
 
     def __init__(self) -> None:
         self._blocks: list[tuple[list[bytes], _native.Patterns]] = []
@@ -160,7 +160,9 @@ class _Compiled:
         self._new.append(regex)
 
     def first(self, path: bytes) -> int | None:
-        """Return the number of the first pattern that matches; `ValueError` if that is not certain of one up to it."""
+        """Return the number of the first pattern that matches. `ValueError` if PCRE releases may differ on it or one
+        before.
+        """
         if self._new:
             self._compile()
         start = 0

@@ -1,8 +1,8 @@
-"""Patterns of rows as nginx has them, and targets that repeat what they captured.
+"""Patterns of rows in nginx's syntax, and targets that repeat what they captured.
 
-A target with captures is that of a `rewrite`, which percent-encodes what it repeats; `return` would not, and a newline
-in it would end the header. A rewrite sends 301 and 302 only, and decodes `%XX` in its target but for what it has to
-keep (`ngx_unescape_uri` with `NGX_UNESCAPE_REDIRECT`): a target in which that changes anything is refused.
+A target with captures becomes that of a `rewrite`, which percent-encodes what it repeats. `return` would not, and a
+newline in a capture would end the header. A rewrite sends only 301 and 302, and decodes `%XX` in its target, except
+what it has to keep (`ngx_unescape_uri` with `NGX_UNESCAPE_REDIRECT`). A target that this would change is refused.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from nginxopt.rewrite.tables.table import Arguments, CannotAnswer, Pattern
 from nginxopt.semantics.subjects import shortest
 
 SEGMENT = rb"([^/?]+)"
-"""A placeholder: `?` is left out, as a rewrite would make it the beginning of the arguments."""
+"""A placeholder. It matches no `?`, as a rewrite would take what follows as arguments."""
 REST = rb"[^?]*"
 PLAIN_REST = rb"[^?&+;=#%]*"
-"""A rest that nginx escapes in a query as it does in a path."""
+"""A rest of a path without characters that nginx escapes differently in a path and behind a `?`."""
 
 NO_MARK = rb"(?![^?]*\?)"
-"""Behind the `^` of a pattern: it matches only paths without `?`."""
+"""Put after the `^` of a pattern, it excludes paths with `?`."""
 _MARKLESS = lazy.pattern(rb"(\(\?s\)(?:\(\?[a-z]+\))?\^)" + re.escape(NO_MARK))
 
 _MOST_CAPTURES = 9
@@ -37,7 +37,7 @@ def literal(text: bytes) -> bytes:
 
 
 def prefix(below: bytes) -> bytes | None:
-    """Return what a pattern with a rest answers everything below; None if that has a `?`, as no rest has."""
+    """Return the prefix of which such a pattern answers every path; None if it has a `?`, which the rest never has."""
     return None if b"?" in below else below
 
 
@@ -64,7 +64,7 @@ def for_plain_paths(regex: bytes) -> bytes:
 
 
 def checked(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bool = False) -> Pattern:
-    """Return a pattern that nginx can answer exactly; `CannotAnswer` for another one.
+    """Return a pattern that nginx can answer exactly. Raises `CannotAnswer` for any other.
 
     `is_plain`: its captures hold nothing that nginx escapes differently behind a `?`.
     """
@@ -81,7 +81,7 @@ def with_sample(pattern: Pattern) -> Pattern:
 
 
 def captures(regex: bytes, path: bytes) -> tuple[bytes, ...] | None:
-    """Return what the groups of a pattern capture of a path; None if it does not match, or that is not known."""
+    """Return what the groups of a pattern capture in a path; None if it does not match, or PCRE releases may differ."""
     match = _native.captures(regex, path)
     return None if match is None else tuple(group or b"" for group in match[0][1:])
 
@@ -95,7 +95,7 @@ def _matches(regex: bytes, path: bytes) -> bool:
 
 
 def may_match(pattern: Pattern, path: bytes) -> bool:
-    """Return whether a pattern matches a path, or does in a PCRE release."""
+    """Return whether a pattern matches a path in at least one PCRE release."""
     if pattern.below is not None:
         return path.startswith(pattern.below) and b"?" not in path
     try:

@@ -35,7 +35,7 @@ class Unreadable(Exception):  # noqa: N818 - a verdict on a text
 
 
 class SimulatedResponse(NamedTuple):
-    """What a server answers: the status and the `Location`; of a rewrite 200 and the new path."""
+    """The response of a server: the status and the `Location`; for a rewrite, 200 and the new path."""
 
     status: int
     location: bytes
@@ -43,7 +43,7 @@ class SimulatedResponse(NamedTuple):
 
 @record(eq=True)
 class Map:
-    """A map: what it looks up, its values by the keys in lower case, and its default."""
+    """A map: the text that it looks up, its values by key in lower case, and its default."""
 
     subject: Pieces
     keys: tuple[bytes, ...]
@@ -70,7 +70,7 @@ class Rewrite:
 
 @record(eq=True)
 class If:
-    """`if`: what it compares, how (`=` or `~`), with what, and what it holds."""
+    """`if`: its variable, its operator (`=` or `~`), its operand, and its statements."""
 
     variable: bytes
     operator: str
@@ -181,7 +181,7 @@ def _read_statement(statement: Statement) -> Return | Rewrite:
 
 
 def pieces(text: bytes) -> Pieces:
-    """Return a text with its variables apart (`ngx_http_script_compile`)."""
+    """Split a text into literals and variables (`ngx_http_script_compile`)."""
     parts: list[bytes | tuple[bytes]] = []
     at = 0
     if b"$" in text:
@@ -257,9 +257,9 @@ class SimulatedServer:
         return SimulatedResponse(STATUS_OF_FLAG[statement.flag], written)
 
     def _escaped(self, target: Pieces, request: dict[bytes, bytes], captured: dict[bytes, bytes]) -> bytes:
-        """Return the target of a redirecting rewrite, if the client has encoded what has to be.
+        """Return the target of a redirecting rewrite, percent-encoded.
 
-        Captures are escaped as arguments; then `%XX` is decoded up to a question mark, but for what has to be encoded
+        Captures are escaped as arguments; then `%XX` is decoded up to a question mark, except what has to stay encoded
         (`ngx_http_script_regex_end_code`).
         """
         text = b""
@@ -298,7 +298,7 @@ class SimulatedServer:
 
 
 def _captures(pattern: bytes, subject: bytes) -> dict[bytes, bytes]:
-    """Return the captures of a pattern that matches, by number: as in nginx, a group that is not there is empty."""
+    """Return the captures of a pattern that matches, by number. As in nginx, a group without a match is empty."""
     match = captures(pattern, subject)
     groups = [] if match is None else match[0][1:]
     return {b"%d" % number: b"".join(group or b"" for group in groups[number - 1 : number]) for number in range(1, 10)}

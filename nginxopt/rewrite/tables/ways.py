@@ -14,7 +14,9 @@ MOST_HOPS = 20
 
 
 class Way(NamedTuple):
-    """The first rows that answer a client one after the other, by number, and where the last row of all leads."""
+    """The rows that answer a client one after the other, by number (only the first of them), and where the last one
+    leads.
+    """
 
     rows: list[int]
     location: bytes
@@ -99,7 +101,7 @@ class Ways:
         return end
 
     def _redirect(self, asked: RowRequest) -> RowAnswer | None:
-        """Return the redirect that answers a request; None if no row does, or with a page of the server."""
+        """Return the response to a request; None for an internal rewrite, and if no row certainly answers."""
         answer = _certain(self._meaning, asked)
         return None if answer is None or answer.status in (0, 200) else answer
 
@@ -115,7 +117,7 @@ class Ways:
 
 
 def _certain(meaning: Meaning, asked: RowRequest) -> RowAnswer | None:
-    """Return the response to a request; None if none is certain."""
+    """Return the response to a request; None if PCRE releases may differ on it."""
     try:
         return meaning.answer(asked)
     except ValueError:

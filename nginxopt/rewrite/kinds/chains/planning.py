@@ -46,12 +46,12 @@ REASONS = {
 """The codes of the reasons why a condition stays, each with its sentence."""
 
 _OF_MAPS = {"unbounded-row": "unbounded-pattern", "long-token": "long-token", "too-much-work": "too-much-work"}
-"""The reasons against the map of a chain that are more than that it would be no better."""
+"""Reasons why the map of a chain cannot be compiled, as reasons for the chain. Any other makes it `not-worse`."""
 
 _CAPTURE = lazy.pattern(r"\$\{?[0-9]")
 _RESERVED = frozenset(["default", "hostnames", "include", "volatile"])
 _FEWEST_STRINGS = 16
-"""From this number on, a lookup of strings is faster than to compare one after the other."""
+"""From this number of strings on, a lookup is faster than comparing them one by one."""
 _FEW_ANSWERS = 3
 """Up to this number of answers, each has its own `if` that compares a number; more answers are put into maps."""
 _LONGEST = 3_900
@@ -69,7 +69,8 @@ class PlannedChain:
             strings, and hash tables find them.
         block: That map before it was compiled.
         clears: Whether the lookup must leave `$1` to `$9` empty, like conditions with patterns.
-        of: The number of conditions of the chain of which these are the first, as all take too much work; 0 if all.
+            of: The number of conditions of the whole chain, if these are only the first because all would take too much
+            work; 0 if these are all.
     """
 
     chain: Chain
@@ -91,7 +92,7 @@ class PlannedChain:
 
     @property
     def key(self) -> str:
-        """The variable of the map that returns the string which the variable may be equal to, if `native` is None."""
+        """The variable of the map that returns the string equal to the variable, if one is, and if `native` is None."""
         return f"{self.stem}_key"
 
     @cached_property
@@ -106,12 +107,12 @@ class PlannedChain:
 
     @cached_property
     def classes(self) -> list[tuple[tuple[str, ...], bool]]:
-        """The distinct statements of the answers, each with whether it has a text."""
+        """The distinct statements of the answers without their texts, each with whether it has a text."""
         return list(dict.fromkeys((words, text is not None) for words, text in self.answers))
 
     @property
     def has_classes(self) -> bool:
-        """Whether maps return the statement and the text of an answer, instead of an `if` for each answer."""
+        """Whether maps return the class and the text of an answer, so that an `if` per class suffices."""
         return len(self.answers) > max(_FEW_ANSWERS, len(self.classes))
 
     @property
@@ -266,7 +267,7 @@ def _chains(found: list[Chain], defined: Definitions, *, captures_matter: bool) 
 
 
 def _clashing(conditions: Iterable[Condition]) -> set[Condition]:
-    """Return the comparisons with a string that no key stands for, or another key in the same case of letters does."""
+    """Return the comparisons with strings that cannot be keys, or that differ from an earlier one only in case."""
     found: dict[str, str] = {}
     return {
         condition
@@ -284,7 +285,7 @@ def _is_key(text: str) -> bool:
 
 
 def _lowered(text: str) -> str:
-    """Return a string as `ngx_hash_strlow` has it."""
+    """Return a string in lower case, as `ngx_hash_strlow` writes it: only ASCII letters change."""
     return re.sub("[A-Z]+", lambda match: match[0].lower(), text)
 
 
@@ -381,7 +382,7 @@ def _compile(chain: Chain, *, stem: str, captures_matter: bool, effort: float, f
 
 
 def _of_beginning(chain: Chain, compile_: Callable[[Chain], PlannedChain | str]) -> PlannedChain | str:
-    """Return the first conditions of a chain as a lookup: half of them, a quarter and so on; or the reason why not."""
+    """Return a lookup for the first half of the conditions, or a quarter and so on; otherwise the reason against it."""
     count = len(chain.conditions) // 2
     while count >= FEWEST:
         compiled = compile_(Chain(chain.file, chain.conditions[:count]))

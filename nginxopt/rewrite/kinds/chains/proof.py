@@ -220,7 +220,7 @@ def _read_look_up(emitted: list[Node]) -> tuple[str, bytes]:
 @record(eq=True)
 class _Strings:
     """A lookup of strings: the variable that is looked up, the maps of the key and of the number, and the variable that
-    is set to the number. Both variables are with their `$`.
+    is set to the number. The names of both variables begin with `$`.
     """
 
     source: str
@@ -270,8 +270,8 @@ _Branch = tuple[str, str, Answer]
 
 
 def _branch(node: Node, *, clears: bool) -> _Branch | None:
-    """Parse an `if` with one statement, which is behind one that leaves `$1` to `$9` empty if it `clears`; None for
-    anything else.
+    """Parse an `if` with one statement; None for anything else. If it `clears`, a rule that clears `$1` to `$9`
+    precedes the statement.
     """
     if not isinstance(node, Directive) or node.name != "if" or len(node.args) != 3 or node.args[1] != "=":
         return None

@@ -154,8 +154,8 @@ def answer_of(words: tuple[str, ...]) -> Answer | None:
 
 
 def _is_text(target: str, flag: str) -> bool:
-    """Return whether a target may be a variable with the same text: it has no arguments, which nginx would look for in
-    the text of the directive, and a flag says whether it is a redirect, and not how the text begins.
+    """Return whether a variable with the same text may replace a target: nginx looks for no arguments in it, and a
+    flag, not the beginning of the text, decides whether it is a redirect.
     """
     return target != "" and "?" not in target and (flag in ("redirect", "permanent") or not is_url(target))
 

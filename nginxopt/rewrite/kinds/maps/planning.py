@@ -42,16 +42,16 @@ _KEEPING = frozenset(["captures-read", "named-captures"])
 """The reasons that do not apply to trees which set the same captures as their map."""
 
 _OF_LENGTH = frozenset(["too-deep", "long-token", "too-many-rows", "hash-collision", "too-much-work"])
-"""The reasons that may not apply to fewer rows."""
+"""The reasons that may not apply to a part of the rows."""
 
 _SHORT = 300
-"""The number of rows that are tried in place of a map that is too long."""
+"""The number of first rows that are tried alone if all of a map are too many."""
 
 _FEWEST = 16
-"""The fewest rows of which it is asked whether they move without those behind them."""
+"""The fewest first rows for which it is tried whether they can move without the rest."""
 
 _MOST_KEPT_ROWS = 50_000
-"""Up to this number of rows, parsed patterns are kept in memory for the proof: at most 300 MB."""
+"""Maps with at most this number of rows keep their parsed patterns in memory for the proof: at most 300 MB."""
 
 
 @record(eq=True)
@@ -146,7 +146,7 @@ class MapsPlan(ListsPlan[PlannedMap]):
         return (compiled.map.source for compiled in self.compiled)
 
     def owner(self, variable: str) -> PlannedMap | None:
-        """Return the map that a variable is of, or is of its tree."""
+        """Return the map that defines a variable, or whose tree does."""
         names = ((each, (each.map.variable[1:].lower(), *each.native.variables)) for each in self.compiled)
         return next((each for each, known in names if variable in known), None)
 
@@ -290,7 +290,8 @@ def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: 
 def _early(regex_map: RegexMap) -> Directive | None:
     """Return a row with a variable that must not be evaluated early: nginx caches its value, which may change later.
 
-    A tree that numbers its rows may evaluate two of them, although only the first one counts (`$..._pick`).
+    A tree that numbers its rows may evaluate the values of two of them, although only the first one counts
+    (`$..._pick`).
     """
     for row in regex_map.movable:
         names = {name for word in row.args if "$" in word for name in variables(word) if not name.isdigit()}

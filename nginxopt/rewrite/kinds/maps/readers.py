@@ -1,8 +1,12 @@
-"""Finds directives that could notice that a map became a tree: those that read captures after evaluating the map.
+"""Finds directives that would notice that a map became a tree: those that read captures after its evaluation.
 
 A regular expression that matches sets `$1` to `$9`, even if it has no groups (`ngx_http_regex_exec`). A tree has other
-expressions than its map: one may match if none of the map does, and none if a row became a key. So a map may become a
-tree only if every directive that reads captures gets them from a later match.
+expressions than its map. So one may match where none of the map does, and none may match where a row became a key. In
+
+    location ~ ^/([a-z]+)/ { return 301 $new/$1; }
+
+nginx evaluates `$new` before `$1`, which is then a capture of the map if an expression of the map matched. So a map may
+become a tree only if every directive that reads captures gets them from a match after the evaluation of the map.
 """
 
 from __future__ import annotations
@@ -108,8 +112,8 @@ class CaptureReadings:
 
     @cached_property
     def _first_harmed(self) -> dict[str, int]:
-        """For a variable, the number of the first reading that a match in its evaluation may harm, of those for which
-        it is known what is evaluated before.
+        """For each variable, the number of the first reading whose captures its evaluation may replace. Counts only
+        readings for which it is known what is evaluated before them.
         """
         found: dict[str, int] = {}
         known: set[str] = set()
@@ -128,7 +132,7 @@ class CaptureReadings:
 
     @cached_property
     def _reads(self) -> dict[str, set[str]]:
-        """For a variable, those whose evaluation it may evaluate at once."""
+        """For each variable, the variables that its definition names."""
         found: dict[str, set[str]] = {}
         for others, read in self._evaluates:
             for other in others:
@@ -136,8 +140,8 @@ class CaptureReadings:
         return found
 
     def _spread(self, names: Iterable[str], known: set[str]) -> list[str]:
-        """Add to `known` the variables whose evaluation these variables may evaluate, with themselves; return the new
-        ones. Those that are known are not followed again, so each is once.
+        """Add to `known` these variables and all that they may evaluate, directly or not; return the new ones. Known
+        ones are not followed again, so that each variable is visited once.
         """
         new = [name for name in names if name not in known]
         known.update(new)
@@ -148,8 +152,8 @@ class CaptureReadings:
         return new
 
     def _first_at(self, when: frozenset[str]) -> int | None:
-        """Return the number of the first reading that a match at some of these times may harm, of those for which it
-        is not known what is evaluated before.
+        """Return the number of the first reading whose captures a match at one of these times may replace. Counts only
+        readings for which it is not known what is evaluated before them.
         """
         if when not in self._first_by_time:
             harmed = (number for number, reading in enumerate(self._readings) if _is_harmed(reading, when))
@@ -222,7 +226,7 @@ def _is_harmed(reading: _Reading, when: frozenset[str]) -> bool:
 
 
 def _reading(directive: Directive, scope: Scope) -> _Reading:
-    """Return whose captures a directive reads: its own, those of a condition or of its location, or any."""
+    """Return which match sets the captures that a directive reads: its own, that of a condition or location, or any."""
     if directive.name == "rewrite":
         return _Reading(directive, frozenset(name for word in directive.args[1:] for name in variables(word)))
     opener = scope.opener

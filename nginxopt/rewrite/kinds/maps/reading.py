@@ -78,14 +78,16 @@ class RegexMap:
 
     @cached_property
     def held(self) -> tuple[Directive, ...]:
-        """The regular expressions before the last include that was not read, where its rows are tried after them."""
+        """The regular expressions before the last include that was not read. They stay, as its rows are tried after
+        them.
+        """
         if not self.unread:
             return ()
         return tuple(row for row in self.rows[: self.rows.index(self.unread[-1])] if row.name.startswith("~"))
 
     @cached_property
     def movable(self) -> tuple[Directive, ...]:
-        """The regular expressions behind all rows that were not read."""
+        """The regular expressions behind the last include that was not read."""
         return self.patterns[len(self.held) :]
 
     @property

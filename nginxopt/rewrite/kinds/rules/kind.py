@@ -33,7 +33,7 @@ _FEW = 3
 _MANY = 1_000
 """The largest number of kept rules that are checked for dead ones without -v: 50 ms."""
 
-# Such a change may alter responses, which is why it is not done: whoever knows the site knows whether it is meant.
+# Such a change may alter responses, which is why only the user can decide on it.
 RULE_REMEDIES: Mapping[str, str] = {
     "no-flag": "end the rule with `last`, if no later rule is for the URI that it writes",
     "break-redirect": "write `redirect` for `break`",
@@ -183,9 +183,9 @@ RULES = Rules()
 
 
 def _within_bounds(plan: RulesPlan, prove: Callable[[RulesPlan], Proved | Refutation]) -> RulesPlan:
-    """Return the plan without the lists of rewrites with which the proof takes too much work: few, and proved apart.
+    """Return the plan without the runs with which the proof takes too much work, so that few stay.
 
-    Parts of the lists are added to those that can be proved together, and divided if that takes too much.
+    Adds runs to those that can be proved together, and halves a part with which the proof would take too much work.
     """
     lists = plan.compiled
     proved: list[PlannedRun] = []

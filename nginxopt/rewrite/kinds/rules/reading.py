@@ -30,8 +30,8 @@ Section = tuple[Span, ...]
 
 @record(eq=True)
 class RulesPlace:
-    """The place of rules: their phase, which of them may be put into an `if` there, and whether that depends on text
-    that was not read.
+    """The place of rules: their phase, which of them may move into an `if` there, and whether that depends on text that
+    was not read.
     """
 
     phase: Phase
@@ -64,11 +64,11 @@ class Rewrites:
         sections: The sections of its servers and of its locations, by their place.
         behind_if: The sections directly after an `if` or rule that an earlier compilation may have written. The rules
             that it left are such sections.
-        last: The sections behind which the script of their server has no statement.
+            last: The sections that end the script of their server: no statement follows them.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         reruns: What may run the rules again in one request; None if that is not known.
         inside_if: The rewrites inside an `if`.
-        guarded: Those inside an `if` that an earlier compilation may have written: it lets in few requests.
+            guarded: Those inside an `if` that an earlier compilation may have written. Few requests enter it.
         misplaced: The rewrites in contexts where nginx does not allow them, and in unknown blocks.
     """
 
@@ -161,8 +161,8 @@ def _gather(
 ) -> None:
     """Gather the rewrites in a block.
 
-    `inside` is the name of the block, if it is not the top level of a file. `is_known` is whether all blocks around it
-    are of nginx: what is in another may mean anything.
+    `inside` is the name of the block, if it is not the top level of a file. `is_known` is whether nginx itself defines
+    all blocks around it: the statements in any other block may mean anything.
     """
     phase = _phase(kinds, main=main) if is_known else None
     place = phase and _place(block, phase, gathered.around, is_location=inside == "location")
@@ -195,7 +195,7 @@ def _gather(
 
 
 def _place(block: Block, phase: Phase, around: Surroundings, *, is_location: bool) -> RulesPlace:
-    """Return the place of rules in a block; in an `if`, no rules may stand of a location that is only partly here."""
+    """Return the place of rules in a block. If only a part of their location is here, none may move into an `if`."""
     if phase == "server":
         return RulesPlace(phase, Entering.ALL)
     if not is_location:
