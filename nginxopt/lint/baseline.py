@@ -7,8 +7,9 @@ It is JSON, sorted, with one line per finding, so that version control shows whi
 Files are relative to the folder of the baseline; those in the output of `nginx -T` and those of a fleet have their
 paths on the host, which are the same wherever the baseline is. The fingerprint covers the rule, the file and the text
 of the finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines. The cause is a
-digest of what findings of one cause have in common: a finding is also known if one of the same cause is recorded that
-is gone, as it has moved. So what is known of a cause are as many places as are recorded, and one more place is new.
+digest of what findings with the same cause have in common (`Finding.cause`). If a recorded finding is gone, and a new
+one has the same cause, the finding is taken to have moved, and stays hidden. So a baseline that records three places of
+a cause hides three, wherever they are, and reports a fourth.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ class Baseline:
 
 @record(eq=True)
 class BaselineSplit:
-    """The findings that a baseline leaves, the number it hides by cause, and that of entries without a finding."""
+    """What a comparison with a baseline returns: the findings that are new, the number of those that it hides because
+    of their cause, and the number of its entries that have no finding any more.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     hidden: int
@@ -187,10 +190,10 @@ def write(path: str, diagnostics: Sequence[Diagnostic], on_host: Container[str] 
 
 
 def refuse_other(path: str | None) -> None:
-    """Raise `InputError` if there is a file that is not a baseline, be it a damaged one, where one is to be written."""
+    """Raise `InputError` if `path` is a file that is neither empty nor a baseline, even a damaged one."""
     try:
         begin = Path(path).read_bytes().lstrip()[:1] if path is not None and os.path.isfile(path) else b""
-    except OSError:  # whoever writes it says why that fails
+    except OSError:  # writing to it reports why it fails
         return
     if begin not in (b"", b"{"):
         raise InputError("is not a baseline; nothing was written", path=path)
@@ -273,8 +276,8 @@ def unaccepted(known: Baseline | None, on_host: Container[str] = ()) -> Wanted:
 class _Accepted:
     """The findings that a baseline records, and where they are in the original text.
 
-    A fix may change how many findings there are on equal lines, and with that their fingerprints. So a finding that was
-    recorded in one round is known by its place in the later ones.
+    A fix may change the number of findings on equal lines, and with it their fingerprints. So a finding that was
+    recorded in one round is recognized by its place in the later ones.
     """
 
     def __init__(self, known: Baseline, on_host: Container[str]) -> None:

@@ -60,7 +60,7 @@ class Catalogue:
 
     @property
     def note(self) -> str | None:
-        """What is to be said of rules that nobody asked to run; None if there are none."""
+        """A note about rules that nobody asked to run; None if there are none."""
         if not self.left:
             return None
         folders = ", ".join(sorted({str(Path(path).parent) for path in self.left.values()}))
@@ -72,7 +72,7 @@ class Catalogue:
 def catalogue() -> dict[str, Rule]:
     """Return every rule of nginxopt by id, in alphabetical order. Raise `TypeError` for a module without a rule.
 
-    Those that the index knows are loaded when they are first asked: a run needs a third of them.
+    Rules in the index are imported when they are first used: a run needs a third of them.
     """
     found = (RULES.get(name) or loaded(name) for name in names(rules))
     return {rule.id: rule for rule in found}
@@ -83,18 +83,18 @@ GROUP = "nginxopt.rules"
 
 
 Loaded = dict[tuple[str, ...], Catalogue]
-"""The rules that were loaded before, by the folders in the settings."""
+"""The rules that were loaded before, by the folders that settings name."""
 
 
 @record(eq=True)
 class AskedRules:
-    """What the user asked for.
+    """Which rules from outside of nginxopt the user asked for.
 
     Attributes:
         run: Whether to run the rules of folders that settings name. They run as well if the directory of the settings
             is trusted (`nginxopt rules trust`).
         named: Whether the user named the settings file, so that it may be another user's.
-        where: Where a folder of rules is that settings name: in the work tree, or in a revision of it.
+        where: Returns where to read a folder of rules that settings name: in the work tree, or in a revision of it.
     """
 
     run: bool
@@ -184,8 +184,8 @@ def selection(
 
     If nothing is selected, these are the default rules. A category selects its default rules but ignores all of its
     rules; ids and `all` include rules that are not default. The more specific of `select` and `ignore` wins, an id over
-    a category and a category over `all`; if both are equally specific, `ignore` wins. Rules that are not named ask for
-    load if they are declared so (`Rule.under_load`).
+    a category and a category over `all`; if both are equally specific, `ignore` wins. A rule with `Rule.under_load`
+    that is not named reports only on configurations that show load.
 
     `select` and `ignore` come from the command line: `select` replaces `select` and `ignore` of the settings, `ignore`
     removes rules from the result. `with_host` is whether the machine is checked, where some more rules are default.
@@ -206,7 +206,7 @@ def selection(
 
 @cache
 def _by_default(rule: Rule) -> Rule:
-    """Return a rule that nobody named: one with `under_load` asks whether the configuration shows load."""
+    """Return a rule as it runs by default: one with `under_load` then judges only configurations that show load."""
     return replace(rule, check=partial(judged, rule.check)) if rule.under_load else rule
 
 

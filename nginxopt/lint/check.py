@@ -59,8 +59,8 @@ class Judge:
         around: The main configuration that fragments are included in; None if that is unknown.
         catalogue: All rules, whether they are run or not.
         known: The baseline whose findings are reported, but not fixed; None for none.
-        maybe: Releases that it may be for, if the target version is a guess: what nginx refuses in some of them alone
-            is no finding.
+        maybe: The releases that it may be for, if the target version is a guess. What only some of them refuse is no
+        finding.
         before_rule: Called before each rule; what it raises ends the check.
     """
 
@@ -100,28 +100,27 @@ class Judge:
     def _of_templates(self, templates: Templates) -> Linted:
         from nginxopt.lint.templates import lint_templates
 
-        # What a tag stands for may be what a suppression is for.
+        # The value of a tag may be what a suppression is for, so no suppression can be called unused.
         judge = replace(self, is_complete=False)
         everything = frozenset(rule.id for rule, _ in self.rules)
         return replace(lint_templates(templates, judge._of_rules), declined=everything)
 
     def _of_rules(self, config: Config, ids: frozenset[str] | None) -> Linted:
-        """Return the findings of some rules; of all of them if one is about comments, which hide those of others."""
+        """Return the findings of some rules. Runs all rules if one is about suppressions, which may hide any."""
         if ids is None or ids & {UNUSED, FAULTY}:
             return self(config)
         rules = tuple(selected for selected in self.rules if selected.rule.id in ids)
         return replace(self, rules=rules)(config)
 
     def _model(self, config: Config, target: Version) -> Model:
-        """Return what rules ask about a configuration, in the main configuration around it if one is stated."""
+        """Return the model that rules query; a fragment is in the main configuration around it, if one is named."""
         is_all = WHOLE_CONFIGURATION in self.assumed
         around = _http(self.around, target)
         is_guess = bool(self.maybe)
         return Model(config, target, self.host, is_all=is_all, around=around, is_guess=is_guess, beside=self.fragments)
 
     def _certain(self, model: Model, linted: Linted) -> Linted:
-        """Return findings without those that only the guess of a release makes: what nginx refuses in each release that
-        it may be is left."""
+        """Move refusals that depend on the guessed release to `guessed`; keep what every release in `maybe` refuses."""
         rules = [selected for selected in self.rules if selected.rule.by_release and _is_of_start(selected.rule)]
         ids = {rule.id for rule, _ in rules}
         asked = [each for each in linted.diagnostics if each.rule in ids] if self.maybe else []
@@ -145,7 +144,7 @@ class Judge:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
 
     def _declined(self, model: Model, linted: Linted) -> frozenset[str]:
-        """Return the rules that cannot judge all: each if a part could not be read, else those that say so."""
+        """Return the rules that could not judge everything: all if a part was not read, else those that declined."""
         if linted.errors or not self.is_complete or not _is_whole(model):
             return frozenset(rule.id for rule, _ in self.rules)
         return linted.declined
@@ -179,10 +178,11 @@ class Checked:
         unsettled: For each configuration with templates, the rules with findings that depend on their tags.
         declined: The rules that could not judge all of some configuration.
         refusals: What nginx refuses, so that rules could not ask what becomes of requests.
-        is_all: Whether includes were taken to read nothing else elsewhere, as the premise `whole-configuration` says.
+        is_all: Whether includes were assumed to read the same files where the configuration is installed (the premise
+        `whole-configuration`).
         left: The files outside of the named paths that fixes would change, with the grades of these fixes.
-        guessed: The findings that depend on the release, which nobody states.
-        cut: The rules that did not look at all of some configuration, with the budget that this would exceed.
+        guessed: The findings that depend on the release, which is a guess.
+        cut: The rules that did not look at everything in some configuration, each with the budget that it exceeded.
     """
 
     configs: tuple[Config, ...]
@@ -211,7 +211,7 @@ class Checked:
 
 
 def _is_of_start(rule: Rule) -> bool:
-    """Return whether a rule is about what nginx does not start with."""
+    """Return whether a rule reports what keeps nginx from starting."""
     return rule.category == "refused" or rule.severity > Severity.INFO
 
 
@@ -220,7 +220,7 @@ def _is_whole(model: Model) -> bool:
 
 
 def _http(main: Config | None, target: Version) -> Level | None:
-    """Return the level of the http block of a main configuration, whose wildcards read the fragment that is checked."""
+    """Return the http block of a main configuration. Its wildcards are taken to read the fragment that is checked."""
     if main is None:
         return None
     return next((level for level in levels(main, target, is_all=True).levels if level.kind == "http"), None)
@@ -349,8 +349,10 @@ def _fragments(configs: Iterable[Config]) -> tuple[Config, ...]:
 
 
 def _trees(configs: Iterable[Config]) -> list[str]:
-    """Return the tree of each configuration: its main file, or that of the first with the same text, as copies have one
-    cause; fragments together are one tree, whose main file is unknown. `nginx -T` adds line ends to a copy."""
+    """Return the tree of each configuration, named by its main file; all fragments are one tree, which has no name.
+
+    Copies of a configuration are one tree, so that their findings have one cause. `nginx -T` adds line ends to a copy.
+    """
     firsts: dict[tuple[bytes, ...], str] = {}
     texts = (tuple(file.source.data.rstrip() for file in config.files) for config in configs)
     return [

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from nginxopt.system.nginx import Binary
 
 _MOST = 500
-"""The number of witnesses of a configuration that are asked."""
+"""The most witnesses of a configuration that nginx is asked about."""
 
 _MOST_DISKS = 8
-"""The number of times that nginx is started for a configuration: witnesses that assume files which exclude each other
-cannot be asked of one.
+"""The most times that nginx is started for a configuration: witnesses that need different files at the same path need
+separate runs.
 """
 
 
 @record(eq=True)
 class Confirmed:
-    """The findings after nginx was asked, in their order, and notes about those left out or not asked."""
+    """The findings in their order, without those that nginx refuted, and notes about those refuted or not tried."""
 
     diagnostics: tuple[Diagnostic, ...]
     notes: tuple[Note, ...]
@@ -114,7 +114,7 @@ def _on_disk(
 
 
 class FileChoice:
-    """Files that can be there, or be missing, together."""
+    """Files that a few witnesses need to exist or to be missing, without contradiction."""
 
     def __init__(self) -> None:
         self._existing: dict[str, None] = {}  # as they are written, and so made
@@ -124,7 +124,7 @@ class FileChoice:
         self._gone: set[str] = set()
 
     def world(self) -> World:
-        """Return all of them."""
+        """Return a world with these files."""
         return World(tuple(self._existing), tuple(self._missing))
 
     def takes(self, world: World) -> bool:
@@ -160,7 +160,7 @@ def _none_asked(numbers: Iterable[int], binary: Binary, error: Exception) -> Ite
 
 
 def _confirmed(diagnostic: Diagnostic, answer: RealComparison | None) -> Diagnostic:
-    """Return a finding whose witness names the nginx that answers it so, if one does."""
+    """Return a finding; its witness names the nginx that answered as expected, if one did."""
     witness = diagnostic.finding.witness
     if answer is None or answer.reason is not None or witness is None:
         return diagnostic

@@ -97,10 +97,11 @@ class Rule:
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.
         everywhere: Whether a finding says that something is without effect, which is so only if it is found in each
             reading of its file, and in each configuration that reads it.
-        under_load: Whether it speaks by itself only of a configuration that shows load (`nginxopt.lint.queries.load`).
+        under_load: Whether, unless it is named, it reports only on configurations that show load
+        (`nginxopt.lint.queries.load`).
         reach: What its fixes depend on. One that is not `EVERYTHING` is argued for under "Fix safety".
-        about: Names of directives: without any of them, the rule finds nothing in a whole configuration, and need not
-            be loaded. Empty if it may.
+        about: Directives: in a whole configuration with none of them, the rule finds nothing, and is not loaded. Empty
+        if it may find something nonetheless.
         origin: The file of a rule from outside of nginxopt; None for those of nginxopt.
     """
 

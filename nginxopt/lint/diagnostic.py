@@ -17,10 +17,10 @@ LONGEST_URL = 300
 
 @record(eq=True)
 class Sign:
-    """What a real nginx has to show besides the outcome that the model of requests knows.
+    """What a real nginx has to do to confirm a witness, besides the outcome that the model of requests predicts.
 
     Attributes:
-        status: The status of the response where the model knows no outcome; None where it does.
+        status: The status of the response where the model predicts no outcome; None where it does.
         lacks: Headers that the response does not have.
         passes: A header that the upstream gets, name and value.
         logs: A regular expression for a line of the error log; the time of the response is then part of the witness.
@@ -47,7 +47,7 @@ class Witness:
         shows: A clause without a full stop, in the present tense: `nginx sends /srv/files/../secret`.
         headers: As curl's `-H` takes them: `Name: value`.
         client: The address that the request comes from; None if it does not matter.
-        assume: What has to hold besides, as `nginxopt trace --assume` takes it: `exists=/srv/files/a.txt`.
+        assume: Further conditions, as `nginxopt trace --assume` takes them: `exists=/srv/files/a.txt`.
         sign: What a real nginx has to show.
         confirmed_by: The nginx that answers so; None if none was asked.
         seconds: The time in which it answered, if that is what the witness shows.
@@ -140,11 +140,11 @@ class Grade(Enum):
 
 
 class Reach(Enum):
-    """What the fixes of a rule depend on beside the text that they change, for `nginxopt.lint.queries.whole`.
+    """What the fixes of a rule depend on besides the text that they change, for `nginxopt.lint.queries.whole`.
 
     Attributes:
-        EVERYTHING: Anything in `main` or in the same of `http`, `stream` and `mail`. All fixes do, unless their rule
-            says why not.
+        EVERYTHING: Anything in `main`, or in the `http`, `stream` or `mail` block that they change. This is so for all
+        fixes, unless the page of their rule says why not.
         PROCESS: What is in `main` and `events`: the fix changes directives there that no other block has or inherits.
         WORDS: Nothing: the fix replaces or deletes words that make no difference, whatever else is in the
             configuration.
@@ -196,8 +196,8 @@ class Saving:
         instructions: User-space instructions; see `nginxopt.lint.queries.cost`.
         connections: Connections to upstreams that nginx would not open.
         nanoseconds: Processor time of the kernel and of nginx, for work that a count of instructions misses.
-        cause: A cause of nginx's work (`nginxopt.profile.work`) of which a part is saved: that at the finding's place,
-            or all of it where the finding is at none of its directives.
+        cause: The cause of nginx's work (`nginxopt.profile.work`) of which a part is saved: the work at the place of
+        the finding, or all work of this cause if the finding is not at one of its directives.
         part: The least and the most part of it.
     """
 
@@ -210,10 +210,10 @@ class Saving:
 
 @record(eq=True)
 class SavedADay:
-    """What a day of a site's traffic saves without what is found.
+    """What a site saves in a day of its traffic if a finding is fixed.
 
     Attributes:
-        requests: The requests that it concerns.
+        requests: The number of requests that the finding concerns.
         least: Seconds of processor time, at least.
         most: Seconds of processor time, at most.
         connections: Connections to upstreams that nginx would not open.
@@ -225,7 +225,7 @@ class SavedADay:
     connections: int
 
     def plus(self, other: SavedADay) -> SavedADay:
-        """Return what both save."""
+        """Return the sum of two savings."""
         return SavedADay(
             self.requests + other.requests,
             self.least + other.least,
@@ -252,9 +252,9 @@ class Finding:
         help: What to do by hand if there is no fix, or additional advice; may be empty.
         severity: That of the finding, where it is not that of the rule; None if it is.
         witness: A request that shows it; None for rules that declare none.
-        saves: What a request saves without what is found; None if that is not known.
-        cause: What the findings of a rule that one change would repair have in common; by default, their message.
-            Reports have one finding for each cause (`nginxopt.lint.report.model`).
+        saves: What a request saves if the finding is fixed; None if that is not known.
+        cause: What the findings of a rule that one change would fix have in common; by default, their message.
+                Reports have one finding for each cause (`nginxopt.lint.report.model`).
     """
 
     source: Source
@@ -282,7 +282,7 @@ class Diagnostic:
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`), None if there is none.
         tree: The main file of the configuration; empty if it is not known.
         places: The other places of its cause, in a report; its fix is then that of all these places.
-        a_day: What a day saves without it, under the traffic of a profile; None without one.
+        a_day: What a site saves in a day if it is fixed, under the traffic of a profile; None without one.
     """
 
     rule: str
@@ -316,7 +316,7 @@ class Diagnostic:
 
     @property
     def cause(self) -> str:
-        """What the findings of its rule that one change would repair have in common."""
+        """What the findings of its rule that one change would fix have in common."""
         return self.message if self.finding.cause is None else self.finding.cause
 
     @property

@@ -32,9 +32,10 @@ Content = bytes | Callable[[], bytes] | None
 
 
 class Listed(RootFolder):
-    """A tree that is listed: each path with its content, or what makes it; None for a folder.
+    """A file tree given by its files: each path with its content, or a function that returns it; None for a folder.
 
-    Folders above them are there as well. `modes` has the permissions of some; root owns all.
+    The folders above these paths exist as well. `modes` has the permissions of those that do not have the usual ones;
+    root owns all.
     """
 
     def __init__(self, files: Mapping[str, Content], modes: Mapping[str, int]) -> None:

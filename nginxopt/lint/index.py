@@ -1,7 +1,7 @@
 """What is known of each rule before its module is imported: rules.tsv, which `make docs` writes from the declarations.
 
 A line has the severity and the category of a rule, the safeties of its fixes, the versions that it applies to, and its
-other attributes where they are not as usual; `flags` names those that are otherwise False.
+other attributes where they differ from the default; `flags` names those that are False by default.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loads rules from outside of nginxopt: modules in folders that the settings name, and those of installed packages.
 
-A module is a rule as one of `nginxopt.rules` is. The modules of a folder form a package, so they can import helpers
-from each other (`from . import _shared`). What they raise is a `RuleError` with the place in their file, and stops no
-other rule.
+A module declares a rule in the same way as those of `nginxopt.rules`. The modules of a folder form a package, so they
+can import helpers from each other (`from . import _shared`). An exception in a rule becomes a `RuleError` with the
+place in its file; the other rules still run.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def files(folders: Sequence[str]) -> dict[str, str]:
 
 
 def guarded(rule: Rule, model: Model) -> list[Finding]:
-    """Return the findings of a rule. Raises `RuleError` if it raises, or if one of them is none."""
+    """Return the findings of a rule. Raises `RuleError` if it raises, or yields something that is no valid finding."""
     try:
         with redirect_stdout(sys.stderr):  # standard output has the report, or the messages of an editor
             findings = list(rule.check(model))
@@ -95,10 +95,10 @@ def _in_folders(folders: Sequence[str]) -> Iterator[_Module]:
         if not os.path.isdir(path):
             raise InputError("no such directory of rules", path=folder, hint='the setting "rules" names it')
         try:
-            os.scandir(path).close()  # `pkgutil` takes what it cannot list for empty
+            os.scandir(path).close()  # `pkgutil` takes a folder that it cannot list for an empty one
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=folder) from error
-        package = ModuleType(f"_nginxopt_rules_{next(_NUMBERS)}")  # one that is loaded again has its current text
+        package = ModuleType(f"_nginxopt_rules_{next(_NUMBERS)}")  # a new name, so that a reload reads the current text
         package.__path__ = [str(path)]
         sys.modules[package.__name__] = package
         importlib.invalidate_caches()
@@ -138,7 +138,7 @@ def _load(module: _Module) -> Rule:
 
 @contextmanager
 def _importing() -> Iterator[None]:
-    """Import without files beside the modules, and without text on standard output."""
+    """Import modules without writing `__pycache__`, and with their output on standard error."""
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         with redirect_stdout(sys.stderr):
@@ -160,7 +160,7 @@ def _refuse_second(module: _Module, rules: Mapping[str, Rule], modules: Mapping[
 
 
 def _refuse_invalid(finding: Finding) -> None:
-    """Raise `TypeError` or `ValueError` for what is no finding, and for places that its files do not have."""
+    """Raise `TypeError` or `ValueError` for a value that is not a finding, and for places outside of its files."""
     if not isinstance(finding, Finding):
         raise TypeError(f"a check yields Finding, not {type(finding).__name__}")
     places = [(finding.source, finding.span), *((related.source, related.span) for related in finding.related)]

@@ -40,10 +40,10 @@ class Linted:
 
     `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings;
     `unsettled` are the rules with findings that depend on the tags of a template. `declined` are the rules that could
-    not judge all, so that what they do not find may be there. `refusal` is what nginx refuses, so that rules could not
-    ask what becomes of requests. `left` are the files outside of the named paths that fixes would change, with the
-    grades of these fixes. `guessed` are findings that depend on the release, which nobody states. `cut` are the rules
-    that did not look at all, with the budget that this would exceed.
+    not judge everything, so that the absence of a finding means nothing. `refusal` is what nginx refuses, so that rules
+    could not ask what becomes of requests. `left` are the files outside of the named paths that fixes would change,
+    with the grades of these fixes. `guessed` are findings that depend on the release, which is a guess. `cut` are the
+    rules that did not look at everything, each with the budget that it exceeded.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -58,7 +58,7 @@ class Linted:
 
 
 def lint(model: Model, rules: Iterable[Selected]) -> Linted:
-    """Run every rule that applies to the version of the model, with a host also those for the machine.
+    """Run every rule that applies to the version of the model, and those for the machine if there is a host.
 
     Findings in a main configuration around a fragment are not reported.
     """
@@ -111,7 +111,7 @@ def _guarded(rule: Rule, model: Model) -> list[Finding]:
 def _diagnosed(
     found: Iterable[Finding], selected: Selected, model: Model, times: Mapping[Source, int]
 ) -> Iterator[Diagnostic]:
-    """Yield the diagnostics of the findings of a rule, without what belongs in no file of the configuration."""
+    """Yield the diagnostics of the findings of a rule that are in files of the configuration."""
     rule = selected.rule
     for finding in _merged([*_safe(_here(found, model), rule, model)], rule, times):
         yield Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)

@@ -280,10 +280,10 @@ UNUSED = "unused-suppression"
 
 @record(eq=True)
 class Further:
-    """What else is known of the findings in a configuration.
+    """What else is known about the findings in a configuration.
 
     Attributes:
-        declined: The rules whose findings are not all known: what they do not find may be there.
+        declined: The rules whose findings are not all known: a comment that hides none of their findings is not unused.
         find: Returns the findings of these rules for other nginx versions, and the rules that declined there.
     """
 

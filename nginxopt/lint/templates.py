@@ -1,8 +1,9 @@
 """Findings in templates: those that hold in every reading that writes their place.
 
-A finding is taken from the first reading that writes its place. It is dropped if another reading writes the place and
-does not have the finding, or if it is about a directive with an unknown word. Its fix is kept if every reading offers
-the same one, and if the text that it changes is written exactly where the finding is.
+A reading is one text that a template may write (`nginxopt.config.templates`): it has one branch of each `{% if %}` and
+a sample text for each value. A finding is taken from the first reading that writes its place. It is dropped if another
+reading writes the place and does not have the finding, or if it is about a directive with an unknown word. Its fix is
+kept if every reading offers the same one, and if the text that it changes is written exactly where the finding is.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _UNKNOWN_SITE = r"\1HOST"
 
 @record(eq=True)
 class Located:
-    """A finding in the places of the template; `diagnostic` has no fix where it would touch a tag."""
+    """A finding at its places in the template; its `diagnostic` has no fix that would change a tag."""
 
     diagnostic: Diagnostic
 
@@ -69,12 +70,12 @@ def _common_fix(fix: Fix | None, other: Fix | None) -> Fix | None:
 
 
 def _unlined(text: str) -> str:
-    """Return a text without line numbers, which differ after text that a reading repeats."""
+    """Return a text without line numbers, which differ between readings that repeat a text before it."""
     return _LINES.sub(r"\1", text)
 
 
 def _common_witness(witness: Witness | None, other: Witness | None) -> Witness | None:
-    """Return the request that two readings have in common, at a host that nobody knows if they have different ones."""
+    """Return the request that two readings have in common; if only their hosts differ, with a host that is unknown."""
     if witness is None or other is None or witness == other:
         return witness if other is not None else None
     anywhere = replace(witness, url=_SITE.sub(_UNKNOWN_SITE, witness.url))
@@ -96,10 +97,11 @@ class _Headers:
 
 
 class View:
-    """A reading of templates, and the places of the templates that it has.
+    """A reading of templates, which maps places in its text back to those of the templates.
 
-    `headers` are directives of all readings whose words are not all known, by path; those of a file are added when they
-    are first asked for.
+    `headers` are the directives of all readings whose words are not all known, by path. Those of a file are added when
+    they are first asked for.
+
     """
 
     def __init__(self, templates: Templates, reread: Reread, headers: dict[str, _Headers]) -> None:

@@ -151,9 +151,10 @@ def left(diagnostics: Iterable[Diagnostic]) -> frozenset[tuple[str, Grade]]:
 
 
 def without_fix(diagnostic: Diagnostic, withheld: frozenset[str]) -> Diagnostic:
-    """Return a diagnostic; if its fix changes a file outside, all of it is replaced by the reason.
+    """Return a diagnostic. If its fix changes a file outside of the named paths, the reason replaces the whole fix.
 
-    So is one that would copy words of a file outside, `withheld`, into a file inside.
+    The same holds for a fix that would copy words of a file outside, `withheld`, into a file inside.
+
     """
     paths = _paths(diagnostic)
     if diagnostic.fix is None:

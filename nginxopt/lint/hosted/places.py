@@ -1,8 +1,8 @@
 """Where the names in a configuration lead on the machine, and who reads there.
 
-nginx starts relative names of certificates, password files and includes from the folder of its main file
-(`conf_prefix`), and those of logs and `root` from the prefix that it was built with, which no text shows: these are
-left alone. So are names with variables and placeholders.
+nginx resolves relative names of certificates, password files and includes from the folder of its main file
+(`conf_prefix`), and those of logs and `root` from the prefix that it was built with. No text shows this prefix, so the
+latter are not examined, and neither are names with variables and placeholders.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Places:
     worker: Account | None
 
     def of_conf(self, name: str) -> str | None:
-        """Return the path of a name that starts from the folder of the main file; None if it is not known."""
+        """Return the path of a name that is relative to the folder of the main file; None if it is not known."""
         if "$" in name or has_placeholder(name):
             return None
         if name.startswith("/"):
@@ -47,7 +47,7 @@ class Places:
         return None if self.folder is None else posixpath.join(self.folder, name)
 
     def absolute(self, name: str) -> str | None:
-        """Return the path of a name that starts from the prefix of the build; None unless it is absolute."""
+        """Return the path of a name that is relative to the prefix of the build; None unless it is absolute."""
         return self.of_conf(name) if name.startswith("/") else None
 
     def look(self, path: str) -> Reached | None:

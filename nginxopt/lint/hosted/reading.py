@@ -1,7 +1,7 @@
 """What workers read for requests: password files, folders of files, sockets of upstreams.
 
-nginx starts without them. They are read by the user of the workers, which `user` names; if it does not, nobody knows
-what that user may read.
+nginx starts without them. The user of the workers reads them: the one that `user` names. Without this directive, the
+user and its permissions are unknown.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def user_file(model: Model, directive: Directive) -> UserFile | None:
 
 
 def _kept(where: Places, reached: Reached) -> tuple[str, str]:
-    """Return who reads a file, and what keeps this user from it; empty if nobody is known, and if nothing does."""
+    """Return who reads a file, and what keeps this user from it; both are empty if unknown, or if nothing does."""
     from nginxopt.system.machine import READ, refuses
 
     if where.worker is None:

@@ -38,7 +38,7 @@ _PASSED = {"proxy": "https", "grpc": "grpcs", "uwsgi": "suwsgi"}
 """The modules that pass requests over TLS, with the scheme that says so."""
 
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""Why there is nothing at a path."""
+"""The errors with which opening a path fails if nothing is there."""
 
 _TICKET_KEYS = (48, 80)
 """The sizes of a file of `ssl_session_ticket_key` in bytes."""
@@ -61,13 +61,13 @@ class HostRefusal:
 
 @record(eq=True)
 class OutOfReach:
-    """What this process cannot look at, so that nothing is known of it.
+    """Something that this process cannot inspect, so that nothing is known of it.
 
     Attributes:
         directive: The directive that names it.
         word: The word that does.
         what: What it is, and why nothing is known of it.
-        help: How to have it looked at; empty if that depends.
+        help: How to have it inspected; empty if there is no general way.
     """
 
     directive: Directive
@@ -310,7 +310,7 @@ def _authorities(model: Model, where: Places, directive: Directive | None) -> _F
 
 
 def _revoked(model: Model, where: Places, directive: Directive | None) -> _Found:
-    """Find a list of revoked certificates that is none (`ngx_ssl_crl`)."""
+    """Find a revocation list that OpenSSL cannot read as one (`ngx_ssl_crl`)."""
     from nginxopt.system.certificates import blocks, fault_of_authorities
 
     if directive is None or not directive.args or not directive.args[0]:
@@ -331,7 +331,7 @@ def _revoked(model: Model, where: Places, directive: Directive | None) -> _Found
 
 
 def _parameters(where: Places, directive: Directive | None) -> _Found:
-    """Find parameters of Diffie and Hellman that are none (`ngx_ssl_dhparam`)."""
+    """Find Diffie-Hellman parameters that OpenSSL cannot read as such (`ngx_ssl_dhparam`)."""
     from nginxopt.system.certificates import blocks
 
     if directive is None or not directive.args or not directive.args[0]:

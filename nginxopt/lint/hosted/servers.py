@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from nginxopt.system.certificates import Certificate
 
 INLINE = "data:"
-"""Before a certificate or key that stands in the configuration itself (since 1.15.10)."""
+"""The prefix of a certificate or key that is written in the configuration itself (since 1.15.10)."""
 
 _OF_KEYS = ("engine:", "store:")
-"""Before a key that OpenSSL has elsewhere, such as in a hardware module."""
+"""The prefix of a key that OpenSSL gets from elsewhere, such as a hardware module."""
 
 
 @record(eq=True)

@@ -1,4 +1,4 @@
-"""Who may reach a level: `allow`, `deny` and what asks for a login (`ngx_http_access_module` and others)."""
+"""Who may reach a level: `allow`, `deny` and directives that ask for a login (`ngx_http_access_module` and others)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rules(level: Level) -> Sequence[Directive]:
 def are_known(level: Level) -> bool:
     """Return whether all of a level was read, and of those around it up to its server.
 
-    What may be around a fragment, or be stated for all servers, is taken not to restrict anything.
+    Assumes that what is around a fragment, or stated for all servers, restricts nothing.
     """
     around: Level | None = level
     while around is not None and around.kind != "http":
@@ -63,7 +63,7 @@ def names_everybody(rule: Directive) -> bool:
 
 
 def is_public(level: Level) -> bool:
-    """Return whether strangers can connect: the server listens at more than loopback and sockets of files."""
+    """Return whether strangers can connect: the server listens on more than loopback addresses and Unix sockets."""
     server = level.around("server")
     if server is None or server.scope is None:  # of a fragment, which may be anywhere
         return True

@@ -1,7 +1,8 @@
-"""Subjects on which PCRE2 reaches its match limit: a repeated group that can be taken apart in many ways.
+"""Subjects on which PCRE2 reaches its match limit, because a repeated group can match them in many ways.
 
-The structure of a pattern shows only where to try (`(a+)+`, `(a|ab)*`). PCRE2 itself decides whether it happens, which
-takes a tenth of a second where it does. So `Trials` count against the budget `backtracking`.
+The structure of a pattern only shows which subjects to try: `(a+)+` and `(a|ab)*` suggest `aaa...`. Whether PCRE2 gives
+up on them is decided by running it, which takes a tenth of a second if it does. So `Trials` count against the budget
+`backtracking`.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ _LONGEST = 240
 _TAILS = (b"!", b"~", b"/!", b"")
 _MOST_PUMPS = 6
 _MOST_TRIES = 50
-"""Texts that are repeated in subjects of one pattern, at most."""
+"""The most texts that are repeated to make subjects for one pattern."""
 _MATCH_LIMIT = 10_000_000
 """The steps after which PCRE2 gives up."""
 _FEW_STEPS = 20_000
-"""The steps that a subject counts for on which PCRE2 does not give up: most take fewer, and how many is not known."""
+"""The steps that a subject counts for if PCRE2 does not give up: most take fewer, and the real number is unknown."""
 
 
 class Trials:
-    """Tries patterns of one configuration. All raise `budget.ExceededError`, at a directive, for too many of them."""
+    """Tries patterns of one configuration. Its methods raise `budget.ExceededError`, at a directive, after too many."""
 
     def __init__(self) -> None:
         self._steps = budget.meter("backtracking")
@@ -41,14 +42,14 @@ class Trials:
     def exploding(self, pattern: str, at: Directive) -> bytes | None:
         """Return a subject of less than `_LONGEST` bytes on which PCRE2 gives up; None if none was found."""
         if pattern not in self._tried:
-            self._spend(0, at)  # no more is tried, once all is spent
+            self._spend(0, at)  # raises if the budget is spent, before anything is tried
             subject, steps = _exploding(pattern)
             self._tried[pattern] = subject
             self._spend(steps, at)
         return self._tried[pattern]
 
     def asked(self, at: Directive, *, gave_up: bool) -> None:
-        """Count a request of the model that got to a pattern."""
+        """Count a request to the model of requests that got as far as a pattern."""
         self._spend(_MATCH_LIMIT if gave_up else _FEW_STEPS, at)
 
     def _spend(self, steps: int, at: Directive) -> None:
@@ -69,7 +70,7 @@ def _exploding(pattern: str) -> tuple[bytes | None, int]:
 
 
 def _repeated_groups(pattern: str) -> Iterator[str]:
-    """Yield the contents of groups that are repeated without limit and can be taken apart in several ways."""
+    """Yield the contents of groups that are repeated without limit and may match a text in several ways."""
     opened: list[int] = []
     for match in _TOKEN.finditer(pattern):
         if match[0] == "(":
@@ -87,7 +88,7 @@ def _unescaped(content: str) -> str:
 
 
 def _pumps(content: str) -> list[bytes]:
-    """Return short texts that a group matches: of its choices, and of all of it."""
+    """Return short texts that a group matches: one for each alternative, and one for the whole group."""
     choices = [content, *(content.split("|") if "(" not in content else [])]
     found = (likely((encode(f"^(?:{choice})$"), rb"^[!-~]+$")) for choice in choices)
     return list(dict.fromkeys(text for text in found if text is not None))[:_MOST_PUMPS]

@@ -19,10 +19,10 @@ _STREAMS = frozenset({"/dev/stdout", "/dev/stderr", "/proc/self/fd/1", "/proc/se
 _NAME = lazy.pattern(r"docker|container|compose|k8s|kube|helm|chart|podman|werf|rootfs|image", re.IGNORECASE)
 
 _NEAR, _MOST, _MOST_BYTES = 3, 2_000, 1 << 18
-"""So many folders, entries of each and bytes of a file are read."""
+"""The most folders, entries of each, and bytes of a file that are read."""
 
 _NEAREST = 6
-"""So many folders above the main file may name what it is for: those further up are the user's own."""
+"""The number of folders above the main file whose names count: those further up belong to the user."""
 
 
 def is_in_container(model: Model) -> bool:

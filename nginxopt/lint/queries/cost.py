@@ -1,6 +1,6 @@
 """The severity of a finding by its cost per request.
 
-Costs are user-space instructions, counted on nginx 1.22.1, and told as time (`time`). The thresholds come from the
+Costs are user-space instructions, counted on nginx 1.22.1, and reported as time (`time`). The thresholds come from the
 processor time of a worker for a request that nginx answers itself; see `docs/rules/map-regex-bulk.md`.
 """
 
@@ -10,23 +10,23 @@ from nginxopt.settings.vocabulary import Severity
 from nginxopt.text.display import count
 
 SHORT = 482
-"""Instructions of a regular expression for a URI that is shorter than all that it matches: PCRE compares lengths."""
+"""Instructions to try a regular expression on a URI that is shorter than any match: PCRE only compares the lengths."""
 
 REGEX = 794
-"""Instructions of a regular expression that does not match a dissimilar URI, which is long enough for it.
+"""Instructions to try a regular expression on a URI that begins differently and is long enough to match.
 
-URIs of requests are longer than most patterns are at least (32 bytes on average in a public log).
+Most URIs are long enough: they have 32 bytes on average in a public log.
 """
 
 SHARED = 28
-"""Instructions for each byte behind the first that such a URI shares with the pattern."""
+"""Additional instructions for each byte, from the second on, that such a URI has in common with the pattern."""
 
 NEAR = REGEX + 26 * SHARED
-"""Instructions of a regular expression for a URI that starts like it for 27 bytes, and that it does not match."""
+"""Instructions to try a regular expression on a URI whose first 27 bytes match, but not the rest."""
 
 LOOKUP = 3_000
-"""Instructions of what a map or a list of rewrites compiles to, for a value that nothing matches, beside the regular
-expressions it tries: `nginxopt bench rewrites FILE --metric instructions` counts them.
+"""Instructions of the lookup that a map or a list of rewrites compiles to, for a value that nothing matches, without
+the regular expressions that it still tries: `nginxopt bench rewrites FILE --metric instructions` counts them.
 """
 
 WARNING = 75_000

@@ -9,14 +9,14 @@ on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
 - after the body was discarded (ngx_http_discard_request_body), once `error_page`, `post_action` or code continues in
   another location: nginx discards a body that is too large (413); `return` with a redirect does, and handlers that fail
   do (412 and 416 of files, 404 of memcached, mp4 and flv, 403 of autoindex); code may;
-- after the server of a request whose body is streamed answered early, once `error_page` or `X-Accel-Redirect` continues
-  in another location.
+- after an upstream answered a request before it had read all of its streamed body, once `error_page` or
+  `X-Accel-Redirect` continues in another location.
 
 It passes a body without its length if `proxy_set_header` clears the `Content-Length`, and the body is passed on all the
 same, or is that of `proxy_set_body`. This is harmless if the connection closes after the request.
 
-What may be wrong prevents a pool (`Framing.fault`); what certainly is, by the directives of a pass alone, is found by
-`request-framing` (`nginxopt.lint.queries.lengths`).
+What may be wrong prevents a pool (`Framing.fault`). What is certainly wrong, by the directives of a pass alone, is
+reported by the rule `request-framing` (`nginxopt.lint.queries.lengths`).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def effective(level: Level, name: str) -> Mapping[str, Directive]:
 def lost(level: Level, name: str) -> Mapping[str, Directive]:
     """Return the directives that a level would inherit if it stated none, without those of headers that it states.
 
-    None of them if it drops them on purpose, or if it is not known what it states.
+    Empty if the level drops them on purpose, or if it is not known which directives it has.
     """
     if not level.own(name) or not level.setting(name).known or level.parent is None or not level.inherits(name):
         return {}

@@ -1,7 +1,8 @@
 """Whether a configuration shows that it serves many requests.
 
-What saves a connection or some microseconds a request matters to a site with thousands of requests a second, and is
-noise in front of a wiki. Rules with `under_load` speak by themselves only where the text shows load, or with `--host`.
+To save a connection or some microseconds per request matters to a site with thousands of requests a second, and is
+noise for a small wiki. Unless they are named, rules with `under_load` report only where the text shows load, or with
+`--host`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _TUNED = ("keepalive", "worker_rlimit_nofile", "proxy_cache_path", "fastcgi_cach
 
 
 def judged(check: Check, model: Model) -> Iterator[Finding]:
-    """Yield what a rule finds with a machine, or in a configuration that shows load; of another, it does not judge."""
+    """Yield the findings of a rule for a machine or for a configuration that shows load; otherwise decline."""
     if model.host is not None or is_shown(model):
         yield from check(model)
     else:

@@ -19,7 +19,7 @@ from nginxopt.text import encode
 
 _ECHO = Sign(unasked="an echo stands for its upstream")
 _CERTAIN = ("auth_request", "mirror")
-"""The directives whose subrequests depend on no response."""
+"""The directives that make their subrequests whatever the response is."""
 _LEAVING = (script() - {"break", "set"}) | {"try_files"}
 """The directives by which a request may leave a location before it is passed on."""
 
@@ -93,7 +93,7 @@ def _passed_on(model: Model, pass_: Pass, wrong: LengthMismatch) -> ModelAnswer 
 
 
 def _lets_some_in(answer: ModelAnswer) -> bool:
-    """Return whether it depends on the password or the address of a client whether a request goes on."""
+    """Return whether the password or the address of the client decides whether a request goes on."""
     level, decisive = answer.level, answer.is_decided_by
     if level is None:
         return False
@@ -120,7 +120,7 @@ def _made(model: Model, subrequest: Subrequest, wrong: LengthMismatch) -> ModelA
 
 
 def _lets_in_by_all(answer: ModelAnswer) -> bool:
-    """Return whether a request goes on once its client is let in, and is asked for everything then."""
+    """Return whether the client has to pass all checks of access, so that whoever is let in makes the subrequest."""
     return answer.level is not None and _lets_some_in(answer) and not access.takes_any(answer.level)
 
 

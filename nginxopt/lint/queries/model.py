@@ -46,10 +46,11 @@ class Model:
     """A configuration to check for the nginx version `target`. Everything is computed once, on first use.
 
     A file that is included in several places occurs in each of them. `host` is the machine to check, None for none.
-    With `alone`, nothing is taken to be around a fragment; `around` is the level of the http block that includes it.
-    With `is_all`, includes are taken to read nothing else where the configuration is installed. With `is_guess`, nobody
-    states the version, and a rule does not take the defaults of an old one for those of the configuration. `beside` are
-    fragments of the same tree, which the configuration may include where it is installed.
+
+    For a fragment, `alone` assumes that nothing is around it, and `around` is the level of the http block that includes
+    it. With `is_all`, includes are assumed to read the same files where the configuration is installed. With
+    `is_guess`, the version is a guess, and a rule does not take the defaults of an old release for those of the
+    configuration. `beside` are fragments of the same tree, which the configuration may include where it is installed.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Model:
 
     @cached_property
     def alone(self) -> Model:
-        """The same configuration if nothing is around a fragment; this model if that is known anyway."""
+        """The same configuration, assuming that nothing is around a fragment; this model if that is known anyway."""
         return self if self.is_whole else Model(self.config, self.target, self.host, alone=True, around=self._around)
 
     @cached_property
@@ -115,7 +116,7 @@ class Model:
         yield from (*of_http, *(level for level in self._others if level.kind in kinds))
 
     def mentions(self, word: str) -> bool:
-        """Return whether any text of the configuration holds a word, be it in a comment: else no directive has it."""
+        """Return whether any text of the configuration, even a comment, contains a word. If not, no directive does."""
         return any(word.encode() in file.source.data for file in self.config.files)
 
     def lacks(self, names: tuple[str, ...]) -> bool:
@@ -238,7 +239,7 @@ class Model:
         return frozenset(levels)
 
     def decline(self) -> None:
-        """Record that the rule that asks cannot judge a part of the configuration: it may be silent for that reason.
+        """Record that the current rule cannot judge a part of the configuration, and may be silent for that reason.
 
         What it does not find is then no reason to call a suppression or an entry of a baseline unused.
         """
@@ -246,7 +247,7 @@ class Model:
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
-        """Let a rule look at no more once a budget is exceeded within the block: it declines, and a note says so."""
+        """End the block when a rule exceeds a budget in it: the rule declines to judge the rest, and a note says so."""
         try:
             yield
         except ExceededError as error:
@@ -265,7 +266,7 @@ class Model:
 
     @property
     def refusal(self) -> InputError | None:
-        """Why rules could not ask what becomes of requests: what nginx refuses; None if they could, or did not ask."""
+        """The error of nginx that kept rules from asking the model of requests; None if they could, or did not ask."""
         error = self.requests.refusal if "requests" in vars(self) else None
         return error if error is not None and error.nginx is not None and error.source is not None else None
 

@@ -25,13 +25,13 @@ _BLANK_WORDS = lazy.pattern(rb"<[A-Za-z][\w.-]*(?: [\w.-]+)+>")
 
 
 def has_blank(directive: Directive) -> bool:
-    """Return whether the arguments have words in brackets that somebody fills in: `root /srv/<project name>/web;`."""
+    """Return whether the arguments have a placeholder in brackets: `root /srv/<project name>/web;`."""
     end = directive.args[-1].end if directive.args else directive.name.end
     return _BLANK_WORDS.search(directive.source.data, directive.name.end, end) is not None
 
 
 def is_blank(host: str) -> bool:
-    """Return whether a host is one that somebody fills in: `XX.XX.XX.XX`, `SERVER_IP`, `your-app.example.com`."""
+    """Return whether a host is a placeholder: `XX.XX.XX.XX`, `SERVER_IP`, `your-app.example.com`."""
     return _BLANK.fullmatch(host) is not None
 
 
@@ -51,7 +51,7 @@ class WrittenName:
 
 @record(eq=True)
 class Conflict:
-    """A name of `server` that `first` has before it; `word` is None for a server without names."""
+    """A name of `server` that the earlier server `first` has; `word` is None for a server without names."""
 
     address: Address
     server: Level
@@ -61,7 +61,7 @@ class Conflict:
 
 @once
 def conflicts(model: Model) -> tuple[Conflict, ...]:
-    """Return the names that earlier servers have. What was not read may have more, but takes none of these away."""
+    """Return the names that earlier servers have. Text that was not read may add some, but removes none."""
     return tuple(_conflicts(model))
 
 
@@ -75,7 +75,7 @@ def first_conflicts(model: Model) -> Iterator[tuple[Level, Conflict]]:
 
 @once
 def never_chosen(model: Model) -> frozenset[Level]:
-    """Return the servers whose names are all those of others at all their addresses, and that are no defaults."""
+    """Return the servers that nginx never chooses: not default, and all names are taken at all addresses."""
     lost: dict[Level, set[tuple[Address, str]]] = {}
     for conflict in conflicts(model):
         lost.setdefault(conflict.server, set()).add((conflict.address, _key(conflict.word)))
@@ -90,10 +90,11 @@ def never_chosen(model: Model) -> frozenset[Level]:
 
 
 def halves_lost(server: Level) -> Iterator[tuple[WrittenName, str, str]]:
-    """Yield each name `.example.com` of which the server has one half before, with that half and the one it loses.
+    """Yield each name `.example.com` of a server that also has one half of it, `example.com` or `*.example.com`,
+    before. Yields the name, the half that the server has, and the half that it loses.
 
-    nginx ignores all of such a name (`ngx_hash_add_key`), and behind `*.example.com` it ignores a later `example.com`,
-    too. What was not read may have the other half.
+    nginx then ignores the whole name (`ngx_hash_add_key`). Behind `*.example.com` it ignores a later `example.com`,
+    too. Text that was not read may have the other half.
     """
     if server.is_open:
         return

@@ -31,7 +31,7 @@ _GROUP = lazy.pattern(r"\(\?P?[<'](\w+)[>']")
 _LINE_END = (rb"^/[!-~\r\n]*\r\nX-Injected:1", rb"^/[!-~\r\n]*\r\n[A-Za-z]", rb"^/[!-~\r\n]*\n[!-~]")
 """Patterns of URIs with a line end, the most telling first."""
 _TAKES_ONE = lazy.pattern(r"\[\^|\\[WDsRvXnr\[]|\(\?[a-z]*s|\[:")
-"""What in a pattern may match a line end: a group without any of this has none."""
+"""What may match a line end in a pattern: a group without any of this captures none."""
 _CHOOSING = lazy.pattern(r"\$\{?(host|http_host|http_\w+|arg_\w+)\}?", re.ASCII)
 _CAPTURE = lazy.pattern(r"\$(?:\d+|\{\d+\})")
 _MOST_REQUESTS = 4

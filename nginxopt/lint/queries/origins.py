@@ -1,7 +1,7 @@
-r"""Names that a pattern over an origin, a referrer or a host is about, and the shortest foreign one that it accepts.
+r"""The domains that a pattern for an origin, a referrer or a host names, and the shortest foreign name that it accepts.
 
-A pattern names domains as text: `example\.com`, `example.com`, `example\.(com|org)`. Foreign is a name that is neither
-one of these nor below the domain that its owner registered.
+A pattern names domains as text: `example\.com`, `example.com`, `example\.(com|org)`. A name is foreign if it is neither
+one of these nor below the domain that their owner registered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LABEL = "[a-z0-9-]"
 _TOP = "(?:com|net|org|test|[a-z]{2})"
 _EVIL = (r"evil\.test", rf"{_LABEL}+\.evil\.test", rf"{_LABEL}+(?:\.{_LABEL}+)*\.evil\.test", r"evil[a-z0-9-]*\.com")
 _ANY = (rf"(?:{_LABEL}+\.)+{_TOP}",)
-"""Names that an attacker registers: the telling ones first."""
+"""Names that an attacker could register, the most telling first."""
 _FORMS: dict[Kind, tuple[str, str]] = {
     "origin": ("https?://", "(?::[0-9]+)?"),
     "referrer": ("https?://", "(?::[0-9]+)?/[!-~]*"),
@@ -35,10 +35,10 @@ _EXACT: dict[Kind, str] = {
     "referrer without scheme": r"(?i)^(?:[^/.:?#@]+\.)*(?:{owned})(?::[0-9]+)?(?:[/?#].*)?$",
     "host": r"(?i)^(?:.*\.)?(?:{owned})(?::[0-9]+)?$",
 }
-"""What a pattern for a domain should accept at most."""
+"""The most that a pattern for a domain should accept."""
 _GROUP = lazy.pattern(r"\((?:\?:)?((?:[\w-]|\\[.-]|\.|\|)+)\)(?![*+?{])")
 _PROGRAMS = (".php", ".html", ".htm", ".asp", ".aspx", ".jsp", ".cgi")
-"""Ends of the files in paths of referrers, which no domain has."""
+"""Extensions of files in paths of referrers, which look like the end of a domain."""
 _PIECE = lazy.pattern(r"(?:[a-z0-9-]+\.)+[a-z]{2,}")
 _SECOND_LEVEL = {"ac", "co", "com", "edu", "gob", "gov", "net", "or", "org"}
 _COUNTRY = 2

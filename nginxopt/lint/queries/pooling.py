@@ -87,8 +87,8 @@ class _Plan:
 class _Planner:
     """Plans the fixes for the upstreams of a model; the size of new pools depends on their number.
 
-    What was not read is planned for as if it were empty, which is the premise `whole-configuration`: what it inherits
-    is unknown, and a fix that leaves out a line for that reason would have no effect.
+    What was not read is assumed to be empty, which is the premise `whole-configuration`: what it inherits is unknown,
+    and a fix that omits a line for that reason would have no effect.
     """
 
     def __init__(self, read: Model) -> None:

@@ -1,7 +1,7 @@
-"""What a configuration says of its purpose, by which rules respect an intention.
+"""Intentions that a configuration states, for rules that do not report what is meant.
 
-What looks wrong may be meant: a comment says so, or a name. Each rule states the words that it takes for an intention,
-and `says` looks for them, in any case, in
+What looks wrong may be intended, and a comment or a name may say so. Each rule lists words that state such an
+intention, and `says` looks for them, in upper or lower case, in
 
 - the comments in the directive, behind it, and on the lines right above it and above the blocks around it;
 - the parameters of the blocks around it: paths of locations and names of servers;
@@ -21,7 +21,7 @@ _NAMED = ("server", "location")
 
 
 def says(directive: Directive, level: Level, words: re.Pattern[str]) -> bool:
-    """Return whether anything around a directive at a level has one of the words of an intention."""
+    """Return whether anything around a directive of a level has one of the words."""
     return any(words.search(text) for text in _texts(directive, level))
 
 

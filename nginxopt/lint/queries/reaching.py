@@ -1,6 +1,6 @@
 """Requests that probably reach a level: what a rule asks the model of requests about.
 
-A guess costs nothing but time, for the model says where each request settles.
+A wrong guess costs only time, as the model says in which location each request ends.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from nginxopt.semantics.subjects import shortest
 from nginxopt.text import encode
 
 _ENDS = (b"", b"x", b"x/")
-"""What is put behind a prefix: a folder, a file in it, a folder in it."""
+"""What is appended to a prefix: a folder, a file in it, a folder in it."""
 _FILES = (b"x.php", b"x.html", b"x.css", b"x.js", b"x.png")
-"""Names that locations with patterns take."""
+"""File names that patterns of locations often match."""
 _MOST = 12
 
 _NAME = lazy.pattern(r"\$\{?(http_\w+|request_method|arg_\w+)\}?", re.IGNORECASE)

@@ -1,7 +1,7 @@
-"""Asks the model of requests what becomes of requests that a rule thinks of.
+"""Asks the model of requests how nginx answers requests that a rule makes up.
 
 Rules read the configuration first, and ask only where something looks wrong: to lower a site takes longer than most
-rules take. What the model does not know is no answer.
+rules take. Where the model does not know, there is no answer.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from nginxopt.request.model import OutcomeForm, SiteModel, StepForm
 
 FOREIGN = "203.0.113.7"
-"""An address of a client that nobody allows by name (RFC 5737, TEST-NET-3)."""
+"""The address of a client that no configuration allows by name (RFC 5737, TEST-NET-3)."""
 
 _FOREIGN_IPV6 = "2001:db8::7"
 """The same where clients connect over IPv6 (RFC 3849)."""
 
 _MOST_FILES = 4
-"""The number of files of a `try_files` that are asked for."""
+"""How often a request is asked again with an undecided file, such as one of `try_files`, as missing and as existing."""
 
 _NO_TEXT = lazy.pattern(rb"[\x00-\x20\x7f-\xff]")
 
 
 @record(eq=True)
 class AskedRequest:
-    """A request to the server of a level, as a rule thinks of it.
+    """A request to the server of a level, as a rule makes it up.
 
     Attributes:
         target: Path and arguments as in a request line.
         headers: Those besides `Host`, as curl's `-H` takes them.
-        existing: Files that are taken to exist, and folders with a slash at their end.
+        existing: Files that are assumed to exist, and folders with a slash at their end.
     """
 
     target: bytes
@@ -59,14 +59,14 @@ class AskedRequest:
 
 @record(eq=True)
 class ModelAnswer:
-    """What becomes of a request.
+    """The answer of the model to a request.
 
     Attributes:
         url: The URL of the request.
         level: The level whose settings are in force, of those that rules see; None if it is not known.
         directive: The directive that decides; None if there is none, or if it is one of a folded run.
-        unknown_at: The directive that asks what is not known; None if there is none.
-        outcome: What the model says, in which text is bytes as Latin-1.
+        unknown_at: The directive whose effect is not known; None if there is none.
+        outcome: The outcome as the model returns it; its strings are bytes as Latin-1.
         traced: Returns the decisions that lead there, which take longer than the outcome.
     """
 
@@ -180,12 +180,12 @@ class Requests:
     def first(self, level: Level, *requests: AskedRequest) -> ModelAnswer | None:
         """Return the first answer that settles in a level or inside it; None if there is none.
 
-        Files that decide whether it does are taken to be missing, or else to exist, as for `try_files`.
+        A file that decides whether it does is assumed to be missing first, and then to exist, as for `try_files`.
         """
         return next((answer for answer in self.all(level, *requests) if answer.is_in(level)), None)
 
     def all(self, level: Level, *requests: AskedRequest) -> Iterator[ModelAnswer]:
-        """Yield the answers to requests at the server of a level, then with the files that decide, and without."""
+        """Yield the answers to requests at the server of a level; if a file decides, also without and with it."""
         asked_for = list(requests)
         for _ in range(_MOST_FILES):
             further: list[AskedRequest] = []

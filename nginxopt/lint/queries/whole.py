@@ -49,7 +49,7 @@ def with_premise(fix: Fix, reach: Reach, model: Model) -> Fix:
 
 
 def _may_depend_on_unread(fix: Fix, reach: Reach, model: Model) -> bool:
-    """Return whether something that was not read may make a difference to a fix."""
+    """Return whether text that was not read may make a difference to a fix."""
     unread = _open_parts(model)
     if not unread or (reach is Reach.WORDS and all(_keeps_to_words(change, model) for change in fix.changes)):
         return False

@@ -34,8 +34,8 @@ def render(
 ) -> Iterator[str]:
     """Yield the report in a format, in pieces that follow each other; all of it can be encoded as UTF-8.
 
-    `statistics` counts by rule instead of listing findings. `color` styles text for a terminal, `quiet` leaves out of
-    it all but findings and errors. Raises `ValueError` if there is no such format, or no statistics in it.
+    `statistics` counts by rule instead of listing findings. `color` styles text for a terminal, and `quiet` omits all
+    but findings and errors from it. Raises `ValueError` if there is no such format, or no statistics in it.
     """
     if name not in (COUNTED if statistics else FORMATS):
         raise ValueError(f"unknown {'statistics' if statistics else 'report'} format {name}")

@@ -16,7 +16,7 @@ from nginxopt.text.display import count, printable
 _AROUND = 2
 """Lines of the source that are shown before a place and after it."""
 _WIDEST = 240
-"""Characters of a line that are shown, about the place that is marked."""
+"""The most characters of a line that are shown, around the place that is marked."""
 
 
 @record(eq=True)

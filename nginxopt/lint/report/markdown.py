@@ -79,7 +79,7 @@ def _place(placed: Locatable, path: str, report: LintReport) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text on one line in which nothing but code is markup, and in which `@name` calls nobody."""
+    """Return a text on one line in which only code is markup, and in which `@name` mentions nobody."""
     pieces = printable(text).split("`")
     if not len(pieces) % 2 or any(not piece or piece != piece.strip() for piece in pieces[1::2]):
         return _plain(printable(text))

@@ -1,9 +1,9 @@
-"""What reports of all formats say: findings by their causes with places and advice, counts, and notes.
+"""The content of reports, whatever the format: findings by cause with places and advice, counts, and notes.
 
-Rules find places, and comments, baselines and fixes are about places. A report has one finding for each cause, which
-the same change to the configuration would repair: at its first place of the highest severity, with the others beside
-it. Findings of a rule have the same cause if they state the same one (`Finding.cause`) or, if they state none, if they
-have the same message.
+A rule reports places, and comments, baselines and fixes apply to places. A report has one finding for each *cause*: one
+change to the configuration would fix all its places. The finding is at the first place of the highest severity, and
+lists the others. Findings of a rule have the same cause if they state the same one (`Finding.cause`) or, if they state
+none, if they have the same message.
 """
 
 from __future__ import annotations
@@ -286,13 +286,13 @@ def notes(checked: Checked) -> Iterator[Note]:
 
 
 def _cut(checked: Checked) -> Iterator[Note]:
-    """Yield a note for each rule that did not look at all, at the place where it left off."""
+    """Yield a note for each rule that did not look at everything, at the place where it stopped."""
     for rule, error in checked.cut:
         yield Note(f"{rule} did not look at this and what follows: {error.message}", error.source, error.span)
 
 
 def _guessed(checked: Checked) -> Iterator[Note]:
-    """Yield a note for the findings that depend on the release, which nobody states."""
+    """Yield a note for the findings that depend on the release, which is a guess."""
     if checked.guessed:
         first = checked.guessed[0]
         messages = {diagnostic.message: None for diagnostic in checked.guessed}
@@ -335,7 +335,7 @@ def _missing(configs: Iterable[Config]) -> Iterator[Note]:
 
 
 def _once(told: Iterable[tuple[Directive, str, str]]) -> Iterator[Note]:
-    """Yield a note for each path of an include and what is said of it, at the first of its places."""
+    """Yield a note for each path of an include and each reason why it was not read, at the first of its places."""
     places: dict[tuple[str, str], dict[tuple[Source, int], Directive]] = {}
     for include, path, why in told:
         places.setdefault((path, why), {}).setdefault(include.origin, include)

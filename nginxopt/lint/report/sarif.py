@@ -24,7 +24,7 @@ from nginxopt.text.display import unicode
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SUBJECTS = {"security": "security", "hardening": "security", "correctness": "correctness"}
-"""The tags of rules that speak of something other than speed, by category."""
+"""The tags of rules that are about something other than speed, by category."""
 _ROOT = "%SRCROOT%"
 _ROOT_IS = "The working directory of nginxopt."
 
@@ -43,7 +43,7 @@ def render(report: LintReport) -> Iterator[str]:
 
 
 def _spoken(report: LintReport) -> tuple[Rule, ...]:
-    """Return the rules that found something: the pages of all are half a megabyte."""
+    """Return the rules with findings only: the pages of all rules take half a megabyte."""
     ids = {diagnostic.rule for diagnostic in report.diagnostics}
     return tuple(rule for rule in report.rules if rule.id in ids)
 
@@ -117,7 +117,7 @@ def _sentence(text: str) -> str:
 
 
 def _fixes(fix: Fix, base: str) -> Iterator[dict[str, Any]]:
-    """The fix if it is safe: those who read SARIF apply fixes without a question.
+    """The fix if it is safe: readers of SARIF apply fixes without asking.
 
     SARIF cannot represent one that writes bytes that are not UTF-8.
     """
