@@ -1,12 +1,12 @@
 """Tar and zip files: the configurations of hosts in them, each in memory only while it is read.
 
-A tar is read from its beginning to its end by the command, twice: for the names in it, and for the contents. The files
-of a host are usually next to each other; it is complete with its last one. In a tar that has them apart, hosts wait for
-their files in memory, and those that wait with most are given up beyond the budget `archive-waiting`. The members of a
-zip are read host by host.
+A tar is read from beginning to end twice: first for the names in it, then for the contents. The files of a host are
+usually next to each other, and the host is complete with the last of them. If a tar has them apart, the files of
+incomplete hosts wait in memory. Beyond the budget `archive-waiting`, the hosts with the most waiting bytes are given
+up. The members of a zip are read host by host.
 
-An archive may be made to unpack to anything. So what is read at once, what is unpacked, and the number of members have
-budgets (`nginxopt.fleet.unpacking`); a host beyond one has a row that says so, and the others are read.
+An archive may be made to unpack to any size. So what is read at once, what is unpacked, and the number of members have
+budgets (`nginxopt.fleet.unpacking`). A host that exceeds one gets a row that says so, and the others are read.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _blaming(url: str) -> Iterator[None]:
 
 
 class _Gathering:
-    """Puts the files of hosts together; `left` is how many files of each host are still to come."""
+    """Puts the files of hosts together; `left` is the number of files of each host that are still to come."""
 
     def __init__(self, url: str, left: Counter[str]) -> None:
         self._url = url
@@ -142,7 +142,7 @@ class _Gathering:
         self._waiting = 0
 
     def hosts(self, members: Iterator[_Member], host: _Place) -> Iterator[FleetHost]:
-        """Yield each host with its last file, or once it is more than a budget allows."""
+        """Yield each host with its last file, or as soon as it exceeds a budget."""
         largest, most = budget.limit("host-bytes"), budget.limit("archive-waiting")
         for member in members:
             place = host(member.name)
@@ -164,7 +164,7 @@ class _Gathering:
                 yield self._refused(max(self._sizes, key=lambda name: self._sizes[name]), "archive-waiting")
 
     def _refused(self, name: str, kind: str) -> FleetHost:
-        """Return a host without its files, of which no more are kept."""
+        """Return a host whose files are given up; later ones are not kept either."""
         del self._left[name]
         self._parts.pop(name, None)
         self._waiting -= self._sizes.pop(name, 0)
@@ -173,7 +173,7 @@ class _Gathering:
 
 
 def _children(names: list[str], url: str) -> _Place:
-    """Return the host of each name: the child of the first folder that does not stand alone."""
+    """Return a function that finds the host of a name: the child of the top folder, below folders with one child."""
     if f"etc/nginx/{MAIN}" in names:  # a root file system
         whole = default_name(url[: -len(next(suffix for suffix in SUFFIXES if url.lower().endswith(suffix)))])
         return lambda name: (whole, name)
@@ -195,7 +195,7 @@ def _children(names: list[str], url: str) -> _Place:
 
 
 def _matches(names: list[str], host_of: Callable[[str], str | None]) -> _Place:
-    """Return the host of each name by a pattern: of the file that matches, and of all in its folder for a main file."""
+    """Return a function that finds the host of a name by a pattern; a main file that matches stands for its folder."""
     folders: dict[str, str] = {}
     files: dict[str, str] = {}
     for name in names:

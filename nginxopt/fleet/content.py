@@ -1,4 +1,4 @@
-"""The configuration of one host: the files of a tree, or the output of `nginx -T` that has them all."""
+"""The configuration of one host: the files of a tree, or the output of `nginx -T`, which contains all files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEEPEST = 40  # links to links, as of the kernel (MAXSYMLINKS)
 
 @record(eq=True)
 class Link:
-    """A symbolic link, by what it names."""
+    """A symbolic link, as the name that it contains."""
 
     target: str
 
@@ -44,7 +44,7 @@ class HostContent:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of all files with their names: contents with the same one have the same findings."""
+        """The SHA-256 of all files with their names. Configurations with the same digest have the same findings."""
         digest = hashlib.sha256()
         parts = {
             name: ("link", encode(part.target)) if isinstance(part, Link) else ("file", part)
@@ -122,7 +122,7 @@ def _resolved(parts: Mapping[str, bytes | Link]) -> dict[str, bytes]:
         for link, part in links.items():
             for name, data in _behind(link, part, files, known):
                 if name not in files and name not in new:
-                    names.spend()  # links to folders with links to folders have names without end
+                    names.spend()  # links between folders can make endlessly many names
                     new[name] = data
         if not new:
             break
@@ -146,7 +146,7 @@ def _behind(link: str, part: Link, files: Mapping[str, bytes], known: Sequence[s
 
 
 def _joined(files: Mapping[str, bytes]) -> Dump:
-    """Return files as a dump that was printed without headers: their places are known, a place for each text."""
+    """Return files as a dump without headers: the place of each text is known."""
     spans: dict[str, Span] = {}
     places: dict[int, Span] = {}
     texts: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Hosts: their names, and where their configurations are, which says nothing of what is in them."""
+"""Hosts: their names, and where their configurations are. Their contents are read later, by workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUFFIXES = lazy.pattern(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
 
 
 class Recipe(Protocol):
-    """How the configuration of a host is read, on whatever machine."""
+    """How to read the configuration of a host, from any machine."""
 
     def read(self) -> HostContent:
         """Return the configuration. Raises `OSError` or `InputError` if it cannot be read."""
@@ -41,11 +41,12 @@ class FleetHost:
 
 
 def named_by(pattern: str, option: str = "--host-from") -> Callable[[str], str | None]:
-    """Return what finds the host in a path, by `--host-from`; None for a path that is not of a host.
+    """Return a function that finds the host in a path, by `--host-from`; it returns None if the path has no host.
 
-    A pattern is a path whose end is compared, with `{host}` and the wildcards `*` and `?` inside of a part and `**`
-    for parts; with a group `(?P<host>...)` it is a regular expression that is searched. Raises `UsageError` for one
-    that names no host.
+    A pattern is a path that is compared with the end of other paths. It has `{host}` and the wildcards `*` and `?`
+    inside a part of the path, and `**` for any parts. A pattern with a group `(?P<host>...)` is a regular expression
+    that is searched in the path. Raises `UsageError` for a pattern that names no host.
+
     """
     if "(?P<host>" in pattern:
         compiled = _compiled(pattern, option)

@@ -1,4 +1,4 @@
-"""What workers do: read configurations, and find what is in them."""
+"""The tasks of workers: read configurations, and check them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Rows = dict[str, list[str]]
 
 @record(eq=True)
 class Read:
-    """The digest and the size of a configuration in bytes, or why it cannot be read."""
+    """The digest and the size of a configuration in bytes, or the reason why it cannot be read."""
 
     digest: str = ""
     size: int = 0
@@ -57,9 +57,10 @@ class JudgedText:
 
 @record(eq=True)
 class Judged:
-    """What is found in a configuration; `digest` is of the bytes that were read, empty if `error` says why not.
+    """The results for a configuration; `digest` is that of the bytes that were read, empty if `error` says why they
+    were not.
 
-    The tables that have most rows come as `columns`, as `nginxopt.fleet.tables.columns` has them.
+    The tables with the most rows are in `columns`, in the form of `nginxopt.fleet.tables.columns`.
     """
 
     digest: str
@@ -70,7 +71,7 @@ class Judged:
 
 
 def read(recipe: Recipe) -> Read:
-    """Return the digest of the configuration of a host."""
+    """Return the digest of the configuration of a host, within the limits of one host."""
     content = _limited_content(recipe)
     if isinstance(content, str):
         return Read(error=content)
@@ -78,7 +79,7 @@ def read(recipe: Recipe) -> Read:
 
 
 def judge(recipe: Recipe, plan: FleetOptions) -> Judged:
-    """Return what is found in the configuration of a host."""
+    """Check the configuration of a host."""
     content = _limited_content(recipe)
     if isinstance(content, str):
         return Judged("", error=content)
@@ -88,7 +89,7 @@ def judge(recipe: Recipe, plan: FleetOptions) -> Judged:
 
 
 def _limited_content(recipe: Recipe) -> HostContent | str:
-    """As `_content`, within the limits of a host: what it may read is less than what one configuration may."""
+    """Return `_content`, within the limits of one host, which are lower than those of a run with one configuration."""
     try:
         with budget.using({"bytes": budget.limit("host-bytes")}):
             return limited(lambda: _content(recipe))
@@ -124,13 +125,13 @@ class _Findings:
         self.texts: list[JudgedText] = []
 
     def collect(self) -> None:
-        """Read the configuration and ask everything; what fails is a row."""
+        """Read the configuration, run all checks, and record what fails as a row."""
         read: list[Config] = []
         try:
             limited(lambda: self._judge(read))
         except InputError as error:
             self._error(error)
-        except FAULTS as error:  # a bug, which is to be known, and is no reason to know nothing of other hosts
+        except FAULTS as error:  # a bug: record it, and go on with the other hosts
             self._error(internal(error, "the configuration"))
         files = read[0].files if read else ()
         templates = read[0].templates.files if read and read[0].templates else ()
@@ -141,7 +142,7 @@ class _Findings:
         self._add("configurations", self._digest, self._content.is_dump, len(files), *sizes, self._hidden)
 
     def _judge(self, read: list[Config]) -> None:
-        """Add the configuration to `read`, then what is found in it."""
+        """Append the configuration to `read`, then check it."""
         config = self._config(self._content.dump(self._plan.installed))
         read.append(config)
         self._lint(config)
@@ -187,7 +188,7 @@ class _Findings:
             self._add("patches", self._digest, path, patch)
 
     def _test(self, config: Config) -> None:
-        """Ask the table of expectations."""
+        """Compare the configuration with the table of expectations."""
         from nginxopt.fleet.testing import test
 
         results = test(config, self._plan)
@@ -199,7 +200,7 @@ class _Findings:
                 self._add("answers", self._digest, result.row.line, request, result.verdict, result.problem)
 
     def _text(self, file: File, *, is_template: bool) -> str:
-        """Keep a file and its directives; those of a template depend on its tags."""
+        """Keep a file and its directives. Those of a template are left out, as they depend on its tags."""
         is_kept = len(file.source.data) <= _SHORT
         text = (_kept_text if is_kept else _judged_text)(file, is_template)
         self.texts.append(text)
@@ -244,7 +245,7 @@ def _finding(number: int, diagnostic: Diagnostic, digest: Callable[[Source], str
 
 
 def _saving(number: int, asked: Concern) -> tuple[Any, ...]:
-    """Return the row of what a profile has to be asked, without the digest of the configuration."""
+    """Return the row of what a profile can answer about a finding, without the digest of the configuration."""
     saves = asked.saves
     return (
         number,

@@ -1,4 +1,4 @@
-"""Lints one configuration as `nginxopt lint` does, and keeps what a report would say of it."""
+"""Lints one configuration like `nginxopt lint`, and keeps what a report needs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class LintResult:
         notes: What is not checked, and what nginx was not asked.
         entries: The entries of a new baseline, if one is asked for.
         patches: The unified diffs of fixes by path, if these are asked for.
-        concerns: What a profile has to be asked of findings that save something, by the number of the finding.
+        concerns: For each finding that saves something, by its number, what a profile needs to know to compute how
+        much.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -91,7 +92,7 @@ def _beside_baseline(checked: Checked, plan: FleetOptions) -> tuple[Diagnostic, 
 def _confirmed(
     config: Config, diagnostics: tuple[Diagnostic, ...], plan: FleetOptions
 ) -> tuple[tuple[Diagnostic, ...], tuple[Note, ...]]:
-    """Return the findings whose witnesses nginx does not refute, and what is to be said of its answers."""
+    """Return the findings whose witnesses nginx does not refute, and notes about its answers."""
     if plan.nginx is None or not any(found.finding.witness for found in diagnostics):
         return diagnostics, ()
     from nginxopt.lint.confirm import confirm

@@ -1,4 +1,4 @@
-"""What is asked of each configuration, in a form that travels to workers: texts and names, no rules."""
+"""The options of a run, in a form that can be sent to workers: texts and names, not rules."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class FleetOptions:
 
     @cached_property
     def judge(self) -> Judge:
-        """What checks a configuration. Raises the errors of the settings and of the names of rules."""
+        """The judge that checks a configuration. Raises the errors of the settings and of the names of rules."""
         return _judge(self)
 
     @cached_property
@@ -107,7 +107,7 @@ class FleetOptions:
             assert self.binary
 
     def options(self) -> Mapping[str, str]:
-        """Return the options by name, as text: runs with the same ones find the same."""
+        """Return the options by name, as text. Runs with the same options and versions have the same results."""
         texts = {"settings": self.settings, "table": self.table, "baseline": self.baseline}
         values = {name: value for name, value in asdict(self).items() if name not in texts}
         digests = {name: None if text is None else _digest(text.data) for name, text in texts.items()}
@@ -143,6 +143,6 @@ def _digest(data: bytes) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that decide what is found, and what a result looks like."""
+    """Return the versions on which findings, and the format of a result, depend."""
 
     return {"nginxopt": __version__, "format": FORMAT}

@@ -40,10 +40,10 @@ def opened(path: str) -> Iterator[DuckDBPyConnection]:
         try:
             _refuse_other_format(database, path)
             _refuse_other_tables(database, path)
-            for view in tables.view_declarations(temporary=True):  # ours, whatever a crafted file calls so
+            for view in tables.view_declarations(temporary=True):  # ours: a crafted file may define other views
                 database.execute(view)
             yield database
-        except duckdb.Error as error:  # such as a sum of crafted numbers
+        except duckdb.Error as error:  # such as an overflow in the sums of a crafted file
             raise InputError(f"cannot be read: {first_line(error)}", path=path) from None
 
 
@@ -88,8 +88,8 @@ def _refuse_other_tables(database: DuckDBPyConnection, path: str) -> None:
 
 
 def query(database: DuckDBPyConnection, sql: str) -> tuple[list[str], Iterator[tuple[object, ...]]]:
-    """Return the columns and the rows of a query. Raises `UsageError` for one that is wrong, or that is no query."""
-    sql = unicode(sql)  # as a result stores names
+    """Return the columns and the rows of a query. Raises `UsageError` if it is invalid, or does not return rows."""
+    sql = unicode(sql)  # a result stores names in this form
     try:
         statements = duckdb.extract_statements(sql)
         reads = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
@@ -103,7 +103,7 @@ def query(database: DuckDBPyConnection, sql: str) -> tuple[list[str], Iterator[t
 
 
 def _execute(database: DuckDBPyConnection, sql: str) -> None:
-    """Run a query in a thread, as a signal takes effect only while the main thread is in Python."""
+    """Run a query in a thread, because Python handles signals only while its main thread runs Python code."""
     with ThreadPoolExecutor(1) as thread:
         try:
             thread.submit(database.execute, sql).result()

@@ -1,7 +1,7 @@
-"""The result of a run, a DuckDB file that is written by the command alone, one batch after another.
+"""The result of a run: a DuckDB file, which the command alone writes, in batches.
 
-Until it is complete it has the name of the result and `.part`: a batch is in it or not. What is under the final name is
-always complete.
+While it is incomplete, its name ends in `.part`. Each batch is one transaction, so it is in the file entirely or not at
+all. A file with the final name is always complete.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PART = ".part"
 _PARQUET = frozenset(f"{table}.parquet" for table in tables.TABLES)
 CLOSED = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-"""DuckDB asks no server for extensions."""
+"""Settings with which DuckDB fetches no extensions from a server."""
 
 
 @record(eq=True)
@@ -76,11 +76,11 @@ Schema = frozenset[tuple[str, str | None]]
 """The kinds and definitions of what a database has."""
 
 _SMALL = {"memory_limit": "40MB", "threads": "1"}
-"""Batches are small, and the processors belong to the workers."""
+"""DuckDB gets little memory and one thread: batches are small, and the processors belong to the workers."""
 
 _MANY_BYTES = 8_000_000  # of texts in a batch
 _LONG_BYTES = 2_000_000  # of rows or columns in a statement
-_MEMORY_FOR_MANY = "512MB"  # DuckDB makes copies of them
+_MEMORY_FOR_MANY = "512MB"  # DuckDB copies large batches
 
 
 class PartialResult:
@@ -121,7 +121,7 @@ class PartialResult:
         self._texts |= {text.digest: text for text in texts}
 
     def forget_unfinished(self) -> None:
-        """Remove what was found for hosts that are not in the file, as when an interrupt came between the two."""
+        """Remove results for hosts that are not in the file, as an interrupt may come between writing the two."""
         with self._transaction():
             for table, columns in tables.TABLES.items():
                 if "configuration" in columns and table != "hosts":
@@ -131,7 +131,7 @@ class PartialResult:
 
     def commit(self) -> None:
         """Write the batch, even if a signal arrives. Raises `RunError` if that fails, such as for a full disk."""
-        with uninterrupted():  # or a batch that is written would be kept, and written again
+        with uninterrupted():  # a signal after the transaction would leave the batch here, to be written again
             try:
                 with self._transaction():
                     self._write_texts()
@@ -145,7 +145,7 @@ class PartialResult:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with _private():  # it may begin a log
+        with _private():  # DuckDB may create its log file here
             self._database.execute("BEGIN")
             try:
                 yield
@@ -220,7 +220,7 @@ class PartialResult:
     def _ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query. Raises `InputError` where a file that is resumed is damaged."""
         try:
-            with _private():  # what takes more memory than it may, DuckDB writes beside the file
+            with _private():  # DuckDB writes what does not fit into its memory to files beside this one
                 return self._database.execute(query, values).fetchall()
         except duckdb.Error as error:
             raise _damaged(self.path, error) from None
@@ -299,7 +299,7 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
 def refuse_other(output: Path) -> None:
     """Raise `InputError` if there is something at `output` that is not a result, which a result would replace.
 
-    A device such as /dev/null is none. Where a folder is, no file can be put, which `finish` says.
+    A device such as /dev/null is not refused. If a folder is there, `finish` reports that no file can be written.
     """
     is_there = os.path.exists(output) and not os.path.isdir(output)
     if is_there and (not _is_database(output) or _is_other_database(output)):
@@ -309,7 +309,8 @@ def refuse_other(output: Path) -> None:
 def is_result(path: Path) -> bool:
     """Return whether there is a result at a path, or a part of one: it may be incomplete, with a log of batches.
 
-    No configuration is taken for one: a database has null bytes, and a folder of a result nothing but Parquet files.
+    No configuration is taken for a result: a database contains null bytes, and the folder of a result only Parquet
+    files.
     """
     try:
         if os.path.isdir(path):
@@ -318,7 +319,7 @@ def is_result(path: Path) -> bool:
                 return first is not None and first.name in _PARQUET and all(entry.name in _PARQUET for entry in entries)
         is_log = path.suffix == ".wal" and _is_database(path.with_suffix(""))
         return path.name in _PARQUET or is_log or _is_database(path)
-    except (OSError, ValueError):  # whoever reads it says why that fails
+    except (OSError, ValueError):  # reading it will report why it fails
         return False
 
 
@@ -344,7 +345,7 @@ def finish(part: PartialResult, output: Path, *, parquet: bool) -> None:
     """Give a complete result its name: a file, or a folder with a Parquet file for each table."""
     if parquet:
         folder = _parquet_folder(part.path)
-        if os.path.exists(folder):  # of a run that was ended right here
+        if os.path.exists(folder):  # left by a run that ended at this point
             _remove_result(folder)
         folder.mkdir(mode=_PRIVATE, parents=True)
         try:
@@ -388,7 +389,7 @@ _BESIDE = (".wal", ".wal.recovery", ".wal.checkpoint", ".tmp")
 
 
 def connected_to_read(path: Path) -> DuckDBPyConnection:
-    """Open a complete result, which has no other files: nothing else is read, and nothing written.
+    """Open a complete result. It has no other files, so DuckDB may read nothing else, and writes nothing.
 
     Raises `InputError` if there is such a file, `duckdb.Error` if DuckDB cannot read the result.
     """

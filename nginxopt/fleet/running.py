@@ -1,7 +1,7 @@
-"""Asks workers about all hosts: first for digests, then about each configuration once.
+"""Runs the tasks of workers for all hosts: first reads digests, then checks each distinct configuration once.
 
-A few tasks for each worker are under way at any time, so memory is that of the workers' tasks and of one batch, however
-many hosts there are; of each host only its name and place are kept, of each configuration its digest.
+A few tasks for each worker are under way at any time. So the memory is that of these tasks and of one batch, however
+many hosts there are. Of each host only its name and place are kept, of each configuration its digest.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WITHOUT_WORKERS = 60.0  # seconds after which a cluster without workers is give
 
 
 class _Item(NamedTuple):
-    """A host to ask about; its digest and size are known before its configuration is checked."""
+    """A host to check; its digest and size are known before its configuration is checked."""
 
     host: FleetHost
     digest: str = ""
@@ -50,7 +50,7 @@ class _Item(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """What a future is about; `alone` if nothing else was under way with it."""
+    """What a future computes; `alone` if nothing else was under way with it."""
 
     kind: Literal["read", "judge"]
     items: Sequence[_Item]
@@ -59,7 +59,7 @@ class _Task(NamedTuple):
 
 @dataclass
 class FleetRun:
-    """A run over a fleet. `progress` is told how many more hosts are done."""
+    """A run over a fleet. `progress` is called with the number of further hosts that are done."""
 
     client: Client
     plan: FleetOptions
@@ -80,9 +80,9 @@ class FleetRun:
     _raise_again: Callable[[], None] = lambda: None
 
     def __call__(self) -> None:
-        """Ask about all hosts that the result does not have, and write what is found, batch by batch.
+        """Check all hosts that the result does not have yet, and write what is found in batches.
 
-        However it ends, what is known by then is written. Raises `RunError` without a scheduler or workers.
+        However it ends, everything found until then is written. Raises `RunError` without a scheduler or workers.
         """
         from nginxopt.fleet.worker import Planned
 
@@ -121,7 +121,7 @@ class FleetRun:
                 self._batch = 0
 
     def _limit(self) -> int:
-        """Return how many tasks may be under way; the scheduler is asked for its workers once in a while."""
+        """Return how many tasks may be under way, for the number of workers that the scheduler had when last asked."""
         if time.monotonic() >= self._counted + _SECONDS:
             self._count_workers()
         return _TASKS * max(1, self._workers)
@@ -164,7 +164,7 @@ class FleetRun:
         return number > 0
 
     def _judge_some(self, *, last: bool) -> None:
-        """Let workers check configurations: as many as they have room for."""
+        """Submit configurations for checking, up to the limit."""
         while self._unjudged and sum(task.kind == "judge" for task in self._tasks.values()) < self._limit():
             reading = any(task.kind == "read" for task in self._tasks.values())
             if len(self._unjudged) < _CONFIGURATIONS and (reading or not last) and self._tasks:
@@ -190,7 +190,7 @@ class FleetRun:
         future.add_done_callback(self._done.put)
 
     def _next(self) -> Future[Any]:
-        """Return a future that is done. Raises `RunError` if there will be none."""
+        """Return a future that is done. Raises `RunError` if none will be."""
         while True:
             self._raise_again()
             with suppress(Empty):
@@ -198,7 +198,7 @@ class FleetRun:
             self._count_workers()
 
     def _finish(self, future: Future[Any]) -> None:
-        """Take what a task has found, or see why it has not."""
+        """Take the result of a task, or handle its error."""
         from distributed import KilledWorker
 
         task = self._tasks.pop(future)
@@ -248,14 +248,14 @@ class FleetRun:
         self._found(hosts, found.digest)
 
     def _has_killed_workers(self, task: _Task) -> None:
-        """Ask again about each host alone: of all that was with these workers, one may have ended them."""
+        """Check each of these hosts alone: any configuration that was with these workers may have killed them."""
         if task.alone:
             self._has_killed(task.items[0])
         else:
             self._suspects.extend(_Task(task.kind, [item], alone=True) for item in task.items)
 
     def _has_killed(self, item: _Item) -> None:
-        """Note what ended one worker after another, without anything else being asked of them."""
+        """Record an error for a configuration that killed several workers while it was alone with them."""
         for host in self._waiting.pop(item.digest, [item.host]):
             self._failed(host, "each worker that was asked about it died (KilledWorker)")
 
@@ -273,7 +273,7 @@ class FleetRun:
 
 
 def _lighter(host: FleetHost, other: FleetHost) -> FleetHost:
-    """Return a host that has the content of another one, which is then in memory once."""
+    """Return a host that shares the content of another, which is then in memory once."""
     if not (isinstance(host.recipe, Carried) and isinstance(other.recipe, Carried)):
         return host
     return FleetHost(host.name, Carried(host.recipe.place, other.recipe.content))

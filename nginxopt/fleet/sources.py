@@ -1,4 +1,4 @@
-"""Turns the names on the command line into hosts, without reading what these have."""
+"""Turns the names on the command line into hosts, without reading their configurations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def find(sources: Sequence[str], host_from: str | None, own: Collection[str] = (
 
 
 def is_of_run(place: str, own: Collection[str]) -> bool:
-    """Return whether a place is that of a result, of settings, or of one of the files `own`, not of a host."""
+    """Return whether a place belongs to a run and is not a host: a result, settings, or one of the files `own`."""
     if "://" in place:
         return False
     return posixpath.basename(place) in NOT_HOSTS or is_among(place, own) or is_result(Path(place))
@@ -87,7 +87,7 @@ def _of(source: str, host_of: HostOf | None) -> Iterator[FleetHost | Archive]:
                 yield from _of_match(storage, match, scheme, host_of)
         else:
             if not scheme:
-                os.lstat(path)  # what is not there is no host that cannot be read, but a name that is misspelled
+                os.lstat(path)  # a name that does not exist is misspelled, and not an unreadable host
             yield from _of_match(storage, path, scheme, host_of)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=source) from None

@@ -102,7 +102,7 @@ class _Local:
 
 @record(eq=True)
 class _Remote:
-    """What fsspec opens; the paths are its own, without the protocol."""
+    """A file system of fsspec; paths are relative to its protocol."""
 
     files: Any
 

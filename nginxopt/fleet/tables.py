@@ -1,7 +1,7 @@
 """The tables of a result: what each has of hosts and of the configurations that they share.
 
-A configuration is all bytes of a host: hosts with the same bytes share one, and what is found in it. So do files share
-their texts. The views `host_...` say it of each host.
+A configuration is all bytes of a host. Hosts with the same bytes share one, and its findings; files with the same text
+share the text in the same way. The views `host_...` join both to the hosts.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ VIEWS: Mapping[str, str] = {
     "host_errors": "SELECT hosts.host, errors.* EXCLUDE (host) FROM hosts JOIN errors"
     " ON errors.host = hosts.host OR errors.configuration = hosts.configuration",
 }
-"""What the tables say of each host."""
+"""The views, which join the tables to the hosts."""
 
 
 def declarations() -> Iterable[str]:
@@ -161,7 +161,7 @@ def insertion(table: str) -> str:
 
 
 def columns(table: str, first: str, rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yield rows that share the value of their first column as JSON of whole columns: a third of the bytes of `row`.
+    """Yield rows whose first columns are equal as JSON of whole columns, which takes a third of the bytes of `row`.
 
     Each piece has at most `MOST` rows, and of several not more than `LONGEST` bytes.
     """

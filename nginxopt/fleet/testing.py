@@ -1,4 +1,4 @@
-"""Asks the table of expectations of one configuration."""
+"""Compares one configuration with the table of expectations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds for archives, whose headers and compression may ask for any amount of memory and time."""
+"""Limits for archives, whose headers and compression may demand any amount of memory and time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def unpacked(file: IO[bytes], url: str) -> UnpackedTar:
 
 
 class UnpackedTar(io.RawIOBase):
-    """A file for `tarfile` that is read onwards only, and no more than the budgets `archive-bytes` and `host-bytes`.
+    """A file for `tarfile` that is read only forwards, and within the budgets `archive-bytes` and `host-bytes`.
 
     `tarfile` reads headers of any size at once, such as a name of a gigabyte.
     """
@@ -64,7 +64,7 @@ class UnpackedTar(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to an offset from the beginning: onwards by unpacking what is before, or back in the same way."""
+        """Go to an offset from the beginning: forwards by unpacking up to it, backwards by unpacking from the start."""
         if whence != io.SEEK_SET:
             raise io.UnsupportedOperation("only from the beginning")
         if not self._is_packed or offset < self._at:
@@ -78,7 +78,7 @@ class UnpackedTar(io.RawIOBase):
         return self._at
 
     def close(self) -> None:
-        """Close what unpacks, and leave the file below to who opened it."""
+        """Close the decompressor; whoever opened the file below closes that."""
         if self._is_packed and not self.closed:
             self._file.close()
         super().close()

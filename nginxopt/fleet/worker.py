@@ -1,4 +1,4 @@
-"""What runs in a worker: the options of a run come once, to every worker, also to those that come later."""
+"""What runs in a worker. Every worker gets the options of a run once, even if it joins later."""
 
 from __future__ import annotations
 

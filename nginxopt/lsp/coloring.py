@@ -1,4 +1,4 @@
-"""Semantic tokens: what each word of a document is to nginx, which a grammar of patterns cannot tell.
+"""Semantic tokens: the meaning of each word of a document in nginx, which a grammar of regular expressions cannot know.
 
 Whether a word is a regular expression depends on the directive and on the words before it, and a row of a `map` begins
 with a key, not with the name of a directive.
@@ -38,7 +38,7 @@ def semantic_tokens_of_range(workspace: Workspace, params: types.SemanticTokensR
 
 
 def _encoded(workspace: Workspace, uri: str, part: types.Range | None) -> types.SemanticTokens:
-    """Return tokens as the protocol has them: each by its distance from the one before."""
+    """Return tokens as the protocol encodes them: each with its distance from the token before."""
     document = workspace.documents.get(uri)
     file = document.shape if document is not None and workspace.is_of_nginx(document) else None
     if document is None or file is None:
@@ -52,7 +52,7 @@ def _encoded(workspace: Workspace, uri: str, part: types.Range | None) -> types.
     for span, kind in _tokens(file.block, document.data, within):
         at = document.lines.range(span)
         if at.start.line != at.end.line or at.end.character <= at.start.character:
-            continue  # a token of the protocol is in one line
+            continue  # a token of the protocol cannot span several lines
         down = at.start.line - line
         numbers += [down, at.start.character - (0 if down else column), at.end.character - at.start.character, kind, 0]
         line, column = at.start.line, at.start.character

@@ -1,8 +1,9 @@
-"""Lists of patterns: what a request tries in each, and the action that compiles them as `nginxopt rewrite-to-map` does.
+"""Lists of patterns: how many a request tries in each, and the action that compiles them like
+`nginxopt rewrite-to-map`.
 
 A lens above a list says how many patterns a request tries there, and how many it would try in the compiled list. The
-lens and a code action run the command `COMMAND`, which compiles the lists of a file, proves the result, and sends it to
-the editor as one edit: nothing is on the disk before the user saves. The editor's texts count, saved or not.
+lens and a code action run the command `COMMAND`. It compiles the lists of a file as the editor has it, proves the
+result, and sends it to the editor as one edit, so nothing is on the disk before the user saves.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ COMMAND = "nginxopt.compile"
 KIND = types.CodeActionKind.RefactorRewrite
 
 _FEWEST = 5
-"""The number of patterns from which a list is worth a lens: a lookup costs as much as two to five."""
+"""The fewest patterns for which a list gets a lens: a lookup costs as much as two to five."""
 
 _MOST_PLANS = 20
 
 
 @dataclass(frozen=True)
 class CompiledLists:
-    """What the command gives the editor: an edit, and what to tell the user. `edit` is None if nothing changes."""
+    """The result of the command for the editor: an edit, and a message. `edit` is None if nothing changes."""
 
     edit: types.WorkspaceEdit | None
     message: str
@@ -161,7 +162,7 @@ def _in_place(workspace: Workspace, reading: DocumentContext) -> Plan:
 def _edit(
     workspace: Workspace, emission: Emission, capabilities: types.ClientCapabilities
 ) -> types.WorkspaceEdit | str:
-    """Return the edit that writes an emission, new files first; a sentence if the editor or its texts prevent it."""
+    """Return the edit that writes an emission, new files first; the reason if the editor or its texts prevent it."""
     changed = [Change(change.file.source, edit) for change in emission.changes for edit in change.edits]
     texts = workspace_edit(workspace, changed)
     if texts is None:

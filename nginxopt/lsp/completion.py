@@ -34,7 +34,7 @@ _CACHES = {name: f"{name}_path" for name in group("cache")}
 _NAMED = frozenset(["try_files", "error_page", "post_action"])
 
 _MOST_FILES = 1_000
-"""The most entries of a folder that are looked at."""
+"""The most entries of a folder that are examined."""
 
 _Item = types.CompletionItem
 _Kind = types.CompletionItemKind
@@ -53,7 +53,7 @@ def _items(workspace: Workspace, document: Document, offset: int) -> Iterator[ty
         return
     reading = workspace.shown(document) or workspace.shown(_without(document, place.start, offset))
     if reading is None and place.start > 0 and document.data[: place.start].strip():
-        return  # not nginx's
+        return  # the document is not an nginx configuration
     for text, item in _offers(workspace, reading, document, place):
         if text.lower().startswith(place.word[: len(text)].lower()) or place.word.lower() in text.lower():
             item.text_edit = types.TextEdit(
@@ -64,7 +64,7 @@ def _items(workspace: Workspace, document: Document, offset: int) -> Iterator[ty
 
 
 def _without(document: Document, start: int, end: int) -> Document:
-    """Return a document without the word that is being typed, which may be the one that is not nginx's."""
+    """Return a document without the word that is being typed, which alone may make it look like another format."""
     return replace(document, data=document.data[:start] + b" " * (end - start) + document.data[end:])
 
 
@@ -157,7 +157,7 @@ def _names(
 
 
 def _files(word: str, reading: DocumentContext) -> Iterator[types.CompletionItem]:
-    """Yield the files and folders that a path which begins like a word may name."""
+    """Yield the files and folders whose paths begin with a word."""
     folder = word[: word.rfind("/") + 1]
     for prefix in sorted({config.prefix for config in reading.configs}):
         try:

@@ -38,7 +38,7 @@ SYNTAX = "syntax-error"
 """The code of the diagnostic for a text that does not parse."""
 
 _MOST_PLACES = 20
-"""How many of the other places of a finding are shown beside each."""
+"""How many other places of a finding are listed in the diagnostic of each place."""
 
 _SEVERITIES = {
     Severity.ERROR: DiagnosticSeverity.Error,
@@ -216,7 +216,7 @@ def _findings(workspace: Workspace, document: Document, judgement: Judgement) ->
 
 
 class _Places:
-    """The places of related findings: a file is looked for once, and not for each of thousands of places in it."""
+    """Converts related places. Each file is looked up once, as a finding may have thousands of places in it."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

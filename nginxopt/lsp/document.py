@@ -86,7 +86,7 @@ class Document:
         return replace(self, version=version, data=data, before=good and replace(good, before=None))
 
     def span_of(self, span: Span, old: Document) -> Span | None:
-        """Return the span in this version for a span of an `old` one; None if its lines or adjacent ones changed."""
+        """Return where a span of an `old` version is in this one; None if its lines or the adjacent ones changed."""
         if old.data == self.data:
             return span
         start, end = _difference(old.data, self.data)

@@ -1,4 +1,4 @@
-"""What to check, as `nginxopt lint` finds it: the nearest settings file, the target version, the rules."""
+"""What to check, as in `nginxopt lint`: the nearest settings file, the target version, the rules."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class _Read(NamedTuple):
 
 @dataclass
 class Preferences:
-    """The settings by folder; those of the command line are for all of them.
+    """The settings by folder; those of the command line apply to all folders.
 
     Attributes:
         config: The settings file of the command line; None to look for the nearest.
         isolated: Whether settings files are ignored.
         target_version: The target version of the command line.
-        run: Whether to run the rules that settings name: the command line or the editor said so.
+        run: Whether to run the rules of folders that settings name, because the command line or the editor says so.
     """
 
     config: str | None = None
@@ -74,7 +74,7 @@ class Preferences:
         return read if isinstance(read, InputError) else None
 
     def target(self, path: str, configs: Sequence[Config] = ()) -> TargetVersion:
-        """Return the target version for the file at a path, which `configs` may show if nobody states it."""
+        """Return the target version for the file at a path. If nothing states it, `configs` may show it."""
         stated = next(iter(self.settings(path).target_version), None)
         if self.target_version is None and stated is None:
             return recognised(configs, self._installed)

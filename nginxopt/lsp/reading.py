@@ -51,7 +51,7 @@ def _parsed(path: str, data: bytes) -> File | InputError:
 
 
 class Nothing:
-    """A storage without files: no include can be read."""
+    """A disk without files, on which no include can be read."""
 
     def read(self, path: str) -> bytes:
         """Raise `FileNotFoundError`."""

@@ -45,7 +45,7 @@ def recovered(path: str, data: bytes) -> File | None:
 
 
 def _read(data: bytes, start: int, blocks: int) -> tuple[int, int, int | None]:
-    """Read from `start`, where so many blocks are open, so that each part of a text is read once.
+    """Read from `start`, inside `blocks` open blocks. The caller continues after the result, so each byte is read once.
 
     Return the end of the last readable statement, the number of open blocks there, which is at most one more than a
     file may have, and the offset of the error, if any.
@@ -65,7 +65,7 @@ def _read(data: bytes, start: int, blocks: int) -> tuple[int, int, int | None]:
 
 
 def _after_comments(data: bytes, end: int, fault: int) -> int:
-    """Return where the unreadable statement starts after a readable one, or the comment that cannot be read."""
+    """Return where the unreadable statement, or the unreadable comment, after a readable statement begins."""
     between = _BETWEEN.match(data, end)
     after = between.end() if between else end
     return fault if end <= fault < after else after

@@ -31,8 +31,8 @@ _Answer = TypeVar("_Answer")
 
 
 class _Protocol(LanguageServerProtocol):
-    """Answers every request: one with parameters that the protocol does not allow, such as a negative line, and one
-    before `initialize` or after `shutdown`.
+    """Answers every request with a response or an error, even one with parameters that the protocol does not allow,
+    such as a negative line, and one before `initialize` or after `shutdown`.
     """
 
     def handle_message(self, message: Any) -> None:
@@ -57,9 +57,9 @@ class _Protocol(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """The server, with the workspace once the editor has initialised it.
+    """The server. It has a workspace once the editor has initialised it.
 
-    Requests are answered one by one in a thread of their own, so a check never delays them.
+    A thread of its own answers requests one by one, so that a check never delays them.
     """
 
     def __init__(self, preferences: Preferences) -> None:
@@ -82,7 +82,7 @@ class Server(LanguageServer):
         self.checking = Checking(self.files, self._publish, self._log, self._watch)
 
     async def ask(self, question: Callable[..., _Answer], *values: Any) -> _Answer:
-        """Return the answer of a capability, which is found in another thread."""
+        """Compute the answer of a capability in another thread."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, question, self.files, *values)
         except NginxoptError as error:

@@ -1,4 +1,4 @@
-"""Asks the editor to report changes to the files that settings name; by itself it watches only certain names."""
+"""Asks the editor to report changes to the files that settings name; on its own, it watches only certain names."""
 
 from __future__ import annotations
 

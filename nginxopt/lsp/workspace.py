@@ -115,7 +115,8 @@ class Workspace:
         return _is_ours(document) or self.shown(document) is not None
 
     def judged(self, document: Document) -> DocumentContext | None:
-        """Return the last version of a document that parses, in configurations with such versions of all open files.
+        """Return the last version of a document that parses, in its configurations, with such versions of all open
+        files.
 
         None if no version parsed, or if it is not an nginx configuration.
         """
@@ -125,7 +126,7 @@ class Workspace:
         return self._reading(good, _good_text) if good else None
 
     def rendered(self, document: Document) -> DocumentContext | None:
-        """Return a template as a configuration of its own, in all its readings; None if they are no configurations."""
+        """Return a template as a configuration of its own, in all its readings; None if these are none."""
         settings = self.preferences.settings(document.path)
         read = _Read(tuple(self.documents.values()), _good_text, self._parser, settings, self.folders)
         try:
@@ -195,7 +196,7 @@ class _Read:
         self._files = {DISK.identity(path): file for path, file in files.items() if file}
         self._parser = parser
         self._settings = settings
-        self._opened = (*folders, *files)  # what the user has named, as other commands take paths
+        self._opened = (*folders, *files)  # counts as named by the user, like the paths of other commands
 
     def main(self, path: str, files: Files) -> Config:
         """Return the configuration of a main file. Raises `InputError` if it cannot be read."""
@@ -219,7 +220,7 @@ class _Read:
             return alone(data, document.path, options, files=Nothing(), parse=parse, inside=inside)
 
     def template(self, document: Document) -> Config:
-        """Return a template as a configuration of its own. Raises `InputError` if a reading of it is none."""
+        """Return a template as a configuration of its own. Raises `InputError` if one of its readings is not one."""
         from nginxopt.config.templates import Templates
 
         options = InputOptions(self._settings.prefix if document.is_file else _NOWHERE, self._settings.context_of)
@@ -238,8 +239,9 @@ class _Read:
 
 
 def path_of(uri: str) -> str | None:
-    """Return the path of a file URI; None for any other URI, such as that of an unsaved new text, and for one that no
-    file has."""
+    """Return the path of a file URI; None for other URIs, such as that of a new text that was never saved, and for a
+    URI that cannot be a path.
+    """
     try:
         parts = urlsplit(uri)
     except ValueError:  # a host in brackets that is no address

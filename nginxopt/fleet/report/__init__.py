@@ -1,1 +1,1 @@
-"""What a result says of a fleet: `facts` asks it, `drift` and `since` compare, and each format has a module."""
+"""Reports about a fleet: `facts` queries a result, `drift` and `since` compare, and each format has a module."""

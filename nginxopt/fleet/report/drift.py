@@ -1,7 +1,7 @@
 """Drift: files that should be the same on all hosts of a group, and are not.
 
-The variant of most hosts is what the others are compared with, directive by directive, so moved lines and comments are
-no difference.
+The usual variant of a file is the one that most hosts have. The others are compared with it directive by directive, so
+moved lines and comments are no difference.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 COMPARED = 50
-"""The most variants of a file that are compared: where all hosts differ, nothing is alike that could have drifted."""
+"""The most variants of a file that are compared. If every host has its own, there is no usual one to drift from."""
 
 NAMED = 20
 """The most hosts of a variant that are named."""
@@ -37,11 +37,11 @@ class DirectiveDrift:
 
 
 _ALIKE = 4
-"""From how many directives of one name that are absent on one side, they are one line for readers."""
+"""From this number on, directives of one name that one side lacks are one line for readers."""
 
 
 def condensed(differences: Sequence[DirectiveDrift]) -> list[DirectiveDrift]:
-    """Return the differences for readers: many of one context and name that one side lacks are one, `101 rewrite`."""
+    """Merge many differences of one context and name that one side lacks into one for readers: `101 rewrite`."""
     alike: dict[object, list[DirectiveDrift]] = {}
     for number, difference in enumerate(differences):
         lacks = (difference.usual is None, difference.here is None)
@@ -57,10 +57,12 @@ def _as_one(group: Sequence[DirectiveDrift]) -> DirectiveDrift:
 
 @record(eq=True)
 class FileForm:
-    """One of the forms of a file: on how many hosts, some of their names, and the digest; None where it is missing.
+    """A variant of a file: the number of hosts that have it, some of their names, and its digest; None where it is
+    missing.
 
-    `differences` are those from the usual form; none of a variant that differs in comments or layout only. They are
-    None if it was not compared.
+    `differences` are those from the usual variant; empty if only comments or layout differ, None if it was not
+    compared.
+
     """
 
     text: str | None

@@ -19,11 +19,11 @@ _DIGITS = lazy.pattern(r"\d+")
 
 
 def grouped_by(pattern: str | None) -> Callable[[str], str]:
-    """Return what finds the group of a host in its name, by `--group-from`.
+    """Return a function that finds the group of a host from its name, by `--group-from`.
 
-    The pattern is as that of `--host-from`, with `{group}` or a group `(?P<group>...)`. Without one, hosts whose names
-    differ in their numbers are a group: `web1` and `web12` are in `web#`. Raises `UsageError` for a pattern without a
-    group.
+    The pattern has the form of `--host-from`, with `{group}` or a group `(?P<group>...)`. Without one, hosts whose
+    names differ only in their numbers are a group: `web1` and `web12` are in `web#`. Raises `UsageError` for a pattern
+    without a group.
     """
     if pattern is None:
         return lambda host: _DIGITS.sub("#", host)

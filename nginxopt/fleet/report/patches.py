@@ -1,4 +1,4 @@
-"""The changes of fixes as one patch: those that hosts share once, after a line with the hosts."""
+"""The changes of fixes as one patch. A change that several hosts share is there once, after a line with the hosts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def render(database: DuckDBPyConnection, hosts: Sequence[str] = ()) -> Iterator[
     """
     if database.execute("SELECT value FROM options WHERE name = 'diff'").fetchone() != ("true",):
         raise UsageError("the changes of fixes were not kept", hint="run nginxopt fleet lint with --diff")
-    wanted = [unicode(host) for host in hosts]  # as a result stores names
+    wanted = [unicode(host) for host in hosts]  # a result stores names in this form
     known = database.execute("SELECT DISTINCT host FROM hosts WHERE list_contains($1, host)", [wanted]).fetchall()
     unknown = sorted({*wanted}.difference(host for (host,) in known))
     if unknown:

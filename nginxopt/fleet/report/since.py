@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @record(eq=True)
 class New:
-    """A finding that was not there: on how many hosts, and one of them."""
+    """A new finding: the number of hosts that have it, and one of them."""
 
     rule: str
     severity: str
@@ -94,7 +94,7 @@ def _rows(database: DuckDBPyConnection) -> Iterator[_Found]:
 
 
 def _joined(left: Iterator[_Found], right: Iterator[_Found]) -> Iterator[tuple[_Found | None, _Found | None]]:
-    """Yield the rows of both with the same host, rule, path and message together, those of one alone with None."""
+    """Merge two sorted sequences by host, rule, path and message. A row that only one has is paired with None."""
     one, other = next(left, None), next(right, None)
     while one is not None or other is not None:
         if other is None or (one is not None and one[:4] < other[:4]):

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @record(eq=True)
 class SavedByRule:
-    """What a day would save without the findings of a rule, on all hosts with a profile.
+    """What all hosts with a profile would save in a day if the findings of a rule were fixed.
 
     Attributes:
         hosts: The number of those on which requests reach a finding.
         requests: The requests of a day that do.
         cpu_seconds: The least and the most processor time of nginx.
         connections: Connections to upstreams that nginx would not open.
-        host: The host with the most of it.
+        host: The host that saves most.
     """
 
     rule: str
@@ -46,10 +46,10 @@ class FleetTraffic:
         hosts: The number of hosts with a profile.
         requests: Their requests of a day.
         share: The least and the most of a processor core that nginx needs itself, on all hosts with a time in their
-            logs; None if none has.
+            logs; None if no host has one.
         busiest: The host where that is most.
         is_small: Whether nginx certainly needs so little on each of them that nothing is worth a change for CPU.
-        savings: What would save most, first.
+        savings: The savings by rule, the largest first.
     """
 
     hosts: int
@@ -118,7 +118,7 @@ def traffic(database: DuckDBPyConnection, paths: dict[str, list[str]]) -> FleetT
 
 
 def _saved(database: DuckDBPyConnection, host: str, savings: Savings) -> Iterator[tuple[str, SavedADay]]:
-    """Yield what findings of a host save that requests reach. What is saved everywhere counts once for a rule."""
+    """Yield the savings of a host for findings that requests reach. One for all requests counts once for a rule."""
     everywhere: set[tuple[str, str]] = set()
     for rule, instructions, connections, nanoseconds, cause, least, most, *asked in database.execute(
         _SAVINGS, [host]
