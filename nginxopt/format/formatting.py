@@ -17,7 +17,7 @@ from nginxopt.text import Edit, Source, Span, apply
 
 _BOM = b"\xef\xbb\xbf"
 _DEFAULT = IndentStyle()
-_SMALL = 1 << 20  # bytes, of which a result may always have as many
+_SMALL = 1 << 20  # bytes that a result may always have
 
 
 def formatted(data: bytes, style: IndentStyle = _DEFAULT, *, path: str = "-") -> bytes:
@@ -70,7 +70,7 @@ def _read(source: Source) -> list[Piece]:
 
 
 def _is_hidden(data: bytes, read: Sequence[Piece]) -> bool:
-    """Return whether a byte order mark is a word of its own, or makes one of a comment."""
+    """Return whether a byte order mark is a word of its own, or turns a comment into a word."""
     first = data[read[0].start : read[0].end] if read else b""
     return first == _BOM or first.startswith(_BOM + b"#")
 

@@ -1,4 +1,4 @@
-"""Lines that stay as they are because a suppression speaks of all directives on them."""
+"""Lines that stay as they are because a suppression applies to all directives on them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _MARK = b"nginxopt:"
 def kept(data: bytes, pieces: Sequence[Piece]) -> frozenset[int]:
     """Return the starts of pieces that stay on their line, or at the beginning of it, for a `# nginxopt:` comment.
 
-    It speaks of its line, or alone on a line, of the next one (`nginxopt.lint.suppress`). So nothing may leave that
-    line, and no `{`, `;` or `}` may leave it for the line before, whose directives the comment would speak of as well.
+    The comment applies to its line, or, alone on a line, to the next one (`nginxopt.lint.suppress`). So nothing may
+    leave that line, and no `{`, `;` or `}` may move to the line before, to whose directives the comment would then
+    apply as well.
     """
     if _MARK not in data:
         return frozenset()
@@ -34,7 +35,7 @@ def kept(data: bytes, pieces: Sequence[Piece]) -> frozenset[int]:
 
 
 def _ends_head(line: Sequence[Piece]) -> bool:
-    """Return whether a line has nothing but a comment behind the `{` or `;` of a directive, of which it speaks."""
+    """Return whether a line has only a comment after the `{` or `;` of a directive, so that it applies to that."""
     return len(line) == 2 and line[0].kind is not PieceKind.CLOSE
 
 

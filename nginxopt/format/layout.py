@@ -6,7 +6,8 @@ from nginxopt.format.pieces import Piece, PieceKind
 from nginxopt.format.style import IndentStyle
 
 _FULL_BUFFER = 4095
-"""The length of a word behind which nginx may not read a blank on: its buffer of 4,096 bytes is full then."""
+"""The length of a word from which on nginx may fail to read a blank after it: its buffer of 4,096 bytes is full then.
+"""
 
 _BEGIN_LINES = (PieceKind.WORD, PieceKind.COMMENT)
 
@@ -37,7 +38,7 @@ class Layout:
         return text
 
     def end(self) -> bytes:
-        """Return what stands behind the last piece: a line end, unless nginx would not read a comment with it."""
+        """Return what follows the last piece: a line end, unless nginx would not read a comment with it."""
         last = self._before
         is_full = last is None or (last.kind is PieceKind.COMMENT and last.end - last.start > _FULL_BUFFER)
         return b"" if is_full else self._newline

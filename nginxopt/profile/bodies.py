@@ -1,7 +1,7 @@
-"""Text that takes gzip as long as the text of sites does: bodies of a size that shrink by a factor.
+"""Makes text of a given size and compression ratio that takes gzip as long as the text of real sites.
 
-How long gzip takes depends on how much of a text it has seen before, and how. Words with the frequencies of a language,
-in sentences and in the markup of pages, take it as long as documents, scripts and pages that shrink as much do.
+The time depends on how much of a text gzip has seen before, and how it repeats. Words with the frequencies of a
+language, in sentences and in the markup of pages, take as long as documents, scripts and pages that shrink as much.
 """
 
 from __future__ import annotations
@@ -41,17 +41,19 @@ _SYLLABLES = (
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORDS = 3_000
 _STEPS = range(-40, 41)
-"""How much alike lines are: below 0 with noise, above with lines that were there before."""
+"""How similar lines are. Steps below 0 add noise, steps above 0 repeat earlier lines."""
 _NOISE, _MARKUP = 0.02, 0.3
-"""The shares of lines that are noise in any text, and of the others that are markup rather than sentences."""
+"""The share of noise lines in any text, and the share of the others that are markup and not sentences."""
 _AROUND = 4
-"""Steps beside that which is found, as short texts do not shrink more with each step."""
+"""How many steps around the one that was found are compared: short texts do not always shrink more with each step."""
 _PIECE, _PIECES = 32_768, 8
 
 
 @lru_cache(maxsize=256)
 def text(size: int, ratio: float) -> bytes:
-    """Return text of `size` bytes that gzip shrinks to about one part in `ratio`; the same always."""
+    """Return `size` bytes of text that gzip shrinks to about one part in `ratio`. The same arguments give the same
+    text.
+    """
     if not size:
         return b""
     least = min(size, _PIECE)
@@ -102,7 +104,7 @@ def _drawn(draw: Random, number: int) -> list[str]:
 
 @cache
 def _vocabulary() -> tuple[list[str], list[float]]:
-    """Return words, the short ones first, and the sums of their frequencies, which fall as those of a language do."""
+    """Return words, short ones first, and their cumulative frequencies, which fall like those of a language."""
     words = sorted(_made(Random(7)), key=lambda word: len(word) // 3)
     return words, list(accumulate(1 / (rank + 2.7) for rank in range(len(words))))
 

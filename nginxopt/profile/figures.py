@@ -41,12 +41,12 @@ log_format profile '$remote_addr $host $scheme $server_port [$time_local] "$requ
                    '"$http_referer" "$http_user_agent"';
 access_log /var/log/nginx/access.log profile buffer=64k flush=5s;
 """
-"""A format that has all that profiles read."""
+"""A log format with all variables that profiles use."""
 
 _WIDTH = 60
 """The longest text of a directive that is shown, in characters."""
 _SMALL = 0.0005
-"""A share of the requests below which none is shown."""
+"""The smallest share of the requests that is shown."""
 _LEAST_SHARE = 0.01
 """The smallest share of a core that the report shows, in percent."""
 _OF_UPSTREAM = 2
@@ -89,12 +89,13 @@ class Peak:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a request of a class took when one was measured, beside the estimate.
+    """What a request of a class took when one was measured, and the estimate for it.
 
     Attributes:
-        requests: The number of requests that those stand for that were measured.
-        took: The instructions of one of them, and its nanoseconds of processor time; None for what was not measured.
-        estimate: What the terms say.
+        requests: The number of requests that the measured ones stand for.
+                took: The instructions and the nanoseconds of processor time of one of them; None for what was not
+                measured.
+                estimate: The estimate from the terms.
     """
 
     key: WorkClass
@@ -161,7 +162,7 @@ class Figures:
 
     @cached_property
     def locations(self) -> list[Group]:
-        """The requests by the level that answers: what takes the most time first, or what has the most requests."""
+        """The requests by the level that answers them, sorted by the time that they take, or by their number."""
         return self._grouped(lambda key: None if key.verdict == "ambiguous" else key.level or key.server)
 
     @cached_property
@@ -187,7 +188,9 @@ class Figures:
 
     @cached_property
     def differing(self) -> list[tuple[Class, Cell]]:
-        """Requests that the configuration answers otherwise, by directive and status: the most first."""
+        """The requests that the configuration would answer differently, by directive and status, the most frequent
+        first.
+        """
         merged: dict[tuple[Place | None, str, int | None, int | None], tuple[Class, Cell]] = {}
         for key, cell in self.of_verdict("differs"):
             at = (key.node or key.level, key.kind, key.expected, key.status)
@@ -199,7 +202,7 @@ class Figures:
         return sorted(item for item in self.profile.uses.items() if item[1].part == part)
 
     def unseen(self, part: str) -> list[Place]:
-        """Return those that no request used, though requests that they take part in are logged."""
+        """Return those that no request used, although the logs have the requests that might."""
         return [place for place, use in self.uses(part) if not use.requests and use.logs_here]
 
     def unlogged(self, part: str) -> list[Place]:
@@ -260,7 +263,7 @@ class Figures:
 
     @cached_property
     def of_nginx(self) -> str:
-        """The sentence about nginx's own share of the machine."""
+        """The sentence about the share of the machine that nginx itself uses."""
         work = self.work
         if self.is_blind:
             return f"What answers {self.unknown / self.requests:.0%} of the requests is not known: {self.why}."
@@ -278,17 +281,17 @@ class Figures:
 
     @property
     def is_blind(self) -> bool:
-        """Whether so little is known of what answers requests that nothing can be said of nginx's work."""
+        """Whether it is unknown what answers so many requests that nothing can be said about nginx's work."""
         return 2 * self.unknown > self.requests
 
     @property
     def why(self) -> str:
-        """The reason of most requests of which it is not known what answers them."""
+        """The reason why it is unknown what answers a request, for most of those for which it is."""
         return self.not_known[0][0]
 
     @cached_property
     def not_known(self) -> list[tuple[str, Cell]]:
-        """Why it is not known what answers requests, with these requests: the most first."""
+        """The reasons why it is unknown what answers requests, with these requests, the most frequent first."""
         reasons: dict[str, Cell] = {}
         for key, cell in (*self.of_verdict("unknown"), *self.of_verdict("ambiguous")):
             reasons.setdefault(_reason(key), Cell()).add(cell)
@@ -296,12 +299,12 @@ class Figures:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the time of most requests was measured, so that times can be told."""
+        """Whether the time of most requests was measured, so that reports can show times."""
         return 2 * self.work.timed >= self.requests > 0
 
     @property
     def basis(self) -> str:
-        """Where the figures of nginx's own work come from."""
+        """The basis of the figures on nginx's own work."""
         if not self.profile.measured:
             return "estimated"
         percent = (
@@ -324,7 +327,7 @@ class Figures:
 
     @cached_property
     def unmeasured(self) -> list[tuple[str, int]]:
-        """Why requests were not measured, with their number: the most first."""
+        """The reasons why requests were not measured, with the number of requests, the most frequent first."""
         found = [(reason, one.requests) for reason, one in self.profile.unmeasured.items()]
         return sorted(found, key=lambda item: (-item[1], item[0]))
 
@@ -336,7 +339,7 @@ class Figures:
 
     @property
     def sentences(self) -> tuple[str, str]:
-        """The sentences that a report begins with: without times in the log, that about nginx comes first."""
+        """The sentences that a report begins with. If the log has no times, the one about nginx comes first."""
         found = self.verdict, self.of_nginx
         return found if self.total.request.count else found[::-1]
 
@@ -370,7 +373,7 @@ def shown(place: Place | None) -> str:
 
 
 def at_once(number: float) -> str:
-    """Return a mean of what is under way at once."""
+    """Return a mean number of simultaneous requests, as text."""
     return f"{number:,.1f}" if number >= 0.05 else "less than 0.1"
 
 

@@ -17,7 +17,7 @@ _SHOWN = 50
 _CLIENTS = 10
 """Rows of a table at most."""
 _LEAST, _MOST = 1.0, 100_000.0
-"""The milliseconds at both ends of the scale of durations."""
+"""The ends of the scale of durations, in milliseconds."""
 _SMALL = 0.01
 """The share of the connections below which they are not shown by hour."""
 _WIDTH = 160
@@ -127,14 +127,14 @@ def _x(milliseconds: float) -> float:
 
 
 def _causes(figures: Figures) -> Iterator[tuple[str, str, float]]:
-    """Yield what nginx's own time goes to: cause, directive, and the percentage."""
+    """Yield the causes of nginx's own time: cause, directive, and the percentage."""
     total = figures.work.total.nanoseconds
     for cause, place, load in figures.work.by_cause[:_SHOWN]:
         yield cause, "" if place is None else _where(place), round(100 * load.term.nanoseconds / total, 1)
 
 
 def _measured(figures: Figures) -> Iterator[tuple[str, str, str, str, str, str]]:
-    """Yield what requests took that were measured: location, what they are, their share, figures and estimate."""
+    """Yield the measured classes of requests: location, kind, share, figures and estimate."""
     for one in figures.measured[:_SHOWN]:
         yield (
             _where(one.key.level or one.key.server),

@@ -1,8 +1,9 @@
-"""Measures what nginx does for the requests of a profile: one of each class is run on a private nginx.
+"""Measures nginx's work for the requests of a profile, by running one request of each class on a private nginx.
 
-That has the http block of the configuration, confined as any private nginx (`nginxopt.request.private`), with its logs,
-compression and modules. Instructions are counted under callgrind, if valgrind is installed; processor time is that of
-the process, in rounds that take turns, so that a busy machine slows down all samples alike.
+The private nginx has the http block of the configuration, with its logs, compression and modules, and is confined like
+any other (`nginxopt.request.private`). Instructions are counted under callgrind, if valgrind is installed. Processor
+time is that of the process. It is measured in rounds of all samples, so that a busy machine slows down all samples
+alike.
 """
 
 from __future__ import annotations
@@ -27,36 +28,36 @@ from nginxopt.system.http import Client, RequestBytes
 from nginxopt.system.nginx import Binary
 
 Progress = Callable[[int, int], None]
-"""Is told how many steps are done, and of how many."""
+"""Called with the number of steps that are done, and the number of all."""
 
 _ROUNDS = 5
 _ROUND_NANOSECONDS = 60_000_000
-"""The processor time of a sample in a round, about."""
+"""The approximate processor time for a sample in a round."""
 _AT_ONCE = 8
-"""The connections over which requests come whose time is taken: nginx then finds several at a time, as under load."""
+"""The number of connections for timed requests: nginx then finds several requests at a time, as under load."""
 _WARM_UPS, _FEWEST, _COUNTED = 3, 4, 24
 _COUNTED_INSTRUCTIONS = 30_000_000
-"""The instructions of a sample that are counted, about."""
+"""The approximate number of instructions that are counted for a sample."""
 _CONNECTIONS = 8
 _TRIES, _NEAR = 4, 0.02
-"""How often the size of a body is changed until the response is as large as that of the log, and how near to that."""
+"""How often the size of a body is adjusted until the response has the size in the log, and the accepted difference."""
 _SAME_SIZE = 0.25
-"""The share by which a response may be smaller or larger than those of the log."""
+"""The share by which a response may be smaller or larger than in the log."""
 _LARGEST = 64 << 20
 _REMEMBERING = frozenset(["open_file_cache"])
-"""What keeps files open that were replaced, or taken away, while their sizes are sought."""
+"""Settings that keep replaced or deleted files open, which would hide changes of their size."""
 _LIVES = ("Cache-Control", "max-age=86400")
 
 
 @dataclass(slots=True)
 class _Trial:
-    """A sample, what it takes to ask for it, and what it took.
+    """A sample, how to request it, and the results.
 
     Attributes:
         existing: The files and folders that exist for it.
         raw: The bytes of the body before compression.
-        ratio: How much it shrinks.
-        is_varied: Whether each request has an argument of its own, so that no cache has the response.
+        ratio: How much the body shrinks when it is compressed.
+        is_varied: Whether each request gets a different argument, so that no cache has the response.
         reason: Why it could not be measured.
     """
 
@@ -72,7 +73,7 @@ class _Trial:
 
     @property
     def file(self) -> str | None:
-        """The file that is sent, or that stands for it."""
+        """The file that exists for the sample, and gets the body; None if only folders exist."""
         return next((name for name in self.existing if not name.endswith("/")), None)
 
 
@@ -84,7 +85,7 @@ def measure(
     *,
     rounds: int = _ROUNDS,
 ) -> None:
-    """Measure requests of each class of a profile, and add what they take to it; without `rounds`, only instructions.
+    """Measure requests of each class, and add the results to the profile; without `rounds`, only instructions.
 
     Raises `InputError` if nginx does not start, and for programs that it may not run, and as `PrivateNginx` does.
     """
@@ -103,7 +104,7 @@ def measure(
 
 
 def _add(profile: Profile, trials: dict[WorkClass, list[_Trial]], laboratory: _Laboratory) -> None:
-    """Add what was measured, and why the rest was not."""
+    """Add the results to the profile, and the reasons for the samples that failed."""
     for key, of in trials.items():
         failed = [trial for trial in of if trial.reason is not None]
         for trial in failed:
@@ -120,7 +121,7 @@ def _add(profile: Profile, trials: dict[WorkClass, list[_Trial]], laboratory: _L
 
 
 def _measured(trial: _Trial) -> MeasuredSums:
-    """Return what the requests took that a sample stands for."""
+    """Return the sums for all requests that a sample stands for."""
     number, correction = trial.sample.requests, trial.sample.correction
     made = MeasuredSums()
     if trial.instructions is not None:
@@ -133,7 +134,7 @@ def _measured(trial: _Trial) -> MeasuredSums:
 
 
 class _Laboratory:
-    """Runs samples on a private nginx. `connections` has what a connection and a handshake of TLS take."""
+    """Runs samples on a private nginx. `connections` has the measured cost of a connection and of a TLS handshake."""
 
     def __init__(
         self, logs: SiteLogs, binary: Binary, trials: Sequence[_Trial], progress: Progress, rounds: int
@@ -152,7 +153,7 @@ class _Laboratory:
         self._progress(self._done, len(self._trials) * (self._rounds + 2))
 
     def time(self) -> None:
-        """Find how to ask for each sample, and measure the processor time of nginx, in rounds."""
+        """Find out how to request each sample, and measure the processor time of nginx, in rounds."""
         with self._nginx(Measuring(), left_out=_REMEMBERING) as nginx:
             for trial in self._trials:
                 trial.reason = _Asking(nginx, trial).prepare()
@@ -167,18 +168,18 @@ class _Laboratory:
             self._open_connections(nginx, lambda: nginx.process.nanoseconds, is_time=True)
 
     def count(self, profile: Profile) -> None:
-        """Count instructions, if that is possible; else note why it is not."""
+        """Count instructions, if that is possible; otherwise record why not."""
         try:
             with callgrind.counter() as counter:
                 how = Measuring(counter.wrapper, (counter.folder,), callgrind.START_SECONDS)
                 with self._nginx(how) as nginx:
                     self._count(nginx, counter)
-        except (InputError, MissingError, RunError) as error:  # the nginx that ran before may be a script, for example
+        except (InputError, MissingError, RunError) as error:  # such as an nginx that is a script
             profile.notes.append(f"only processor time was measured: {error.message}")
 
     def _count(self, nginx: PrivateNginx, counter: callgrind.Counter) -> None:
         counter.since(nginx.process.pid)
-        own = counter.since(nginx.process.pid)  # what it takes to be asked
+        own = counter.since(nginx.process.pid)  # the cost of asking the counter
         for trial in self._good:
             asking = _Asking(nginx, trial, callgrind.ANSWER_SECONDS)
             most = int(_COUNTED_INSTRUCTIONS / max(1.0, trial.sample.instructions))
@@ -195,7 +196,9 @@ class _Laboratory:
         self._open_connections(nginx, lambda: counter.since(nginx.process.pid) - own, is_time=False)
 
     def _open_connections(self, nginx: PrivateNginx, took: Callable[[], float], *, is_time: bool) -> None:
-        """Measure new connections by requests of which each has one, less those that have not."""
+        """Measure new connections: the difference between requests on a connection each, and requests on one
+        connection.
+        """
         found: dict[bool, float] = {}
         for tls in (False, True):
             of = [
@@ -234,7 +237,7 @@ class _Laboratory:
 
 @dataclass
 class _Asking:
-    """Asks an nginx for a sample."""
+    """Sends the requests of a sample to an nginx."""
 
     nginx: PrivateNginx
     trial: _Trial
@@ -242,7 +245,7 @@ class _Asking:
     number: int = 0
 
     def prepare(self) -> str | None:
-        """Find the files and the body with which a response is like those of the log. Return why there are none."""
+        """Find files and a body that give a response like those in the log. Return the reason if there are none."""
         reason = None
         for existing in self.trial.sample.choices:
             self.trial.existing = existing
@@ -253,7 +256,7 @@ class _Asking:
         return reason
 
     def _sized(self) -> str | None:
-        """Find the body with which a response is as large as those of the log."""
+        """Find the body that gives a response of the size in the log."""
         sample = self.trial.sample
         for _ in range(_TRIES):
             self.put()
@@ -271,14 +274,14 @@ class _Asking:
         return None
 
     def _resize(self, head: int, sent: int, *, is_compressed: bool) -> bool:
-        """Change the body by how many bytes of it were sent; return whether it was changed."""
+        """Change the size of the body, given how many bytes of it were sent. Return whether it changed."""
         sample, before = self.trial.sample, (self.trial.raw, self.trial.ratio)
         if not self._has_body:
             return False
         wanted = max(1, sample.size - (head if sample.is_whole else 0))  # bytes of the body
         body = max(1, sent - (head if sample.is_whole else 0))
         if is_compressed and sample.raw is not None:
-            # Without the bytes of bodies, the log has a share of the headers in it.
+            # The log has whole responses, not bodies: `raw` includes a share of the headers.
             self.trial.raw = sample.raw if sample.is_raw_exact else round(sample.raw * wanted / sample.size)
             if abs(body / wanted - 1) > _NEAR:
                 self.trial.ratio *= body / wanted
@@ -295,17 +298,17 @@ class _Asking:
         return has_source and sample.expected not in (304, 416)
 
     def _of_size(self) -> str | None:
-        """Return why the response is not one of the log by its size."""
+        """Return the reason if the size of the response is unlike those in the log."""
         sample, sent = self.trial.sample, self.trial.sent
         if sample.raw is not None:
             return None
-        small = 2_000  # what differs by headers alone
+        small = 2_000  # headers alone may differ by this much
         if abs(sent - sample.size) <= max(small, _SAME_SIZE * sample.size):
             return None
         return f"responses have {sample.size:,} bytes in the log, and nginx sends {sent:,}"
 
     def _of_cache(self) -> str | None:
-        """See to it that an upstream is asked, or a cache; return why that does not happen."""
+        """Make sure that an upstream answers, or a cache, as in the log; return the reason if that fails."""
         sample = self.trial.sample
         if not sample.is_passed and not sample.is_cached:
             return None
@@ -322,9 +325,9 @@ class _Asking:
         return "nginx answers from its cache"
 
     def put(self) -> None:
-        """Have the file and the upstream send the body."""
+        """Make the file and the upstream send the body."""
         sample = self.trial.sample
-        whole = self.trial.raw + (sample.expected == 206)  # of which a part is asked for
+        whole = self.trial.raw + (sample.expected == 206)  # a request for a part needs a larger file
         body = text(whole, round(self.trial.ratio, 2)) if self.trial.file is not None else b""
         self.nginx.lay(dict.fromkeys(self.trial.existing, body))
         if sample.is_passed or sample.is_cached:
@@ -351,7 +354,7 @@ class _Asking:
         )
 
     def ask(self, client: Client, number: int) -> set[int]:
-        """Ask one request after the other, so that nginx reads each separately. Return the statuses."""
+        """Send requests one after the other, so that nginx reads each separately. Return the statuses."""
         return {_status(self._answer(client)) for _ in range(number)}
 
     def _answer(self, client: Client) -> bytes:
@@ -388,7 +391,7 @@ class _Asking:
 
 
 def _varied(form: RequestForm, number: int, of: int) -> RequestForm:
-    """Return a request with an argument of its own."""
+    """Return a request with a different argument for each number."""
     mark = "&" if "?" in form["target"] else "?"
     return {**form, "target": f"{form['target']}{mark}nginxopt={of}{number}"}
 

@@ -22,18 +22,18 @@ from nginxopt.request.packed import Unpacked, refuse_sparse, refuse_special
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PIECE = 1 << 21
-"""Bytes that are read at once."""
+"""The number of bytes that are read at once."""
 _LONGEST = 1 << 20
-"""Bytes of a line at most: what is longer is no line of nginx."""
+"""The most bytes of a line: nginx writes no longer ones."""
 _BUFFER = 1 << 20
 _PLACES, _LINE = 16, 400
-"""The places of a log where some lines are read, and the bytes that a line has at most as a rule."""
+"""The number of places in a log where some lines are read, and the usual limit for the bytes of a line."""
 RANGE = 1 << 28
-"""The bytes of a part of a log."""
+"""The bytes of a log that are one part."""
 
 
 class _UpToTheCut(io.RawIOBase):
-    """The content of a compressed file, up to where it cannot be decompressed; `reason` is then why."""
+    """The content of a compressed file, up to where decompression fails; `reason` says why it does."""
 
     def __init__(self, unpacked: Unpacked) -> None:
         self._unpacked = unpacked
@@ -52,7 +52,7 @@ class _UpToTheCut(io.RawIOBase):
 
 @dataclass(frozen=True)
 class OpenLog:
-    """A log that is open: `raw` is the file itself, `content` what is in it."""
+    """An open log: `raw` is the file itself, `content` its decompressed bytes."""
 
     raw: io.BufferedReader
     content: io.BufferedReader
@@ -78,7 +78,7 @@ class OpenLog:
         yield b""
 
     def some_lines(self, most: int) -> Iterator[bytes]:
-        """Yield whole lines, at most a number of them, from all over an uncompressed file, or else from the start."""
+        """Yield at most `most` whole lines: spread over an uncompressed file, otherwise from the start."""
         size = self.raw.seek(0, os.SEEK_END) if self.decompressed is None and self.raw.seekable() else 0
         places = _PLACES if size > most * _LINE else 1
         for place in range(places):
@@ -106,7 +106,7 @@ def ranges(path: str, size: int | None = None) -> list[Range]:
 
     Raises `InputError` as `opened` does, and `budget.ExceededError` for a sparse one.
     """
-    if path == STDIN or Path(path).is_fifo():  # which can be opened once
+    if path == STDIN or Path(path).is_fifo():  # these can be opened only once
         return [Range(path)]
     size = size or RANGE
     with opened(path) as log:
@@ -125,7 +125,7 @@ def ranges(path: str, size: int | None = None) -> list[Range]:
 
 
 def require(path: str) -> None:
-    """Raise `InputError` for a log that cannot be read, without opening it: a pipe can be opened once."""
+    """Raise `InputError` for a log that cannot be read. Does not open it, as a pipe can be opened only once."""
     if path == STDIN:
         return
     try:
@@ -140,7 +140,7 @@ def require(path: str) -> None:
 def opened(path: str) -> Iterator[OpenLog]:
     """Open a log. Raises `InputError` for one that cannot be read, or that this Python cannot decompress.
 
-    Reading raises `budget.ExceededError` for a compressed one that is much more than its bytes.
+    Reading raises `budget.ExceededError` for a compressed log that unpacks to many times its size.
     """
     try:
         if path == STDIN:
@@ -166,7 +166,7 @@ def _open(raw: io.BufferedReader, path: str) -> OpenLog:
 
 
 def _zstd_file(path: str) -> Callable[[Any], Callable[[int], bytes]]:
-    """Return what unpacks a file compressed with zstd, which Python can from 3.14 on."""
+    """Return the function that decompresses a zstd file, which needs Python 3.14."""
     try:
         module = import_module("compression.zstd")
     except ImportError:

@@ -28,16 +28,16 @@ from nginxopt.semantics.site.form import Node, SocketForm
 from nginxopt.text.json import loads
 
 Progress = Callable[[str, int, int], None]
-"""Is told the log, the bytes of it that have been read, and its size, 0 if it has none."""
+"""Called with the log, the bytes of it that have been read, and its size; 0 if that is unknown."""
 
 _HEAD = 1 << 20
 _MOST_SITES = 32
-"""Sites at most that a request without a host is asked about."""
+"""The most sites that are tried for a request without a host."""
 _LIMITS = ("worker_processes", "worker_connections", "worker_rlimit_nofile")
 _SOME = 8_000
-"""Lines that are looked at for examples."""
+"""The number of lines that are examined for examples."""
 _NO_HOST = ("", "~", "*", ".", "_", "$")
-"""How the names of servers begin that are no hosts."""
+"""Beginnings of server names that are not hosts."""
 _WRAPPED = (b'{"log":', b'"MESSAGE":')
 
 
@@ -61,7 +61,7 @@ class SiteLogs:
     hosts: Mapping[str, str] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process makes it, without what is known so far."""
+        """Return how another process makes a copy, without cached results."""
         return SiteLogs, tuple(getattr(self, one.name) for one in fields(self))
 
     def profile(self, progress: Progress | None = None) -> Profile:
@@ -71,11 +71,11 @@ class SiteLogs:
     def parts(self) -> list[Range]:
         """Return the parts of the logs, which may be read anywhere and in any order."""
         for path in self.paths:
-            require(path)  # of ten logs, a missing one is an error before the others are read
+            require(path)  # report a missing log before the others are read
         return [part for path in self.paths for part in ranges(path)]
 
     def some_lines(self) -> Iterator[LoggedLine]:
-        """Yield lines of the logs, from all over them, with what became of their requests."""
+        """Yield lines from all over the logs, with the outcomes of their requests."""
         each = max(1, _SOME // len(self.paths))
         for path in dict.fromkeys(self.paths):
             read = PartRead(Profile(self.model.config.main.path, f"nginx {self.model.version}"))
@@ -112,9 +112,9 @@ class SiteLogs:
         return profile
 
     def _reconsider(self, profile: Profile) -> None:
-        """Count responses as unknown, not as others than the configuration gives, if a header decides that no log has.
+        """Count responses as unknown instead of `differs` if they may depend on a header that the logs do not have.
 
-        The first request of a class stands for all of it.
+        The first request of a class represents all of it.
         """
         logged = frozenset.intersection(*(frozenset(file.variables) for file in profile.files))
         unlogged = UnloggedHeaders(self.model, self.gate, self.world, logged)
@@ -138,7 +138,7 @@ class SiteLogs:
                     yield Url(scheme, names[0] if names else "localhost", socket["port"], b"/")
 
     def _without_servers(self) -> Iterator[str]:
-        """Yield why the configuration answers nothing, if it does not."""
+        """Yield the reason if the configuration answers no request."""
         if self.model.site.site["servers"]:
             return
         yield "the configuration has no server"
@@ -169,7 +169,7 @@ class SiteLogs:
 
     @cached_property
     def level_facts(self) -> LevelFacts:
-        """What the levels make nginx do."""
+        """Reads what the settings of levels make nginx do."""
         nodes = self.model.site.nodes
         return LevelFacts(self.model.config, self.model.version, lambda directive: self.place(nodes.number(directive)))
 
@@ -201,7 +201,7 @@ class PartRead:
 
 @record(eq=True)
 class LoggedLine:
-    """A line of a log: how its request ended, what it took, and the requests that it may be, as JSON."""
+    """A line of a log: its class, its sums, and the requests that may have caused it, as JSON."""
 
     key: Class
     cell: Cell
@@ -236,7 +236,7 @@ class _LogReading:
         with opened(self.path) as file:
             size = 0 if progress is None or self.path == "-" else os.path.getsize(self.path)  # noqa: PTH202
             head = file.content.peek(_HEAD)
-            if not head:  # as a log is that was just rotated
+            if not head:  # such as a log that was just rotated
                 self.profile.notes.append(f"{self.path}: the file is empty")
                 return
             is_wrapped = any(mark in head[:4096] for mark in _WRAPPED)
@@ -290,7 +290,9 @@ class _LogReading:
         return RequestsFile(self.path, self.logs.model.config, self.logs.gate, self.logs.stated, self.logs.base)
 
     def _placed(self, log: AccessLog, fields: Sequence[bytes]) -> tuple[list[str], str]:
-        """Return the requests that lines with these fields may be of, but for their target; or why there are none."""
+        """Return the requests that lines with these fields may be, without their targets; or the reason if there are
+        none.
+        """
         names = _group_names(log)
         raw = dict(zip(names, fields, strict=False))
         values = {name: log.format.unescape(value) for name, value in raw.items()}
@@ -307,7 +309,7 @@ class _LogReading:
         return list(dict.fromkeys(forms)), reason
 
     def _sites(self, log: AccessLog, values: Mapping[str, bytes]) -> list[Url | None]:
-        """Return the sites that a request may have come to; None stands for what the line itself tells."""
+        """Return the sites that a request may be for; None stands for the one that the line itself states."""
         if log.base is not None:
             return [log.base]
         host = next((values[name] for name in HOSTS if values.get(name) not in (None, b"", b"-")), None)
@@ -389,7 +391,7 @@ def _group_names(log: AccessLog) -> list[str]:
 
 
 def _deciding(log: AccessLog) -> Iterable[str]:
-    """Return the variables besides the request that may decide what becomes of it."""
+    """Return the variables, besides the request, on which the outcome of a request may depend."""
     of_request = ("request",) if "request" in log.captured else log.format.of_target
     return [name for name in log.captured if name not in of_request]
 
@@ -407,7 +409,7 @@ def _without_port(host: str) -> str:
 
 
 def _unwrapped(head: bytes) -> bytes:
-    """Return the lines inside of the JSON objects of a head."""
+    """Return the log lines that the JSON objects of a head contain."""
     found: list[bytes] = []
     for line in head.split(b"\n")[:200]:
         try:

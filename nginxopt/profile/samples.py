@@ -1,7 +1,7 @@
-"""Chooses the requests that stand for those of a log when it is measured what nginx does.
+"""Chooses requests of a log as samples, whose measurement stands for all requests of the log.
 
-Requests are of one class if the same location answers them, by the same kind of rule, with the same status. Of each
-class, those with a compressed response, those from a cache, and those of each size that matters have a sample.
+Requests are of one class if the same location answers them, by the same kind of rule, with the same status. Within a
+class, there is a sample for compressed responses, for responses from a cache, and for each size with a large share.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from nginxopt.request.model import OutcomeForm, World, asks_file, depends, text_
 from nginxopt.request.private import MODIFIED
 
 MOST = 64
-"""The most classes of which a request is measured."""
+"""The most classes that are measured."""
 _COVERED = 0.998
-"""The share of the estimated work, and of the requests, from which on no more classes are measured."""
+"""Stop after the classes that make up this share of the estimated work, and of the requests."""
 _MATTERS = 0.1
-"""The share of the lines or bytes of a class from which on a size has a sample of its own."""
+"""The share of the lines or bytes of a class from which a size gets a sample of its own."""
 _NO_RESPONSE = (400, 408, 444, 494, 495, 496, 497, 499)
-"""Statuses of connections that fail, or of clients that go away."""
+"""Statuses of connections that fail, and of clients that close them."""
 
 _BROWSER = (
     (
@@ -45,35 +45,37 @@ _BROWSER = (
 )
 _OTHER = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
 _SHORT_AGENTS = {_BROWSER[0][1]: "Chrome/1", _OTHER[1]: "Gecko/1"}
-"""What nginx takes for the same browsers, for requests that are shorter than those of browsers."""
+"""Names that nginx treats like those of browsers, for requests that are too short for a browser's own."""
 _PADDED = 500
-"""The bytes from which on pages of errors have the padding that nginx adds for Chrome (`msie_padding`)."""
+"""The size in bytes from which error pages include the padding that nginx adds for Chrome (`msie_padding`)."""
 _LAST_RANGE = 1 << 40
 _MOST_ASKED = 48
-"""How often the model is asked which files may exist for a request."""
+"""How often the model is asked again with other files that may exist for a request."""
 
 
 class NotMeasuredError(Exception):
-    """Why requests of a class cannot be measured."""
+    """Requests of a class cannot be measured; the message is the reason."""
 
 
 @record(eq=True)
 class SampleRequest:
-    """A request that stands for others.
+    """A request that represents others.
 
     Attributes:
-        requests: How many it stands for.
+        requests: The number of requests that it represents.
         form: The request.
         expected: The status of its response.
-        choices: The files and folders that may exist for it; which it is, nginx tells.
-        size: The bytes that the log has of a response of these, and `is_whole` whether its headers are among them.
-        ratio: How much the body shrinks, and `raw` the bytes of it before if the log has both; else None. It is exact
-            if the log has the bytes of bodies, else it is computed from those of whole responses.
-        is_compressed: Whether the response is; None if the log does not tell, and nginx decides.
+        choices: The sets of files and folders that may exist for it. nginx's response shows which is right.
+        size: The bytes of a response in the log; `is_whole` is whether these include its headers.
+        ratio: How much the body shrinks when it is compressed. `raw` is its size before that, if the log has both
+            sizes;
+            otherwise None. It is exact if the log has the sizes of bodies, and an estimate if it has those of
+            responses.
+        is_compressed: Whether the response is; None if the log does not say, and nginx decides.
         is_cached: Whether it comes from a cache.
-        content_type: That of a body that an upstream sends.
-        correction: What requests like this one take more than it on average, by the patterns that are tried, and as
-            some come over HTTP/2.
+        content_type: The type of a body that an upstream sends.
+        correction: How much more the average request costs than this one, because of the patterns that it tries, and
+            because some use HTTP/2.
         instructions: The estimate for a request of the class.
     """
 
@@ -95,12 +97,12 @@ class SampleRequest:
 
     @property
     def is_passed(self) -> bool:
-        """Whether an upstream is asked."""
+        """Whether an upstream answers it."""
         return self.of.kind in PASSED and not self.is_cached
 
 
 class _Like(NamedTuple):
-    """What requests of a class that cost the same have in common: `bits` are those of the size of the response."""
+    """The properties by which requests of a class differ in cost; `bits` is the bit length of the response size."""
 
     method: str
     is_compressed: bool
@@ -110,7 +112,7 @@ class _Like(NamedTuple):
 
 @dataclass(slots=True)
 class _Part:
-    """Lines of a class that cost the same, and their sums."""
+    """The lines of a class that have the same cost, and their sums."""
 
     lines: list[LoggedLine] = field(default_factory=list)
     cell: Cell = field(default_factory=Cell)
@@ -125,7 +127,7 @@ class _Part:
 
     @property
     def framing(self) -> terms.Term:
-        """What HTTP/2 takes more than HTTP/1.1, in all."""
+        """The additional cost of HTTP/2 compared with HTTP/1.1, for all lines."""
         framed = [line for line in self.lines if line.is_framed]
         of_bytes = terms.HTTP2_BYTE.times(sum(line.cell.bytes for line in framed))
         return terms.HTTP2.times(len(framed)).plus(of_bytes)
@@ -145,7 +147,9 @@ class Samples:
     profile: Profile
 
     def of_all(self) -> Iterator[tuple[WorkClass, int, list[SampleRequest] | str]]:
-        """Yield the classes, those with the most work first: their requests, and samples or why there are none."""
+        """Yield the classes, those with the most work first, with their number of requests, and their samples or the
+        reason why there are none.
+        """
         cells = self._work.cells
         estimates = {key: self._work.estimated(key).instructions for key in cells}
         whole, requests = sum(estimates.values()) or 1.0, self.profile.requests
@@ -167,7 +171,7 @@ class Samples:
 
     @cached_property
     def _parts(self) -> dict[WorkClass, dict[_Like, _Part]]:
-        """The lines that were looked at."""
+        """The examined lines, by class and cost."""
         found: dict[WorkClass, dict[_Like, _Part]] = {}
         for line in self.logs.some_lines():
             if line.forms:
@@ -249,7 +253,7 @@ class Samples:
         raise NotMeasuredError("no request was found that is answered there")
 
     def _is_of(self, form: RequestForm, key: WorkClass) -> bool:
-        """Return whether one of the requests that a line may be is of its class."""
+        """Return whether one of the requests that a line may be belongs to its class."""
         outcome = self._trace(form)
         branches = self.logs.model.branches(form, self._known) if depends(outcome) else []
         outcomes = [branch["outcome"] for branch in branches] or [outcome]
@@ -260,14 +264,14 @@ class Samples:
 
     @cached_property
     def _known(self) -> World:
-        """What is known of files besides those of this machine, which nginx does not get."""
+        """Assumptions about files, in addition to those of this machine, which nginx does not get."""
         return replace(self.logs.world, root=None)
 
     def _choices(self, form: RequestForm, key: WorkClass, size: int) -> tuple[tuple[str, ...], ...]:
-        """Return the files that may exist for a request that is of a class.
+        """Return the sets of files that may exist for a request of a class.
 
-        If several responses fit, such as a page of an error and nginx's own, the size tells. Raises `NotMeasuredError`
-        if one of them is that of an upstream.
+        If several responses fit, such as an error page of the site and nginx's own, the size decides. Raises
+        `NotMeasuredError` if one of them comes from an upstream.
         """
         if not depends(self._trace(form)):
             return (self._known.existing,)
@@ -283,7 +287,7 @@ class Samples:
         return tuple(dict.fromkeys(found)) or (self._known.existing,)
 
     def _searched(self, form: RequestForm, key: WorkClass) -> Iterator[tuple[str, ...]]:
-        """Yield files that may exist for a request with more branches than the model tells."""
+        """Yield sets of files that may exist for a request for which the model does not list all branches."""
         worlds: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((), ())]
         for _ in range(_MOST_ASKED):
             if not worlds:
@@ -342,13 +346,13 @@ def _complete(form: RequestForm, needed: Mapping[str, str], length: int) -> None
 
 
 def _shortened(value: str, excess: int) -> str:
-    """Return the name of one of our browsers, shorter by some bytes if it can be; another value as it is."""
+    """Return the name of one of our browsers, shortened by some bytes if possible; any other value unchanged."""
     short = _SHORT_AGENTS.get(value)
     return value if short is None else short.ljust(len(value) - excess, "0")
 
 
 def _joined(parts: Mapping[_Like, _Part]) -> Iterator[tuple[_Like, _Part]]:
-    """Yield the parts of a class, small ones joined to that of the nearest size; what is like no other stays."""
+    """Yield the parts of a class. Small parts are added to the one with the nearest size; those that have none stay."""
     total = sum(len(part.lines) for part in parts.values())
     size = sum(part.cell.bytes + part.cell.raw for part in parts.values())
     large = {

@@ -1,7 +1,7 @@
-"""What a day of a site's traffic saves without what a finding is about.
+"""What a site saves in a day of its traffic if a finding is fixed.
 
-A finding says what one request saves (`nginxopt.lint.diagnostic.Saving`). A profile knows how many requests reach the
-level where it was found, and what patterns and compression take there.
+A finding states what one request saves (`nginxopt.lint.diagnostic.Saving`). A profile knows how many requests reach the
+level of the finding, and the cost of patterns and compression there.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ _DAY = 86_400
 _CONNECTION = (11_000, 15_000)
 """The nanoseconds of processor time of a connection to an upstream (measured on loopback)."""
 Where = str
-"""A directive: its file and, after a colon, its line. As configurations are often copied, folders are left out, and so
-is the name of the main file."""
+"""A directive: its file and line, separated by a colon. Configurations are often copied, so folders are left out, and
+so is the name of the main file.
+"""
 
 
 def weighted(
     profile: Profile, configs: Iterable[Config], target: Version, diagnostics: Sequence[Diagnostic]
 ) -> tuple[Diagnostic, ...]:
     """Return findings with what they save a day, those that save the most first; the others stay in their order."""
-    # What templates have depends on their tags.
+    # Savings in templates depend on their tags.
     models = {config.main.path: Model(config, target) for config in configs if config.templates is None}
     found = Savings(profile)
 
@@ -47,7 +48,7 @@ def weighted(
 
 @dataclass(frozen=True)
 class Concern:
-    """What a profile has to be asked to know what a finding saves.
+    """What a profile needs to know to compute the savings of a finding.
 
     Attributes:
         at: The place of the finding.
@@ -62,7 +63,7 @@ class Concern:
 
 
 def concern(model: Model, diagnostic: Diagnostic) -> Concern:
-    """Return what has to be asked for a finding in a configuration, one that says what it saves."""
+    """Return what a profile needs to know about a finding that states its savings."""
     saves = diagnostic.finding.saves
     assert saves is not None
     main = model.config.main.path
@@ -103,7 +104,7 @@ class Savings:
         }
 
     def of(self, concern: Concern) -> SavedADay:
-        """Return what a day saves without what a finding is about."""
+        """Return what a site saves in a day if a finding is fixed."""
         requests = self._reaching(concern)
         least, most = self._nanoseconds(concern, requests)
         days = self.days
@@ -115,14 +116,14 @@ class Savings:
         )
 
     def is_everywhere(self, concern: Concern) -> bool:
-        """Whether a part of a cause is saved wherever it is, as the finding is at none of its directives."""
+        """Whether all work of a cause counts, because the finding is not at one of its directives."""
         return bool(concern.saves.cause) and (concern.saves.cause, concern.at) not in self._of_causes
 
     def _where(self, place: Place) -> Where:
         return _place(self.profile.config, place.file, place.line)
 
     def _nanoseconds(self, concern: Concern, requests: int) -> tuple[float, float]:
-        """Return the least and the most that all requests of the profile save."""
+        """Return the smallest and the largest saving over all requests of the profile."""
         saves = concern.saves
         if saves.cause:
             of_cause = self._of_cause(concern)
@@ -130,7 +131,7 @@ class Savings:
             return of_cause * least, of_cause * most
         fixed = float(saves.nanoseconds * requests)
         patterns = self._of_causes.get(("patterns", concern.at))
-        if saves.instructions and patterns is not None:  # what was tried is known for each request
+        if saves.instructions and patterns is not None:  # the profile has the patterns that each request tried
             fixed += max(0.0, patterns)
         else:
             fixed += saves.instructions * requests * 1000 / PER_MICROSECOND
@@ -138,7 +139,7 @@ class Savings:
         return fixed + low, fixed + high
 
     def _of_cause(self, concern: Concern) -> float:
-        """Return what a cause takes at a directive, or everywhere if that directive is none of its own."""
+        """Return the cost of a cause at a directive, or everywhere if the directive does not have that cause."""
         cause = concern.saves.cause
         if self.is_everywhere(concern):
             return sum(nanoseconds for (name, _), nanoseconds in self._of_causes.items() if name == cause)

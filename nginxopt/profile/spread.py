@@ -1,7 +1,7 @@
 """Reads the parts of logs on the workers of a Dask cluster, or on processes of this machine.
 
-A worker gets the configuration and the name of a log with a range of its bytes, and returns sums. What is added up, and
-in which order, does not depend on the workers: the result has the same bytes as that of one process.
+A worker gets the configuration, and the name of a log with a range of its bytes, and returns sums. What is added, and
+in which order, does not depend on the workers: the result is identical to that of one process.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _AHEAD = 4
-"""Parts that are asked for at once, for each worker."""
+"""The number of parts that are submitted at once, for each worker."""
 _RETRIES = 3
-"""How often a part is asked for again whose worker died."""
+"""How often a part is submitted again after its worker died."""
 _SECONDS = 60.0
-"""After which a result is asked for again: its worker may have died with it, and another one reads the part then."""
+"""The seconds after which a result is requested again: its worker may have died with it, and another one has the part.
+"""
 
 
 def read(client: Client, logs: SiteLogs, progress: Callable[[int], None] = lambda _: None) -> Iterator[PartRead]:

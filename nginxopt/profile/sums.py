@@ -1,6 +1,7 @@
-"""A profile: what became of the requests of a log, and what they took, in sums that add up.
+"""A profile: the outcomes of the requests of a log, and their cost, as sums that can be added.
 
-Directives are known by their place and text, so that profiles of the same configuration add up wherever they come from.
+Directives are identified by their place and text, so that profiles of the same configuration can be added, wherever
+they come from.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from nginxopt.text.display import hide_in_json
 from nginxopt.text.json import loads
 
 VERSION = 2
-"""Grows when a reader of saved profiles would have to change."""
+"""The version of saved profiles, incremented by changes that their readers have to follow."""
 
 _KIND = "nginxopt profile"
 _GZIP = b"\x1f\x8b"
 _BROKEN = 10
-"""The broken lines that are named, as in `rust/src/logs/digest.rs`."""
+"""The most broken lines that are named, as in `rust/src/logs/digest.rs`."""
 _BITS = 4
-"""The bits of a duration that a bucket keeps behind the first, as in `rust/src/logs/histogram.rs`."""
+"""The number of bits of a duration, after the first, that determine its bucket, as in `rust/src/logs/histogram.rs`."""
 
 
 class Place(NamedTuple):
-    """A directive: its file, its line from 1, its text; of a server with its names."""
+    """A directive: its file, its line from 1, and its text; for a server, the text includes its names."""
 
     file: str
     line: int
@@ -46,18 +47,17 @@ class Place(NamedTuple):
 
 
 class Class(NamedTuple):
-    """How requests ended.
+    """A class of requests with the same outcome.
 
     Attributes:
-        verdict: `agrees` if the log fits the configuration, `differs` if it gives another response, `ambiguous` if
-            several responses of it fit, `unknown`.
-        kind: As that of an outcome of `trace`; of those that differ, what the configuration gives.
-        expected: The status that the configuration gives; None if an upstream decides.
+        verdict: `agrees` if the log fits the configuration, `differs` if the configuration gives another response,
+        `ambiguous` if several of its responses fit, `unknown`.
+                kind: The kind of the outcome, as in `trace`; for `differs`, that of the configuration.
         status: The status in the log; None if it has none.
-        server: The server; None if the requests got to none.
+        server: The server; None if the requests reached none.
         level: The location or server that answers.
         node: The directive that decides.
-        reason: Why it is not known.
+        reason: Why the outcome is unknown.
     """
 
     verdict: str
@@ -71,7 +71,7 @@ class Class(NamedTuple):
 
 
 class WorkClass(NamedTuple):
-    """Requests that make nginx do the same, but for the size of responses and the patterns that are tried.
+    """Requests for which nginx does the same work, except for the size of responses and the patterns that it tries.
 
     Attributes:
         rule: The name of the directive that decides; None if that is the level.
@@ -86,7 +86,7 @@ class WorkClass(NamedTuple):
 
     @classmethod
     def of(cls, key: Class) -> Self:
-        """Return the class of requests that ended in a way."""
+        """Return the class of work for a class of outcomes."""
         rule = None if key.node is None or key.node == key.level else key.node.text.partition(" ")[0]
         return cls(key.verdict, key.kind, key.status, key.server, key.level, rule)
 
@@ -118,7 +118,9 @@ class Durations:
         self.buckets = added(self.buckets, other.buckets)
 
     def quantile(self, share: float) -> float | None:
-        """Return the milliseconds that a share of the durations does not exceed, to 3 %; None without durations."""
+        """Return the duration in milliseconds that a share of the requests does not exceed, to 3 %; None without
+        durations.
+        """
         rank = share * self.count
         seen = 0
         for bucket, number in enumerate(self.buckets):
@@ -136,20 +138,20 @@ def _middle(bucket: int) -> float:
 
 
 def added(one: Iterable[int], other: Iterable[int]) -> list[int]:
-    """Return the sums of two lists, of which one may be shorter."""
+    """Return the elementwise sum of two lists, of which one may be shorter."""
     return [first + second for first, second in zip_longest(one, other, fillvalue=0)]
 
 
 @dataclass(slots=True)
 class Tries:
-    """What PCRE does to find that patterns do not match (`rust/src/first_match/tries.rs`).
+    """The work of PCRE to find that patterns do not match (`rust/src/first_match/tries.rs`).
 
     Attributes:
-        short: The number of patterns that match no value that is so short.
-        long: The number of the others.
-        shared: The bytes behind the first that values share with those that are anchored.
-        searched: The bytes that are searched for the beginning of a match of those that are not.
-        places: The places where a match may begin, times the ways to begin it.
+        short: The number of patterns for which the value is too short: PCRE only compares lengths.
+                long: The number of the others.
+                shared: The bytes, from the second on, that values have in common with anchored patterns.
+                searched: The bytes that are searched for the start of a match of other patterns.
+                places: The number of places where a match may start, times the ways to start it.
     """
 
     short: int = 0
@@ -168,7 +170,7 @@ class Tries:
 
 
 class LevelFact(NamedTuple):
-    """Something that a level makes nginx do, with the directive that says so, and how often or how much of it."""
+    """Something that a level makes nginx do, the directive that causes it, and how often or how much of it."""
 
     what: str
     place: Place | None
@@ -177,22 +179,22 @@ class LevelFact(NamedTuple):
 
 @dataclass(slots=True)
 class Cell:
-    """What requests took.
+    """The sums of a class of requests.
 
     Attributes:
         request: The durations of `$request_time`.
         upstream: Those of `$upstream_response_time`, of all upstreams that a request was passed to.
         connect: Those of `$upstream_connect_time`.
         sizes: The number of responses by the bits of their size in bytes.
-        repeated: The number of those that were asked for at most 10 seconds before, too.
+        repeated: The number of requests that were also sent at most 10 seconds before.
         lengths: The bytes of the requests whose length is in the log, and `measured` the number of these.
         compressed: The number of compressed responses, and `raw` their bytes before.
-        connections: The number of requests that are the first of their connection, as far as the log tells.
+        connections: The number of requests that are the first of their connection, as far as the log shows.
         resumed: The number of those that resumed a session of TLS.
         cached: The number of responses from a cache.
-        tries: What was tried of patterns.
+        tries: The patterns that were tried.
         first: The second since 1970 in which the first ended; None if the log has no time.
-        example: What the first asked for, as bytes in Latin-1.
+        example: The request target of the first, as bytes in Latin-1.
     """
 
     requests: int = 0
@@ -249,7 +251,7 @@ def _order(cell: Cell) -> tuple[bool, int, str]:
 
 @dataclass(slots=True)
 class Sum:
-    """Requests, bytes, and milliseconds in which they were under way, in all and at upstreams."""
+    """Numbers of requests and bytes, and the milliseconds that they took, in total and at upstreams."""
 
     requests: int = 0
     bytes: int = 0
@@ -286,7 +288,7 @@ class Use:
 
 @dataclass(slots=True)
 class MeasuredSums:
-    """What requests took when one like them was measured, in sums.
+    """What requests cost according to the measurement of a sample, in sums.
 
     Attributes:
         counted: The number of requests that `instructions` are for, those of nginx in user space.
@@ -342,10 +344,10 @@ class LogFile:
 
 
 class Sums(dict[Any, _Sum], Generic[_Sum]):
-    """Sums by what they are of, which add up."""
+    """Sums by key."""
 
     def count(self, key: Any, one: _Sum, empty: Callable[[], _Sum]) -> None:
-        """Add to the sum of a key."""
+        """Add to the sum of a key; `empty` makes the first one."""
         if key not in self:
             self[key] = empty()
         self[key].add(one)
@@ -353,24 +355,24 @@ class Sums(dict[Any, _Sum], Generic[_Sum]):
 
 @dataclass(slots=True)
 class Profile:
-    """What became of the requests of logs, and what they took.
+    """The outcomes of the requests of logs, and their cost.
 
     Attributes:
         config: The configuration.
-        nginx: The nginx that is taken as given.
+        nginx: The nginx that is assumed.
         files: The logs.
         classes: The requests by how they ended.
         uses: Servers, locations and rules by their place.
-        tries: What was tried of patterns, by the directive that has them: the first rewrite of a run, the first
-            location with a pattern among those of a level, a map, an `if`.
+        tries: The patterns that were tried, by their directive: the first rewrite of a run, the first regex location of
+        a level, a map, or an `if`.
         facts: What levels make nginx do, by the place of their server and their own.
-        clients: The work of clients by their address, and of those that are too many to tell apart as one.
-        robots: The work of robots by the name that they give.
+        clients: The work of clients by their address; those beyond a limit are counted as one.
+        robots: The work of robots by the name that they state.
         minutes: The requests under way by the minute since 1970.
         limits: What `worker_processes`, `worker_connections` and `worker_rlimit_nofile` say, if they are numbers.
-        notes: What was taken as given.
-        measured: What requests of a class took on a real nginx.
-        connections: What a `connection` took there, and a `handshake` of TLS on top of it.
+        notes: What was assumed.
+        measured: What requests of a class cost on a real nginx.
+                connections: What a `connection` costs there, and a `handshake` of TLS in addition.
         unmeasured: The requests of which none was measured, by the reason.
     """
 
@@ -403,7 +405,7 @@ class Profile:
         return set.intersection(*(set(file.variables) for file in self.files)) if self.files else set()
 
     def add(self, other: Profile) -> None:
-        """Add another profile of the same configuration, or of a like one."""
+        """Add another profile of the same configuration, or of a copy of it."""
         self.files += other.files
         self.limits |= other.limits
         self.notes += [note for note in other.notes if note not in self.notes]
@@ -440,7 +442,7 @@ def save(profile: Profile) -> bytes:
 
 
 def is_saved(path: str) -> bool:
-    """Return whether a file is a saved profile. A pipe is not: what is read from it is gone."""
+    """Return whether a file is a saved profile. False for a pipe, as reading would consume its content."""
     if not os.path.isfile(path):
         return False
     try:
@@ -458,11 +460,13 @@ def is_saved(path: str) -> bool:
 
 
 _SHARE = 0.1
-"""Of the budget `log-growth`: profiles shrink to a tenth, and their values take ten times the memory of their JSON."""
+"""The share of the budget `log-growth` for profiles: they shrink to a tenth, and need ten times the memory of their
+JSON.
+"""
 
 
 def load(path: str) -> Profile:
-    """Return a saved profile. Raises `InputError` for what is none, or unpacks to much more than a profile does."""
+    """Return a saved profile. Raises `InputError` for anything else, and for one that unpacks to far too much."""
     try:
         with Path(path).open("rb") as packed:
             file = Unpacked(packed, path, lambda below: gzip.GzipFile(fileobj=below).read, _SHARE)
@@ -507,7 +511,7 @@ def _form(profile: Profile) -> dict[str, Any]:
 
 
 def _measured_form(profile: Profile) -> dict[str, Any]:
-    """Return what was measured; nothing if nothing was, as in profiles of releases that could not measure."""
+    """Return the measurements; empty if there are none, as in profiles of releases that could not measure."""
     if not profile.measured and not profile.unmeasured:
         return {}
     return {
@@ -518,7 +522,7 @@ def _measured_form(profile: Profile) -> dict[str, Any]:
 
 
 def _text(item: tuple[Class | WorkClass, Any]) -> str:
-    """Return what classes are sorted by, as None has no order."""
+    """Return the sort key of a class: tuples with None cannot be compared."""
     return json.dumps(item[0])
 
 
@@ -554,9 +558,9 @@ def _read(form: Mapping[str, Any]) -> Profile:
 
 _ANYWHERE = Place | None
 _LARGEST = 10**15
-"""Larger than any sum of a site, and any second and minute that there is; as a float it is exact."""
+"""A limit above all sums of a site and all times; a float represents it exactly."""
 _MOST = 1_100
-"""The buckets at most of a histogram of 64 bits."""
+"""The most buckets of a histogram of 64-bit numbers."""
 _LATEST = 253_402_300_799
 """The last second that a date has."""
 

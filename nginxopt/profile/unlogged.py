@@ -1,7 +1,7 @@
 """Finds responses that depend on a header that the log does not have.
 
-A request of a log has the headers of its line and no others. If that gives another response than the logged one, the
-client may have sent a header that decides: of a key, a cookie, `X-Forwarded-Proto`. The model is then asked again, with
+The model gets a request with the headers of its log line and no others. If its response is not the logged one, the
+client may have sent a header that decides: an API key, a cookie, `X-Forwarded-Proto`. So the model is asked again, with
 all other headers unknown.
 """
 
@@ -18,7 +18,7 @@ _MOST_ASKED = 32
 
 
 class UnloggedHeaders:
-    """The headers that a model may read and logs with these variables do not have."""
+    """The headers that a model may read, and that the logs do not have."""
 
     def __init__(self, model: SiteModel, gate: ClientGate, world: World, logged: Collection[str]) -> None:
         self._model, self._gate, self._world, self._logged = model, gate, world, logged
@@ -40,7 +40,7 @@ class UnloggedHeaders:
         return None
 
     def _asked(self, form: RequestForm) -> str | None:
-        """Return the first variable of a header that is neither assumed nor logged, and that the model asks for."""
+        """Return the first variable of a header that the model asks for and that is neither assumed nor logged."""
         known = dict(self._world.variables)
         for _ in range(_MOST_ASKED):
             world = replace(self._world, variables=known, may_send_more=True)
@@ -49,7 +49,7 @@ class UnloggedHeaders:
             for name in sorted(filter(None, asked)):
                 if name.startswith(_OF_HEADERS) and not self._is_logged(name):
                     return name
-                known[name] = ""  # the line has none
+                known[name] = ""  # the log line has none
             if not asked:
                 return None
         return None
@@ -60,6 +60,6 @@ class UnloggedHeaders:
 
 
 def _variable(outcome: OutcomeForm) -> str | None:
-    """Return the variable whose value is not known, and decides."""
+    """Return the variable that decides and whose value is unknown."""
     question = outcome["unknown"]["question"] if outcome["unknown"] else None
     return question["name"] if question is not None and question["kind"] == "variable" else None

@@ -1,7 +1,8 @@
-"""What nginx itself does for the requests of a profile, by directive.
+"""nginx's own work for the requests of a profile, by directive.
 
-The settings of each level are read once (`facts_of`), as a list of what they make nginx do. A profile keeps these lists
-and the numbers of requests and bytes, which add up, and a report multiplies them with the terms.
+The settings of each level are read once, as a list of *facts*: what they make nginx do, such as compress a response. A
+profile keeps these facts and the numbers of requests and bytes, which can be added. A report multiplies the numbers
+with the terms (`nginxopt.profile.terms`).
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ Placed = Callable[[Directive], Place]
 
 _PASSES = tuple(sorted(group("pass")))
 PASSED = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
-"""The kinds of outcomes of requests that are passed on."""
+"""The kinds of outcomes in which nginx passes a request on."""
 _GATEWAYS = ("fastcgi", "uwsgi", "scgi")
 _GZIP_DEFAULT = 1
 _SMALL_SHARE = 0.01
-"""The share of a core below which no change is worth it for the processor."""
+"""The share of a core below which no change is worthwhile to save processor time."""
 _SHORTEST = 60
-"""Seconds that a log has to span at least for a share of a core."""
+"""The seconds that a log has to span before shares of a core are computed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class LevelFacts:
     place: Placed
 
     def of(self, level: Level, *, tls: bool) -> tuple[LevelFact, ...]:
-        """Return the facts of a level, in the order of their names and places; `tls` is whether its server has TLS."""
+        """Return the facts of a level, sorted by name and place; `tls` is whether its server uses TLS."""
         found = [*self._read(level)]
         if tls:
             found.append(LevelFact("tls", None, 1))
@@ -100,7 +101,7 @@ class LevelFacts:
 
     @cached_property
     def _kept(self) -> dict[tuple[str, int], bool]:
-        """Whether nginx uses connections to upstreams again, by the place of the pass."""
+        """Whether nginx reuses connections to upstreams, by the place of the pass."""
         model = Model(self.config, self.target)
         return {
             (one.directive.source.path, one.directive.span.start): pools.keeps(model, one)
@@ -114,28 +115,28 @@ class LevelFacts:
 
 @dataclass(slots=True)
 class Load:
-    """What a cause takes in all, and of how many requests."""
+    """The total cost of a cause, and the number of requests that have it."""
 
     term: Term = NOTHING
     requests: int = 0
 
 
 Parts = Iterator[tuple[str, Place | None, Term]]
-"""What requests take, by cause and directive."""
+"""The cost of requests, by cause and directive."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What nginx does for the requests of a profile: as it was measured, and else an estimate."""
+    """nginx's work for the requests of a profile: measured where possible, otherwise estimated."""
 
     profile: Profile
 
     @cached_property
     def by_cause(self) -> list[tuple[str, Place | None, Load]]:
-        """What takes processor time, with the directive that asks for it: most first."""
+        """The causes of processor time, each with the directive that asks for it, the most expensive first."""
         loads: dict[tuple[str, Place | None], Load] = {}
         tried, scaled = NOTHING, NOTHING
-        # In one order, as sums of floats depend on it.
+        # Sorted, because the sum of floats depends on their order.
         for key, cell in sorted(self.profile.classes.items(), key=lambda item: str(item[0])):
             of = WorkClass.of(key)
             factor, other = self._scales.get(of, (SAME, NOTHING))
@@ -155,7 +156,7 @@ class Work:
 
     @cached_property
     def total(self) -> Term:
-        """What all takes."""
+        """The total cost."""
         return _sum(load.term for _, _, load in self.by_cause)
 
     @cached_property
@@ -165,7 +166,7 @@ class Work:
 
     @cached_property
     def seconds(self) -> int | None:
-        """The seconds from the first to the last request; None if the logs lack the time, or are too short."""
+        """The seconds from the first to the last request; None if the logs lack times, or span too little."""
         firsts = [cell.first for cell in self.profile.classes.values() if cell.first is not None]
         lasts = [cell.last for cell in self.profile.classes.values() if cell.last is not None]
         span = max(lasts) - min(firsts) if firsts and lasts else 0
@@ -173,7 +174,7 @@ class Work:
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """The least and the most nanoseconds that all takes."""
+        """The smallest and the largest total cost, in nanoseconds."""
         measured = sum(one.nanoseconds for one in self.profile.measured.values())
         estimated = max(0.0, self.total.nanoseconds - measured)
         low = estimated / terms.SPREAD + measured / terms.MEASURED_SPREAD
@@ -181,7 +182,7 @@ class Work:
 
     @cached_property
     def share(self) -> tuple[float, float] | None:
-        """The least and the most share of a core that nginx needs; None if the logs have no times."""
+        """The smallest and the largest share of a core that nginx needs; None if the logs have no times."""
         if self.seconds is None:
             return None
         low, high = self.span
@@ -189,7 +190,7 @@ class Work:
 
     @property
     def is_small(self) -> bool:
-        """Whether nginx certainly takes so little that no change is worth it for the processor."""
+        """Whether nginx certainly needs so little that no change is worthwhile to save processor time."""
         return self.share is not None and self.share[1] < _SMALL_SHARE
 
     @cached_property
@@ -204,20 +205,22 @@ class Work:
 
     @cached_property
     def cells(self) -> dict[WorkClass, Cell]:
-        """What the requests of each class of work took."""
+        """The sums of each class of work."""
         found: dict[WorkClass, Cell] = {}
         for key, cell in sorted(self.profile.classes.items(), key=lambda item: str(item[0])):
             found.setdefault(WorkClass.of(key), Cell()).add(cell)
         return found
 
     def estimated(self, key: WorkClass) -> Term:
-        """Return what the requests of a class take by the terms alone, without connections."""
+        """Return the estimate for the requests of a class, without connections."""
         cell = self.cells[key]
         return _sum(term for _, _, term in self._of_requests(key, cell)).plus(terms.of_tries(cell.tries))
 
     @cached_property
     def _scales(self) -> dict[WorkClass, tuple[Term, Term]]:
-        """The factors of classes that were measured to their estimates, and what a request takes besides those."""
+        """For each measured class, the factors from its estimate to the measurement, and the cost of a request beyond
+        these.
+        """
         return {
             key: _scale(self.estimated(key).times(1 / self.cells[key].requests), one)
             for key, one in self.profile.measured.items()
@@ -238,7 +241,7 @@ class Work:
                 yield _CAUSES.get(fact.what, fact.what), fact.place, term
 
     def _of_connections(self, cell: Cell, key: Class) -> Parts:
-        """Yield what connections take whose first request is of a class."""
+        """Yield the cost of the connections whose first request is of a class."""
         if not cell.connections:
             return
         yield "connections", None, self._each("connection", terms.CONNECTION).times(cell.connections)
@@ -247,19 +250,19 @@ class Work:
             yield "tls", None, full.plus(terms.RESUMED.times(cell.resumed))
 
     def _each(self, what: str, estimate: Term) -> Term:
-        """Return what a connection or handshake takes."""
+        """Return the cost of a connection or handshake: measured if possible."""
         measured = self.profile.connections.get(what)
         return estimate if measured is None else _per_request(measured, estimate)
 
 
 OTHER = "beyond the terms"
-"""The cause of what classes took that no term is for, such as modules."""
+"""The cause of cost that no term explains, such as that of modules."""
 _MOST_FACTOR = 2.0
-"""How much more than its estimate a class may take by directives that have terms."""
+"""The largest factor between measurement and estimate that the terms are taken to explain."""
 
 
 def _per_request(measured: MeasuredSums, estimate: Term) -> Term:
-    """Return what a request took; of what was not measured, the estimate."""
+    """Return the cost of a request: as measured, otherwise the estimate."""
     return Term(
         measured.instructions / measured.counted if measured.counted else estimate.instructions,
         measured.nanoseconds / measured.timed if measured.timed else estimate.nanoseconds,
@@ -267,7 +270,7 @@ def _per_request(measured: MeasuredSums, estimate: Term) -> Term:
 
 
 def _scale(estimate: Term, measured: MeasuredSums) -> tuple[Term, Term]:
-    """Return the factors of what was measured to an estimate, and what is beyond any."""
+    """Return the factors from an estimate to the measurement, and the cost that no factor explains."""
     found = _per_request(measured, estimate)
     factor = _ratio(found, estimate)
     if factor.instructions <= _MOST_FACTOR:
@@ -288,7 +291,7 @@ _CAUSES = {"log": "access log", "log_buffered": "access log", "sub_filter_sendfi
 def _of_kind(
     key: Class | WorkClass, cell: Cell, facts: dict[str, LevelFact]
 ) -> Iterator[tuple[str, Place | None, Term]]:
-    """Yield what answering takes."""
+    """Yield the cost of answering."""
     number = cell.requests
     if key.kind == "static":
         yield "files", key.level, terms.FILE.times(number).plus(terms.FILE_BYTE.times(cell.bytes))
@@ -307,7 +310,7 @@ def _passing(key: Class | WorkClass) -> Place | None:
 
 
 def _of_fact(fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
-    """Return what a fact makes requests of a class take; None if it is none of its own."""
+    """Return the cost of a fact for requests of a class; None if it does not apply to them."""
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:
         case "tls":
@@ -336,14 +339,14 @@ def _of_fact(fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: 
 
 
 def _compressed(level: int, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
-    """Return what compressing takes; without `$gzip_ratio`, all is taken to be text."""
+    """Return the cost of compression. Without `$gzip_ratio`, all responses are assumed to be text."""
     has_ratio = "gzip_ratio" in variables
     number = cell.compressed if has_ratio else cell.requests
     if not number or (not has_ratio and (key.status != 200 or (key.kind != "static" and key.kind not in PASSED))):
         return None
     sent = max(0.0, cell.bytes / number - (terms.HEADERS if "bytes_sent" in variables else 0))
     raw = cell.raw / number if has_ratio else sent * terms.GZIP_RATIO
-    if number < cell.requests:  # others are in the sum of the bytes
+    if number < cell.requests:  # the sum of the bytes includes responses that were not compressed
         sent = min(sent, raw / terms.GZIP_RATIO)
     return terms.gzip(level, raw, sent).times(number)
 

@@ -1,4 +1,4 @@
-"""What runs in a worker: the logs and their configuration come once, to every worker, also to those that come later."""
+"""What runs in a worker. Every worker gets the logs and their configuration once, even if it joins later."""
 
 from __future__ import annotations
 
