@@ -1,6 +1,6 @@
-"""An upstream on 127.0.0.1 that answers as applications do: on connections that stay open, with bodies of a size.
+"""An upstream on 127.0.0.1 that answers like an application: on persistent connections, with bodies of a given size.
 
-It is the echo (`nginxopt.system.echo`) for measurements, where what nginx does depends on what it gets.
+It extends the echo (`nginxopt.system.echo`) for measurements, in which nginx's work depends on the responses.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from nginxopt.system.network import MACHINE, Network
 
 _SECONDS = 300.0
 _KEEP = 1
-"""The flag of a request of FastCGI that keeps its connection open."""
+"""The flag of a FastCGI request that keeps its connection open."""
 
 
 @record(eq=True)
 class BackendAnswer:
-    """What the upstream answers: the status, further headers and the body of each response."""
+    """The response of the upstream: the status, further headers, and the body."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html"),)
@@ -94,13 +94,13 @@ class Backend(Echo):
                 return b""
 
     def _script(self, body: bytes) -> bytes:
-        """Return a response as a script gives it."""
+        """Return a response in the form in which a script prints it."""
         answer = self.answer
         return b"Status: %d %s\r\n%s\r\n%s" % (answer.status, _phrase(answer.status), answer.fields, body)
 
 
 def _stays(asked: EchoedRequest) -> bool:
-    """Return whether nginx wants to use the connection again."""
+    """Return whether nginx wants to reuse the connection."""
     if asked.protocol == "proxy":
         return asked.version == b"1.1" and b"close" not in b"".join(asked.values("Connection")).lower()
     if asked.protocol == "fastcgi":

@@ -72,7 +72,7 @@ def counter() -> Iterator[Counter]:
 
 
 class Counter:
-    """Counts what an nginx does that runs under `wrapper`, which writes to `folder`."""
+    """Counts the instructions of an nginx that runs under `wrapper`, which writes to `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -95,7 +95,7 @@ def _dump(pid: int, folder: Path) -> None:
     vgdb = shutil.which("vgdb")
     if vgdb is None:
         raise MissingError(_NO_VGDB, hint="install all of the package valgrind")
-    _wait_until_idle(pid)  # vgdb interrupts its waiting for events, which takes instructions: as many each time
+    _wait_until_idle(pid)  # vgdb interrupts nginx's wait for events, which always takes the same number of instructions
     dumped = process.run(
         [vgdb, _pipes(folder), f"--pid={pid}", "dump"],
         cwd=folder,
@@ -110,7 +110,7 @@ def _dump(pid: int, folder: Path) -> None:
 
 
 def _pipes(folder: Path) -> str:
-    """Return the option by which valgrind and vgdb find each other: nginx may write nowhere else."""
+    """Return the option for the pipes between valgrind and vgdb: nginx may write only to its folder."""
     return f"--vgdb-prefix={folder}/vgdb"
 
 

@@ -1,9 +1,9 @@
-"""Certificates and keys: whether OpenSSL takes them, as nginx asks it, and what is in them.
+"""Certificates and keys: whether OpenSSL accepts them, with the calls that nginx makes, and their content.
 
-Whether a file is refused is decided by OpenSSL itself, through Python's `ssl`: it reads a certificate with its chain
-as `ngx_ssl_certificate` does. What is in a certificate is read by `cryptography`. Of a private key, nothing is ever
-kept or shown: only whether it belongs to its certificate. As `ssl` takes names of files, it gets those of files in
-memory, which no disk sees.
+OpenSSL itself decides whether a file is refused, through Python's `ssl`, which reads a certificate with its chain like
+`ngx_ssl_certificate`. `cryptography` reads the content of certificates. Nothing of a private key is kept or shown, only
+whether it belongs to its certificate. `ssl` takes only names of files, so it gets files in memory, which never reach a
+disk.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ class Certificate:
     """A certificate.
 
     Attributes:
-        subject: Who it is for, as text.
+        subject: The subject, as text.
         names: The DNS names and addresses that it covers, in lower case: of its subjectAltName, else its common name.
         not_before: When it begins to be valid.
         not_after: When it expires.
         bits: The size of an RSA key in bits; 0 for other keys.
         is_self_issued: Whether issuer and subject are the same.
-        names_issuer: Whether it says where the certificate of its issuer is: then that is no root that clients have.
-        issuer: Who issued it, as text.
+        names_issuer: Whether it states where the certificate of its issuer is. Then the issuer is not a root that
+        clients have.
+        issuer: The issuer, as text.
     """
 
     subject: str
@@ -61,25 +62,25 @@ class Certificate:
 
 
 def is_available() -> bool:
-    """Return whether `cryptography` is there, which the extra `host` installs. Without it no certificate is judged."""
+    """Return whether `cryptography` is installed, by the extra `host`. Without it, no certificate is judged."""
     return importlib.util.find_spec("cryptography") is not None
 
 
 class Certificates:
-    """What OpenSSL and `cryptography` say of certificates and keys. Each file is judged once."""
+    """The findings of OpenSSL and `cryptography` about certificates and keys. Each file is judged once."""
 
     def __init__(self) -> None:
         self._chains: dict[bytes, tuple[Certificate, ...]] = {}
 
     def chain(self, data: bytes) -> tuple[Certificate, ...]:
-        """Return the certificates in a file, in order; without those that `cryptography` does not know."""
+        """Return the certificates in a file, in order, without those that `cryptography` cannot read."""
         if data not in self._chains:
             self._chains[data] = tuple(_read(data))
         return self._chains[data]
 
 
 def judged(certificate: bytes, key: bytes | None, passwords: Sequence[bytes]) -> tuple[str, str]:
-    """Return which function of OpenSSL refuses a certificate, and how a key fits it; empty for what is as it should be.
+    """Return which function of OpenSSL refuses a certificate, and how a key fits it; empty if there is no problem.
 
     Without a key, only the certificate is judged.
     """
@@ -94,7 +95,7 @@ def fault_of_certificate(data: bytes) -> str:
     if not _is_refused(data):
         return ""
     ends = (block.end() for block in _BLOCK.finditer(data) if block[1] in CERTIFICATES)
-    end = next(ends, None)  # of the first certificate, before which a block may be broken as well
+    end = next(ends, None)  # of the first certificate; a block before it may be broken
     return "PEM_read_bio_X509_AUX" if end is None or _is_refused(data[:end] + b"\n") else "PEM_read_bio_X509"
 
 
@@ -115,7 +116,7 @@ def fault_of_authorities(data: bytes) -> str:
 
 
 def pairing(certificate: bytes, key: bytes, passwords: Sequence[bytes]) -> str:
-    """Return how a key fits a certificate that OpenSSL takes: see the constants; empty if it does.
+    """Return how a key fits a certificate that OpenSSL accepts: one of the constants below; empty if it fits.
 
     `passwords` are those of `ssl_password_file`, which are tried in turn.
     """
@@ -141,15 +142,15 @@ ENCRYPTED = "encrypted"
 """The key is encrypted, and no password is stated: nginx asks for it at each start."""
 
 UNREADABLE = "unreadable"
-"""The file is no private key, or none of the passwords opens it: nginx does not start."""
+"""The file is not a private key, or none of the passwords opens it: nginx does not start."""
 
 ASKED = "a password"
 
 
 def _loaded(certificate: bytes, key: bytes, passwords: Sequence[bytes]) -> str:
-    """Return why OpenSSL does not load a certificate and its key, as the name of its reason; empty if it does."""
+    """Return the name of OpenSSL's reason for not loading a certificate and its key; empty if it loads them."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.set_ciphers("ALL:@SECLEVEL=0")  # which keys are too weak is another question
+    context.set_ciphers("ALL:@SECLEVEL=0")  # keys that are too weak are judged elsewhere
     asked = False
 
     def password() -> bytes:
@@ -171,7 +172,7 @@ def _loaded(certificate: bytes, key: bytes, passwords: Sequence[bytes]) -> str:
 
 @contextmanager
 def _in_memory(data: bytes) -> Iterator[str]:
-    """Yield the name of a file in memory that has a content."""
+    """Yield the name of a file in memory with this content."""
     if not hasattr(os, "memfd_create"):
         raise MissingError("certificates are checked only on Linux")
     opened = os.memfd_create("nginxopt")
@@ -185,7 +186,7 @@ def _in_memory(data: bytes) -> Iterator[str]:
 
 @cache
 def _other_key() -> bytes:
-    """Return a key that belongs to no certificate, with which only the certificate is judged."""
+    """Return a key that belongs to no certificate, used to judge a certificate alone."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -207,7 +208,7 @@ def _read(data: bytes) -> Iterator[Certificate]:
             continue
         try:
             yield _certificate(x509.load_pem_x509_certificate(block[0]))
-        except ValueError:  # OpenSSL may take what cryptography does not
+        except ValueError:  # OpenSSL may accept what cryptography cannot read
             return
 
 
@@ -246,7 +247,7 @@ def _names_issuer(read: x509.Certificate) -> bool:
 
 
 def _names(read: x509.Certificate) -> Iterator[str]:
-    """Yield the names that a certificate covers: clients look at the common name only without others (RFC 6125)."""
+    """Yield the names that a certificate covers. Clients use the common name only if there are no others (RFC 6125)."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 

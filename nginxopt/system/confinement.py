@@ -1,15 +1,15 @@
-"""Confines a process that reads what strangers wrote: what the kernel forbids, no directive can do.
+"""Confines a process that reads untrusted input: what the kernel forbids, no directive can do.
 
 A confined process
 
 - is `nobody` where this one is root, and can gain no privileges (PR_SET_NO_NEW_PRIVS);
 - writes only in its folder and to devices (Landlock, Linux 5.13), whatever its user could write;
-- has bounded memory, files and time, leaves no core, and ends with this process;
-- gets none of this process's variables but a few of the system (`Confinement.environment`);
+- has limits of memory, files and time, writes no core dump, and ends with this process;
+- gets only a few system variables of this process's environment (`Confinement.environment`);
 - is in a network without a way out, if it is given one (`nginxopt.system.network`).
 
-What the kernel does not offer, such as namespaces in some containers, is left out: what reads a configuration refuses
-or replaces what would need it (`nginxopt.system.nginx.trial`).
+What the kernel does not offer, such as namespaces in some containers, is left out. Whoever reads a configuration
+refuses or replaces what would need it (`nginxopt.system.nginx.trial`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ kind; link and rename to other folders; truncate."""
 _GIB = 1 << 30
 _MEMORY = 2 * _GIB
 _ADDRESSES = 16 * _GIB
-"""Bytes of addresses: zones of shared memory have many, and use few."""
+"""The limit of the address space in bytes. Shared memory zones reserve much of it, and use little."""
 _FILE = _GIB
 _PROCESSES = 1024
 _NOBODY = "nobody"
@@ -55,12 +55,12 @@ class Confinement:
     """How a process is confined.
 
     Attributes:
-        folder: Where it may write, also temporary files: everything below it is made its user's own.
+        folder: Where it may write, also temporary files. Its user becomes the owner of everything below.
         also: Further folders where it may write.
         network: The network that it is in.
-        processor_seconds: The processor time after which it is ended; None for any.
-        traces: Whether it traces another confined process. It may then write wherever its user may, as Landlock lets no
-            process trace one that it confines otherwise.
+        processor_seconds: The processor time after which it is killed; None for no limit.
+        traces: Whether it traces another confined process. It may then write wherever its user may, because Landlock
+        does not let a process trace one with other restrictions.
     """
 
     folder: Path
@@ -72,7 +72,7 @@ class Confinement:
     def prepare(self) -> Callable[[], None]:
         """Prepare the folder, and return what the process does before its program; see `nginxopt.system.process`.
 
-        Raises `InputError` if the other user that it has cannot enter the folder.
+        Raises `InputError` if its user, if that is another one, cannot enter the folder.
         """
         user = trial_user()
         if user is not None:
@@ -91,7 +91,7 @@ class Confinement:
                 os.setgroups([])
                 os.setgid(user[1])
                 os.setuid(user[0])
-            if user is not None:  # those of any other are counted over all that the user runs
+            if user is not None:  # otherwise, it would count all processes of this user
                 _lower(resource.RLIMIT_NPROC, _PROCESSES)
             _LIBC.prctl(_PR_SET_DUMPABLE, 0)
             if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 and rights:
@@ -136,7 +136,7 @@ def _writes() -> int:
 
 
 def open_to_trials(folder: Path) -> None:
-    """Let the other user that a confined process has enter a folder, in which it may have one of its own."""
+    """Let the user of confined processes enter a folder, in which they may get a folder of their own."""
     user = trial_user()
     if user is not None:
         os.chown(folder, -1, user[1])
@@ -157,7 +157,7 @@ def _refuse_unreachable(folder: Path, user: int, group: int) -> None:
 
 
 def _give(folder: Path, user: int, group: int) -> None:
-    """Make a folder and all in it the property of a user. Links stay what they are, and what they lead to."""
+    """Make a user the owner of a folder and of all in it. Links stay as they are, and so do their targets."""
     for root, folders, files in os.walk(folder):
         for name in (".", *folders, *files):
             os.chown(os.path.join(root, name), user, group, follow_symlinks=False)  # noqa: PTH118 - a path is text here

@@ -1,6 +1,6 @@
-"""When an exchange with a server ends, however often a part of the answer arrives.
+"""The deadline of a whole exchange with a server, however slowly it answers.
 
-The timeout of a socket is for each reading: a server that sends a byte now and then holds it for ever.
+The timeout of a socket applies to each read: a server that sends a byte now and then would keep the client forever.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from time import monotonic
 
 
 class Deadline:
-    """The end of an exchange, `seconds` after it was begun or made."""
+    """The deadline of an exchange: `seconds` after `begin`, or after the object was made."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

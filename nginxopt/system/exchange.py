@@ -45,7 +45,7 @@ def exchange(
     network: Network = MACHINE,
     source: str = _LOOPBACK,
 ) -> Response | None:
-    """Send a request from a loopback address to 127.0.0.1 in a network and return the response; None if the server
+    """Send a request from a loopback address to 127.0.0.1 in a network, and return the response; None if the server
     closes without one.
 
     The request must make the server close the connection afterwards. Raises `OSError` if it does not answer within 20

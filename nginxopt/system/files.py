@@ -115,7 +115,7 @@ class _Scratches(contextlib.ExitStack):
             self._opened[folder] = error
 
     def pinned(self, target: WriteTarget) -> WriteTarget:
-        """Return a target in its open folder; as it is if that may not be read."""
+        """Return a target in its open folder; unchanged if the folder may not be read."""
         scratch = self._opened[target.file.parent]
         if isinstance(scratch, OSError):
             return target

@@ -1,7 +1,7 @@
 """The machine where nginx runs: its limits, from `/proc`, `/sys` and systemd, and its files, users and host names.
 
 `read_host` returns this machine as a `Host`, a plain record, so that rules can check any machine. A value that cannot
-be read is None, and rules ignore it. `host_at` returns one of which only the files are there.
+be read is None, and rules ignore it. `host_at` returns a machine of which only the files are known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signals that end the process: at once, after a block of code that must not be left half done, whatever library runs.
+"""Signals that end the process: at once, or after a block of code that must not be left half done.
 
 Python runs handlers between its own instructions, and what they raise ends the command in order. A thread of the native
 core (`watch`) ends the process if that takes longer than a second: while Python frees or sorts millions of objects, or
@@ -42,9 +42,9 @@ def orderly() -> Iterator[None]:
 
 
 def end_at_once() -> None:
-    """Have SIGINT and SIGTERM end this process without a word, whatever threads or libraries still work or wait.
+    """Have SIGINT and SIGTERM end this process silently, whatever threads or libraries still work or wait.
 
-    Only a block of `orderly` is waited for. For what serves another program, and has nothing to say or to finish.
+    It waits only for blocks of `orderly`. For programs that serve another one, and have nothing to report or to finish.
     """
 
     def handling(handler: _Handler) -> _Handler:
@@ -63,7 +63,7 @@ def end_at_once() -> None:
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str = "nginxopt-") -> Iterator[str]:
-    """Yield the path of a new folder (mode 0700), and remove it at the end, however that comes."""
+    """Yield the path of a new folder (mode 0700), and remove it at the end, however the block ends."""
     import tempfile  # each command imports this module, and few make folders
 
     with orderly():
@@ -93,7 +93,7 @@ def _flatten(top: str) -> None:
 
 
 class LeftError(Exception):
-    """A block of `uninterrupted` is left as a signal has arrived, which takes effect at its end."""
+    """A block of `uninterrupted` was left because a signal arrived, which takes effect at the end of the block."""
 
 
 @contextlib.contextmanager

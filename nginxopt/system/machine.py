@@ -1,7 +1,7 @@
-"""What a configuration names outside of its text: files, users and host names of the machine where nginx runs.
+"""What a configuration names outside its text: files, users and host names of the machine where nginx runs.
 
-`Machine.here` is this machine, `Machine.at` a folder that stands for the `/` of another one. Nothing is looked up in
-DNS but by `Machine.here`, and then only for a few seconds.
+`Machine.here` is this machine, `Machine.at` a folder that stands for the `/` of another one. Only `Machine.here` looks
+names up in DNS, for a few seconds at most.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _MOST = 4 * 1024 * 1024
 """The most bytes of one file that are read: more than any list of certificates or passwords."""
 
 _SECONDS = 5.0
-"""How long all host names together may take."""
+"""The time limit for all lookups of host names together, in seconds."""
 
 _AT_ONCE = 16
 
 NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
-"""The answers of getaddrinfo(3) that a name has no address, whoever asks again."""
+"""The errors of getaddrinfo(3) that mean that a name has no address, so that another attempt is useless."""
 
 Lookup = Callable[[Iterable[str]], Mapping[str, bool]]
-"""Returns for each host name whether it has an address, without those of which nothing is known in time."""
+"""Returns for each host name whether it has an address; names for which that is unknown in time are left out."""
 
 
 @record(eq=True)
 class Account:
-    """A user as nginx takes it: its numbers, and all its groups (initgroups(3))."""
+    """A user as nginx becomes it: its numbers, and all its groups (initgroups(3))."""
 
     name: str
     uid: int
@@ -49,13 +49,13 @@ class Account:
 
 @record(eq=True)
 class Accounts:
-    """The users and groups of a machine. Each function returns None for a name that is not there.
+    """The users and groups of a machine. Each function returns None for a name that does not exist.
 
     Attributes:
         user: Returns the number of a user and that of its group, by name.
         group: Returns the number of a group, by name.
         groups: Returns the numbers of the groups that have a user of that name as a member.
-        is_complete: Whether there are no other users, as there are with LDAP.
+        is_complete: Whether these are all users. With LDAP, there may be others.
     """
 
     user: Callable[[str], tuple[int, int] | None]
@@ -73,7 +73,7 @@ class Machine:
         accounts: Its users and groups; None if they are not known.
         now: The time at which certificates must be valid.
         lookup: Looks up host names; None if they must not be looked up.
-        starts_as_root: Whether nginx starts as root, and so reads what only root may; None if that is unknown.
+        starts_as_root: Whether nginx starts as root, and so can read files that only root may; None if that is unknown.
     """
 
     tree: RootFolder
@@ -95,7 +95,9 @@ class Machine:
         return cls(tree, _of_files(tree), now)
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. Raises `OSError` if it cannot be read, or is larger than any of its kind."""
+        """Return the content of a file. Raises `OSError` if it cannot be read, or is too large for a file that nginx
+        reads.
+        """
         data = self.tree.read(path, _MOST + 1)
         if len(data) > _MOST:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
@@ -106,10 +108,10 @@ READ, WRITE, SEARCH = 4, 2, 1
 
 
 def refuses(reached: Reached, account: Account, wanted: int) -> Entry | None:
-    """Return the file or folder whose permissions keep a user from what is at a path; None if nothing does.
+    """Return the file or folder whose permissions deny a user access to a path; None if none does.
 
-    `wanted` is the sum of READ, WRITE and SEARCH. An access control list may allow more than the permissions do, so
-    one on the way keeps nobody out.
+    `wanted` is the sum of READ, WRITE and SEARCH. An access control list may allow more than the permissions, so an
+    entry with one counts as allowing access.
     """
     if account.uid == 0 or reached.entry is None:
         return None
@@ -133,7 +135,7 @@ def _allows(entry: Entry, account: Account, wanted: int) -> bool:
 def resolvable(names: Iterable[str], seconds: float = _SECONDS) -> dict[str, bool]:
     """Return which host names have an address; names that are not answered in time are left out.
 
-    The threads that wait longer do not keep a program from ending.
+    Threads that wait longer do not keep the program running.
     """
     waiting, answers = SimpleQueue[str](), SimpleQueue[tuple[str, bool | None]]()
     asked = list(dict.fromkeys(names))
@@ -163,7 +165,7 @@ def _answer(waiting: SimpleQueue[str], answers: SimpleQueue[tuple[str, bool | No
 
 
 def has_address(name: str) -> bool | None:
-    """Return whether a host name has an address, as `ngx_inet_resolve_host` asks; None if nobody answers."""
+    """Return whether a host name has an address, as `ngx_inet_resolve_host` asks; None if no server answers."""
     try:
         socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
@@ -194,7 +196,7 @@ def _of_this_machine() -> Accounts:
 
 
 def _of_files(tree: RootFolder) -> Accounts | None:
-    """Return the users in `/etc/passwd` of a tree; None if it has none, as a part of a file system."""
+    """Return the users in `/etc/passwd` of a tree; None if it has none, such as a part of a file system."""
     try:
         users = {row[0]: (int(row[2]), int(row[3])) for row in _rows(tree, "/etc/passwd", 4)}
         rows = list(_rows(tree, "/etc/group", 4))
@@ -217,7 +219,7 @@ def _rows(tree: RootFolder, path: str, columns: int) -> Iterator[list[str]]:
 
 
 def _has_only_files(tree: RootFolder) -> bool:
-    """Return whether users are in files alone (nsswitch.conf(5)); musl has no such file and knows nothing else."""
+    """Return whether users are in files only (nsswitch.conf(5)). musl has no such file, and supports only files."""
     try:
         text = tree.read("/etc/nsswitch.conf", _MOST).decode(errors="replace")
     except OSError:

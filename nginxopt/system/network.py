@@ -1,9 +1,9 @@
-"""Networks of their own, with 127.0.0.1 and no way out (network_namespaces(7)), for nginx and what it talks to.
+"""Private networks with 127.0.0.1 and no way out (network_namespaces(7)), for nginx and its clients and upstreams.
 
-What a process of such a network asks reaches nobody but what listens in that network: no service of this machine, no
-other machine, no resolver. A socket stays in the network in which it was made, whoever has it. So this process makes
-the sockets of clients and of upstreams there, by copies of itself that enter the network and send back what they open
-(SCM_RIGHTS in unix(7)), and uses them as any other.
+A process in such a network reaches only what listens in it: no service of this machine, no other machine, and no
+resolver. A socket stays in the network in which it was made, whichever process has it. So this process can have the
+sockets of clients and upstreams in there: copies of it enter the network, open sockets, and send them back (SCM_RIGHTS
+in unix(7)).
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ _ANY_ADDRESS = (
     ("/proc/sys/net/ipv4/ip_nonlocal_bind", b"1"),
     ("/proc/sys/net/ipv6/ip_nonlocal_bind", b"1"),
 )
-"""What lets a process bind any address in its own network, as the machine that a configuration is for has others."""
+"""Settings that let a process bind any address in its own network, as a configuration may name addresses of another
+machine.
+"""
 
 _LOOPBACK = "127.0.0.1"
 _SECONDS = 10.0
 _SOCKETS = 32
-"""The sockets that are made at once: to copy this process takes longer than to make them."""
+"""The number of sockets that are made at once: copying this process takes longer than making them."""
 _MOST = 200
-"""The descriptors of one message; the kernel takes 253 (SCM_MAX_FD)."""
+"""The most descriptors in one message; the kernel allows 253 (SCM_MAX_FD)."""
 
 
 class Network:
-    """The network of this machine, or one of its own (`own_network`): whether it `is_own`."""
+    """The network of this machine, or a private one (`own_network`); `is_own` says which."""
 
     is_own = False
 
@@ -61,7 +63,7 @@ class Network:
         return listening
 
     def enter(self) -> None:
-        """Bring this process into it, which must have a single thread. Raises `OSError` if that fails."""
+        """Move this process into the network; it must have a single thread. Raises `OSError` if that fails."""
 
 
 MACHINE = Network()
@@ -88,7 +90,7 @@ class _OwnNetwork(Network):
             return self._spare.pop()
 
     def enter(self) -> None:
-        folder = Path.cwd()  # a namespace of mounts begins at its root
+        folder = Path.cwd()  # entering a mount namespace changes to its root
         self._join()
         os.chdir(folder)
 
@@ -97,7 +99,7 @@ class _OwnNetwork(Network):
             _succeeds(_LIBC.setns(space, 0))
 
     def close(self) -> None:
-        """Let it go. It ends with the last process and socket in it."""
+        """Release it. It ends with the last process and socket in it."""
         for made in self._spare:
             made.close()
         for space in self._spaces:
@@ -110,10 +112,10 @@ class _OwnNetwork(Network):
 
 @contextlib.contextmanager
 def own_network(hosts: Path | None = None, *, like_machine: bool = False) -> Iterator[Network]:
-    """Yield a network of its own, or that of this machine where the kernel lets nobody make one.
+    """Yield a private network, or that of this machine if the kernel does not allow one.
 
-    `hosts` is a file in place of /etc/hosts for the processes in it, which then can bind any address and port. If it is
-    to be `like_machine`, it has the settings of the network of this machine (sysctl(8)), such as the longest queue of a
+    `hosts` is a file that replaces /etc/hosts for the processes in it. Then they can also bind any address and port.
+    With `like_machine`, it has the settings of the network of this machine (sysctl(8)), such as the longest queue of a
     listener.
     """
     settings = [*(_settings() if like_machine else ()), *(_ANY_ADDRESS if hosts is not None else ())]
@@ -130,13 +132,13 @@ def own_network(hosts: Path | None = None, *, like_machine: bool = False) -> Ite
 
 @cache
 def is_to_be_had() -> bool:
-    """Return whether the kernel lets this process make a network of its own."""
+    """Return whether the kernel lets this process make a private network."""
     with own_network() as network:
         return network.is_own
 
 
 def hosts_file(folder: Path, names: Iterable[str]) -> Path:
-    """Write a file such as hosts(5) into a folder, in which names are 127.0.0.1, and return its path."""
+    """Write a file in the format of hosts(5), in which all names are 127.0.0.1, and return its path."""
     path = folder / "hosts"
     lines = (f"{_LOOPBACK} {name}\n" for name in dict.fromkeys(["localhost", *names]))
     path.write_bytes("".join(lines).encode(errors="surrogateescape"))
@@ -170,7 +172,7 @@ def _fork() -> int:
 
 
 def _made(hosts: Path | None, settings: Iterable[tuple[str, bytes]]) -> Iterator[int]:
-    """Bring this process into a new network and yield descriptors of its namespaces. Raises `OSError` if that fails."""
+    """Move this process into a new network, and yield descriptors of its namespaces. Raises `OSError` if that fails."""
     as_root = os.geteuid() == 0
     uid, gid = os.geteuid(), os.getegid()
     spaces = _CLONE_NEWNET | (0 if hosts is None else _CLONE_NEWNS) | (0 if as_root else _CLONE_NEWUSER)
@@ -203,7 +205,7 @@ def _succeeds(result: int) -> None:
 
 
 def _settings() -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the settings of this network, and what they have."""
+    """Yield the files with settings of this network, and their content."""
     for folder in ("core", "ipv4"):
         for path in Path("/proc/sys/net", folder).iterdir():
             with contextlib.suppress(OSError):  # a folder, or one that cannot be read

@@ -1,8 +1,8 @@
 """Writes the files of a git revision to a temporary folder, without changing the work tree.
 
-A repository can name programs: filters, hooks, `core.fsmonitor`, and what a partial clone fetches with. None of them
-runs, as the repository may be a stranger's, such as one from an archive. It is only asked for names and for what is
-staged; the files are written from its objects by an empty repository, with the filters of the user's own settings.
+A repository can name programs: filters, hooks, `core.fsmonitor`, and the fetch command of a partial clone. None of them
+runs, as the repository may be untrusted, such as one from an archive. Git only lists names and the index there; an
+empty repository writes the files from its objects, with the filters of the user's own settings.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SECONDS = 600.0
 _NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _NO_NETWORK = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_LFS_SKIP_SMUDGE": "1", "LC_ALL": "C"}
 _LACKING = ("promisor", "unable to read", "bad object", "missing")
-"""Words of git where a partial clone lacks an object, and may not fetch it."""
+"""Git's message when a partial clone lacks an object and may not fetch it."""
 _LONGEST = 1 << 20
-"""The most bytes of an entry of a listing, and of errors."""
+"""The most bytes of an entry of a listing, and of an error message."""
 _SIZE = lazy.pattern(rb"(?:^|(?<=\0))\d+ blob [0-9a-f]+ +(\d{1,18})\t")
 """The size of a file in a listing, whose entries end in null bytes."""
 
@@ -59,7 +59,7 @@ class Revision:
     def before(self, path: str | os.PathLike[str]) -> Path:
         """Return the path in the revision of what a path of the work tree names; another path stays as it is.
 
-        Links of the work tree are not followed: it is what the path names in the revision that counts.
+        Links of the work tree are not followed, because the path counts as it is in the revision.
         """
         whole = Path(os.path.abspath(path))  # noqa: PTH100 - it removes `..` and follows no links
         if not whole.is_relative_to(self.root):
@@ -92,7 +92,7 @@ def revision(name: str, inside: Path, option: str) -> Iterator[Revision]:
         answer = _ask(git, root, "rev-parse", "--git-path", "objects", "--show-object-format")
         objects, _, form = answer.removesuffix("\n").rpartition("\n")
         _ask(git, root, "init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(repository))
-        # With a work tree of its own, git takes .gitattributes of the revision, and not those of the present one.
+        # With a work tree of its own, git uses the .gitattributes of the revision and not the present one.
         places = {
             "GIT_DIR": repository,
             "GIT_WORK_TREE": folder,
@@ -114,8 +114,8 @@ def _commit(git: str, root: Path, name: str, option: str) -> str:
 def _check_size(git: str, root: Path, commit: str) -> None:
     """Raise `ExceededError` if a revision has more files or bytes than the budgets allow.
 
-    A few kilobytes of a repository can be a folder with ten names of one folder, at each of a hundred levels. So git
-    lists it, and is ended once it has listed too much, before it keeps or writes anything.
+    A few kilobytes can describe a huge tree: a folder with ten names for one folder, a hundred levels deep. So git only
+    lists it, and is stopped as soon as the listing is too long, before anything is kept or written.
     """
     files, size = Meter("revision-files"), Meter("revision-bytes")
     ends, left = time.monotonic() + _SECONDS, b""

@@ -1,6 +1,6 @@
-"""Connections of httpcore whose exchanges end by a deadline.
+"""Connections of httpcore with a deadline for the whole exchange.
 
-httpcore has a timeout for each reading, and reads on for as long as interim responses, headers or a body arrive.
+httpcore's timeout applies to each read, so it reads on as long as interim responses, headers or a body keep arriving.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import httpcore
 from nginxopt.system.deadline import Deadline
 
 _SLICE = 1 << 14
-"""Bytes that are written at once."""
+"""The number of bytes that are written at once."""
 
 
 class TimelyBackend(httpcore.NetworkBackend):
-    """Opens connections that wait no longer than until a deadline, in place of the timeouts of requests."""
+    """Opens connections that wait until a deadline at most; it replaces the timeouts of requests."""
 
     def __init__(self, deadline: Deadline, backend: httpcore.NetworkBackend | None = None) -> None:
         self._deadline = deadline
@@ -38,7 +38,7 @@ class TimelyBackend(httpcore.NetworkBackend):
 
 
 class _TimelyStream(httpcore.NetworkStream):
-    """A connection, which waits until the deadline at most."""
+    """A connection that waits until the deadline at most."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._stream = stream

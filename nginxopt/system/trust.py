@@ -1,8 +1,8 @@
-"""Whether files are the user's own: whether anybody else could have written them, or put them where they are.
+"""Whether files are the user's own, or whether somebody else could have written or placed them.
 
-What is looked at is what OpenSSH (StrictModes) and git (safe.directory) look at: the file, and every directory and link
-on the way to it. Each must belong to the user or to root, and nobody else may write to it. Under sudo, the user who
-called it counts, too.
+Examines what OpenSSH (StrictModes) and git (safe.directory) examine: the file, and every directory and link on the way
+to it. Each must belong to the user or to root, and nobody else may write to it. Under sudo, files of the user who
+called it are fine, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_LINKS = 40
 
 
 def foreign(path: str | os.PathLike[str]) -> str | None:
-    """Return why a file or directory may be somebody else's, None if it is the user's own.
+    """Return why a file or directory may be somebody else's; None if it is the user's own.
 
     Raises `OSError` for a path that cannot be followed.
     """
@@ -36,12 +36,12 @@ def foreign_below(folder: str | os.PathLike[str]) -> str | None:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
-    """Return what is in a regular file, and why it may be somebody else's, of which both are of the same file.
+    """Return the content of a regular file, and why the file may be somebody else's. Both are of the same open file.
 
-    Of a file of `/proc` nothing is read, as its size is none. Raises `OSError` for what cannot be read or is no regular
-    file, and `budget.ExceededError` for a large one.
+    Reads nothing of a file of `/proc`, whose size is 0. Raises `OSError` for anything that cannot be read or is not a
+    regular file, and `budget.ExceededError` for a large one.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe does not stop it
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # does not wait for the writer of a pipe
     with os.fdopen(descriptor, "rb") as file:
         opened = os.fstat(descriptor)
         if not stat.S_ISREG(opened.st_mode):
@@ -80,14 +80,14 @@ def _reason(path: Path, has: os.stat_result) -> str | None:
     if has.st_uid not in _owners():
         return f"{path} belongs to another user"
     if stat.S_ISLNK(has.st_mode) or (has.st_mode & stat.S_ISVTX and stat.S_ISDIR(has.st_mode)):
-        return None  # a link has no mode; in a sticky directory, only the owner of a file replaces it
+        return None  # links have no mode; in a sticky directory, only the owner can replace a file
     if has.st_mode & stat.S_IWOTH or (has.st_mode & stat.S_IWGRP and not _is_private(has)):
         return f"other users may write to {path}"
     return None
 
 
 def _owners() -> set[int]:
-    """Return the users whose files are the user's own: itself, root, and who called sudo."""
+    """Return the users whose files count as the user's own: the user, root, and the one who called sudo."""
     user = os.geteuid()
     owners = {user, 0}
     if user == 0:
@@ -97,7 +97,7 @@ def _owners() -> set[int]:
 
 
 def _is_private(has: os.stat_result) -> bool:
-    """Return whether a group has no member but the owner of the file, as where each user has a group (umask 002)."""
+    """Return whether the group of a file has no other member than its owner, as if each user has a group (umask 002)."""
     if has.st_gid == 0:
         return True
     try:

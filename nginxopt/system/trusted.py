@@ -49,7 +49,7 @@ def add(folder: str | os.PathLike[str]) -> Path:
 
 
 def remove(folder: str | os.PathLike[str]) -> bool:
-    """Trust a directory no more; return whether it was trusted. Raises `InputError` as `add` does."""
+    """Stop trusting a directory; return whether it was trusted. Raises `InputError` as `add` does."""
     before, real = set(folders()), Path(os.path.realpath(folder))
     if real in before:
         _write(before - {real})

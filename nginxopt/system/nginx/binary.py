@@ -47,7 +47,7 @@ NOTHING = Allowed()
 class Binary:
     """An nginx executable: its path, its version such as `(1, 22, 1)`, and its name: `nginx`, `openresty` ...
 
-    `allowed` is what the configurations that it is given may make it run.
+    `allowed` is what it may run for the configurations that it is tested with.
     """
 
     path: str
@@ -156,7 +156,7 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
 def find(path: str | None = None, allowed: Allowed = NOTHING) -> Binary:
     """Return the nginx at `path`; without a path, the one on PATH, otherwise /usr/sbin/nginx.
 
-    `allowed` is what the configurations that it is given may make it run.
+    `allowed` is what it may run for the configurations that it is tested with.
 
     Raises `MissingError` if there is none, or if it does not run.
     """

@@ -1,12 +1,12 @@
 """What a configuration would make nginx run besides nginx itself, and whether that is allowed.
 
-A configuration is a program in places: it names libraries that nginx loads, and some modules run what it says. Where
-nginx is run on the configuration of somebody else, that is somebody else's code on this machine. So it is refused, with
-the place, unless an option allows it:
+A configuration is partly a program: it names libraries that nginx loads, and some modules run what it says. If nginx
+runs with the configuration of somebody else, it runs that person's code on this machine. So this is refused, with its
+place, unless an option allows it:
 
 - `load_module` of a file outside the folders of modules of that nginx (`--modules DIR` names further ones). Links are
-  followed first: nginx is given the file that was looked at;
-- directives of nginx's own modules that run programs or write where they like (`--allow-code`): Perl, XSLT (a style
+  followed first, and nginx gets the file that was examined;
+- directives of nginx's own modules that run programs or write anywhere (`--allow-code`): Perl, XSLT (a style
   sheet can write files: `exsl:document`), engines and stores of OpenSSL, which are libraries, and variables that `env`
   sets, of which the loader and OpenSSL read some;
 - directives of other modules, of which nothing is known (`--allow-code`), if nginx or a module that it loads has them;
@@ -41,13 +41,13 @@ _PROGRAMS = {
 }
 _LOADED_KEY = lazy.pattern(r"(engine|store):")
 _OF_KEYS = lazy.pattern(r"(\w+_)?ssl_certificate(_key)?")
-# Modules of which is known that they do nothing but change requests and responses.
+# Modules that are known to do nothing but change requests and responses.
 _HARMLESS = lazy.pattern(
     r"more_(set|clear)_(input_)?headers|brotli(_\w+)?|zstd(_\w+)?|geoip2(_proxy(_recursive)?)?|fancyindex(_\w+)?"
     r"|substitutions_\w+|subs_filter(_\w+)?"
 )
 OF_ROWS = group("rows") - {"match"}
-"""Blocks whose content is no directives, and none of NGINX Plus that sends something."""
+"""Blocks that contain rows and no directives, without `match` of NGINX Plus, which sends something."""
 _SHOWN = 10
 
 
@@ -65,9 +65,9 @@ def refuse(config: Config, binary: Binary) -> dict[Directive, Path]:
 
 
 def hold(path: Path, binary: Binary, hosts: Collection[str] = ()) -> None:
-    """Have the configuration at `path`, which is ours, load the modules that were looked at.
+    """Make the configuration at `path`, which nginxopt wrote, load the modules that were examined.
 
-    Raises as `refuse`, and `InputError` for requests to others than this machine and `hosts`.
+    Raises like `refuse`, and `InputError` for requests that go elsewhere than to this machine and `hosts`.
     """
     config = load(path)
     if not binary.allowed.network:
@@ -91,7 +91,7 @@ def raise_first(refused: list[InputError]) -> None:
 
 
 def programs(directives: Iterable[Directive], binary: Binary) -> list[InputError]:
-    """Return an error for each directive that is not allowed to run what it says, in an nginx without modules."""
+    """Return an error for each directive that may not run the program that it names, in an nginx without modules."""
     return list(_programs(directives, [], binary))
 
 
@@ -122,7 +122,7 @@ def _programs(directives: Iterable[Directive], modules: list[Path], binary: Bina
 
 
 def _program(directive: Directive, modules: list[Path], binary: Binary) -> str | None:
-    """Return why a directive is a program; None if it is none."""
+    """Return why a directive counts as a program; None if it does not."""
     name = str(directive.name)
     if name in _PROGRAMS:
         return _PROGRAMS[name]
@@ -136,8 +136,8 @@ def _program(directive: Directive, modules: list[Path], binary: Binary) -> str |
 
 
 def refuse_leaving(text: bytes, path: str, binary: Binary) -> None:
-    """Raise `InputError` for what a text of servers or locations would run, or reach out of a network of its own: a
-    socket of the file system, also one that a variable names.
+    """Raise `InputError` for what a text of servers or locations would run, and for connections out of its private
+    network: to a socket of the file system, even if a variable names it.
     """
     config = load_text(text, path)
     sockets = (
@@ -154,7 +154,7 @@ def _may_be_socket(word: str) -> bool:
 
 
 def connections(config: Config, hosts: Collection[str]) -> Iterator[InputError]:
-    """Yield an error for each directive that leads to others than this machine, `hosts` and the upstreams.
+    """Yield an error for each directive that leads elsewhere than to this machine, `hosts` and the upstreams.
 
     A host is a name, an address, or a variable with its `$`, which is then followed by a path.
     """
@@ -186,7 +186,7 @@ def _leads_away(directive: Directive, context: tuple[str, ...], known: Collectio
     host = _HOST.match(word)
     if host is None or _LOOPBACK.fullmatch(host[1]):
         return host is None
-    # Without a resolver, what a variable adds to a name makes no address, but it may lengthen a number to one.
+    # Without a resolver, a variable after a host name yields no address. After a number it may lengthen the number.
     is_lengthened = word[host.end() :].startswith("$") and host[1][0].isdigit()
     return is_lengthened or host[1] not in known
 

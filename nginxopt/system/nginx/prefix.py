@@ -75,9 +75,9 @@ def private_disk() -> Iterator[Path]:
 
 
 def lay(disk: Path, files: Mapping[str, bytes], *, modified: int) -> None:
-    """Have a disk have these files, modified at a second since 1970, and no others. Folders end with a slash.
+    """Put these files on a disk, modified at `modified` (seconds since 1970), and no others. Folders end with a slash.
 
-    No name leads out of the disk.
+    A name cannot lead out of the disk: `..` stops at its top.
     """
     for entry in disk.iterdir():
         shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()

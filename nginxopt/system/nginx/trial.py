@@ -1,4 +1,4 @@
-"""Runs `nginx -t` on a configuration that anybody may have written: on a copy, confined, and without its programs.
+"""Runs `nginx -t` on a configuration of unknown origin: on a copy, confined, and without the programs that it names.
 
 The copy has all files of the configuration as they were read, in a private folder. The files include each other there,
 and what nginx would write lies there, too (`nginxopt.system.nginx.writes`). Beside the main file are links to what is
@@ -43,7 +43,7 @@ _MOST_OF_TLS = 1 << 20
 def test(config: Config, binary: Binary) -> Verdict:
     """Return nginx's verdict on a configuration, as it was read.
 
-    Raises `InputError` if it would run what `binary.allowed` does not have.
+    Raises `InputError` if it would run something that `binary.allowed` does not include.
     """
     modules = permission.refuse(config, binary)
     with temporary_folder() as name:
@@ -91,7 +91,7 @@ class _Copy:
             path.write_bytes(apply(file.source.data, edits.get(file, ())))
 
     def names(self) -> dict[str, str]:
-        """Return what its paths stand for in messages."""
+        """Return the original names of its paths, for messages."""
         files = {str(path): _absolute(file) for file, path in self._files.items()}
         paths = {str(path): name for name, path in chain(self._written.items(), self._keys.items())}
         return {**files, **paths, f"{self.folder}/absent/": "", f"{self.folder}/conf/": f"{self._beside}/"}
@@ -145,13 +145,13 @@ class _Copy:
         return None
 
     def _include(self, include: Directive) -> Iterator[str]:
-        """Yield the names that an include has in the copy. What could not be read does not appear meanwhile."""
+        """Yield the names of the files of an include in the copy. Files that could not be read are missing there."""
         if self._config.is_missing(include):
             yield f"{self.folder}/absent/{(self._beside / include.args[0])}"
         yield from (str(self._files[file]) for file in self._config.included(include))
 
     def _place(self, directive: Directive, word: Token) -> str:
-        """Return the path, or the address, of what is written: the same for the same."""
+        """Return the path or address in the copy for a word; equal words get the same one."""
         if directive.name == "working_directory":
             return str(self.folder)
         path = self._written.setdefault(str(word), self.folder / "written" / f"{len(self._written)}.written")

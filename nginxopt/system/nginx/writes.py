@@ -1,8 +1,9 @@
 """The directives by which nginx writes files, sends logs, or makes sockets.
 
-The class is that of nginx's source: what opens files to write (`ngx_conf_open_file`, NGX_FILE_CREATE_OR_OPEN), makes
-folders (`ngx_conf_set_path_slot`, `ngx_add_path`, `ngx_create_full_path`), sockets (`ngx_open_listening_sockets`),
-profiles (`ProfilerStart`), or changes the files it serves (ngx_http_dav_module, `ngx_http_upstream_store`).
+The criterion is nginx's source. A directive belongs here if it opens files for writing (`ngx_conf_open_file`,
+NGX_FILE_CREATE_OR_OPEN), makes folders (`ngx_conf_set_path_slot`, `ngx_add_path`, `ngx_create_full_path`), sockets
+(`ngx_open_listening_sockets`) or profiles (`ProfilerStart`), or changes the files that nginx serves
+(ngx_http_dav_module, `ngx_http_upstream_store`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from nginxopt.facts import group
 _UNIX = "unix:"
 _PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
 TEMPORARY = tuple(f"{name}_temp_path" for name in ("client_body", *_PROTOCOLS))
-"""The directives of folders for temporary files. nginx has a default for each, which it makes."""
+"""The directives for folders of temporary files. nginx creates each, by default at a built-in path."""
 
 _WRITTEN = group("written")
 SERVED = frozenset(["dav_methods", "create_full_put_path", *(f"{name}_store" for name in _PROTOCOLS)])
@@ -23,7 +24,7 @@ SERVED = frozenset(["dav_methods", "create_full_put_path", *(f"{name}_store" for
 
 
 def written(directive: Directive) -> Token | None:
-    """Return the argument that names a file, a folder, a socket, or a server of logs, that nginx writes to."""
+    """Return the argument that names a file, folder, socket or log server to which nginx writes."""
     if not directive.args:
         return None
     name, word = str(directive.name), directive.args[0]
@@ -37,7 +38,7 @@ def written(directive: Directive) -> Token | None:
 
 
 def defaults(context: tuple[str, ...], present: set[str], folder: str) -> Iterator[str]:
-    """Yield directives, with files in a folder, for those that a level lacks and for which nginx has a default."""
+    """Yield directives that a level lacks and for which nginx has a default path, with paths in a folder instead."""
     if context == ():
         own = {"pid": "nginx.pid", "lock_file": "nginx.lock", "error_log": "error.log"}
     elif context == ("http",):

@@ -1,4 +1,4 @@
 """The parts of `nginxopt.system.files`, which writes all files or none."""
 
 DONE: dict[str, None] = {}
-"""The paths that this process has written, in order: what it may say of them if it fails later."""
+"""The paths that this process has written, in order, for messages about a later failure."""
