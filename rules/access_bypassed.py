@@ -77,7 +77,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @rule(severity=Severity.WARNING, category="security", witness=True, about=("return", "rewrite"))
 def check(model: Model) -> Iterator[Finding]:
-    """Find answers that come before the restriction beside them."""
+    """Find answers that nginx gives before it checks the restriction of the same location."""
     for level in model.levels("location"):
         restriction = _restriction(level)
         if restriction is None or not access.is_public(level):
@@ -90,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _restriction(level: Level) -> Directive | None:
-    """Return what a location states to keep strangers out."""
+    """Return the directive of a location that keeps strangers out."""
     if access.denies_others(level) and level.own("deny"):
         return level.own("deny")[-1]
     own = (directive for directive in access.logins(level) if directive in level.directives)
@@ -106,7 +106,7 @@ def _answering(level: Level) -> Iterator[tuple[Level, Directive]]:
 
 
 def _is_worth_something(answer: ModelAnswer, directive: Directive) -> bool:
-    """Return whether a stranger gets a text that is no refusal, or is led somewhere else than to the same host."""
+    """Return whether a stranger gets a text that is not a refusal, or a redirect to another host."""
     status = answer.outcome["status"] or 0
     if status in _REDIRECTS:
         return not _SAME_HOST.match(directive.args[1] if len(directive.args) > 1 else directive.args[0])

@@ -140,12 +140,12 @@ def _answer(model: Model, level: Level) -> ModelAnswer | None:
 
 
 def _is_open(answer: ModelAnswer) -> bool:
-    """Return whether it is not known what becomes of the request, apart from whether a file exists."""
+    """Return whether the outcome of the request is unknown for another reason than whether a file exists."""
     return not answer.is_known and answer.file is None
 
 
 def _may_return(level: Level) -> bool:
-    """Return whether an `if` of a level, or of those around it up to its server, returns: before the list is asked."""
+    """Return whether an `if` of a level, or around it up to its server, returns before nginx checks the list."""
     around: Level | None = level
     while around is not None and around.kind in ("server", "location", "limit_except"):
         if any(inner.kind == "if" and inner.own("return") for inner in around.levels):
@@ -155,7 +155,7 @@ def _may_return(level: Level) -> bool:
 
 
 def _is_answered(answer: ModelAnswer) -> bool:
-    """Return whether nginx asked the list, and let the client pass."""
+    """Return whether nginx checked the list, and let the client pass."""
     return answer.is_at not in ("return", "redirect", "closed") and answer.outcome["status"] != _FORBIDDEN
 
 

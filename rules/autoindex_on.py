@@ -71,6 +71,6 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_open(level: Level) -> bool:
-    """Return whether nothing restricts who gets to a level."""
+    """Return whether nothing restricts access to a level."""
     is_restricted = access.rules(level) or access.logins(level) or level.own("internal")
     return access.is_public(level) and access.are_known(level) and not is_restricted

@@ -112,7 +112,7 @@ _WITHOUT_HOST = pattern(
     r"|request_body",
     re.IGNORECASE,
 )
-"""Variables that are certain not to tell sites apart."""
+"""Variables that certainly do not distinguish sites."""
 _OF_CLIENT = pattern(r"\$\{?(?:host|http_host|server_name|http_x_forwarded_host)\b", re.IGNORECASE)
 
 
@@ -160,7 +160,7 @@ def _tells_host(pass_: Pass) -> bool:
 
 
 def _path(level: Level) -> str:
-    """Return the location of a level, as the same URIs only come to the same location of two servers."""
+    """Return the location of a level. In two servers, the same location gets the same URIs."""
     location = level.around("location")
     return " ".join(location.args) if location else "/"
 

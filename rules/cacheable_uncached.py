@@ -69,7 +69,7 @@ HELP = (
 )
 KEY = "; also set `proxy_cache_key` with {}: the upstream gets it from the client, and the default key does not have it"
 _CHOOSING = ("host", "x-forwarded-host", "x-forwarded-proto", "accept-encoding", "accept-language")
-"""Headers by which an upstream may choose what it sends."""
+"""Request headers on which the response of an upstream may depend."""
 
 WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_by_lua_file")
 
@@ -91,7 +91,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _in_key(pass_: Pass) -> str:
-    """Return advice to add to the cache key whatever else of the request is passed on besides its URI.
+    """Return advice on what to add to the cache key: all parts of the request, besides its URI, that are passed on.
 
     The usual key is `$scheme$proxy_host$request_uri` (`ngx_http_proxy_create_key`).
     """
@@ -104,7 +104,7 @@ def _in_key(pass_: Pass) -> str:
 
 
 def _may(pass_: Pass) -> bool:
-    """Return whether certainly nothing is cached, and nothing prevents it."""
+    """Return whether certainly nothing is cached yet, and nothing prevents it."""
     if not pass_.setting("cache").is_unset or not pass_.setting("store").is_unset:
         return False
     is_buffered = values.flag(pass_.setting("buffering").value or "") is True
@@ -112,7 +112,7 @@ def _may(pass_: Pass) -> bool:
 
 
 def _is_kept(level: Level) -> bool:
-    """Return whether browsers keep the files, so that each asks for them once."""
+    """Return whether browsers cache the files, so that each requests them once."""
     headers = [directive.args[0].lower() for directive in level.setting("add_header").directives if directive.args]
     return level.setting("expires").value not in (None, "off") or "cache-control" in headers
 

@@ -102,7 +102,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _may_be_set_anywhere(model: Model) -> bool:
-    """Return whether a name of a server or a map has patterns, which set captures wherever they are asked."""
+    """Return whether the name of a server, or a map, has a pattern: it sets captures whenever nginx tries it."""
     names = (word for directive, _ in model.each("server_name") for word in directive.args)
     rows = (row.name for source in model.maps.values() for row in source.directives)
     return any(word.startswith("~") for word in (*names, *rows))
@@ -118,7 +118,7 @@ def _elsewhere(model: Model) -> Iterator[Finding]:
         if id(server) not in setters:
             setters[id(server)] = _setters(server)
         others = setters[id(server)]
-        # A request may come from any other level of the server within nginx, and brings its captures along.
+        # An internal redirect may lead here from any other level of the server, and keeps its captures.
         if others is None or any(other is not level for other in others):
             continue
         pattern = _pattern(level)

@@ -53,7 +53,7 @@ from nginxopt.lint import Finding, Model, Severity, count, rule
 from nginxopt.lint.hosted import ServedCertificate, served
 
 SOON = timedelta(days=30)
-"""What is left of a certificate when it should have been renewed."""
+"""The remaining time of a certificate below which it should have been renewed."""
 
 
 @rule(severity=Severity.WARNING, highest=Severity.ERROR, category="tls", host=True)

@@ -97,6 +97,6 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_meant(directive: Directive, level: Level) -> bool:
-    """Return whether it is for an object store or a registry, whose manuals have it."""
+    """Return whether it is for an object store or a registry, whose manuals recommend it."""
     targets = (word for pass_ in level.own("proxy_pass") for word in pass_.args)
     return purpose.says(directive, level, _STORES) or any(map(_STORES.search, targets))

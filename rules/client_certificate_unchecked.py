@@ -85,7 +85,7 @@ _PARAMS = having("variables", "passed")
 
 @rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, about=("ssl_verify_client",))
 def check(model: Model) -> Iterator[Finding]:
-    """Find certificates that nobody looks at."""
+    """Find certificates that nginx requests and nothing checks."""
     stated = [at for at in model.each("ssl_verify_client") if at[0].args[:1] and at[0].args[0] in _OPTIONAL]
     if not stated or not model.is_whole or _is_read(model):
         return

@@ -82,7 +82,7 @@ from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.semantics import PROTOCOLS, Level, Pass, values
 
 LONGEST = 131_000
-"""Milliseconds after which every Linux has given up: 1 + 2 + ... + 64 seconds, and 4 more since 6.5."""
+"""The time in milliseconds after which every Linux gives up: 1 + 2 + ... + 64 seconds, and 4 more since 6.5."""
 
 _LOCAL = pattern(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
 

@@ -59,7 +59,7 @@ _FORWARD = ("ECDHE", "DHE", "EDH")
 
 @rule(severity=Severity.INFO, category="hardening", default=False, fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find suites that are named."""
+    """Find lists of ciphers that name dated suites."""
     for directive, level in model.everywhere("ssl_ciphers"):
         protocols = level.setting("ssl_protocols").directive
         if directive.args and not (protocols is not None and set(protocols.args) == {"TLSv1.3"}):

@@ -96,7 +96,7 @@ _STATEMENTS = script() - {"break"}
 
 @rule(severity=Severity.WARNING, category="correctness", everywhere=True, about=("return",))
 def check(model: Model) -> Iterator[Finding]:
-    """Find what a `return` leaves without effect."""
+    """Find directives that have no effect because of a `return`."""
     for level in model.levels("server", "location", "if"):
         answer = next(iter(level.own("return")), None)
         if answer is None:
@@ -133,7 +133,7 @@ def _may_skip(level: Level, before: list[Directive], *flags: str) -> bool:
 
 
 def _locations(model: Model, server: Level, answer: Directive) -> Iterator[Finding]:
-    """Yield the locations that a server which returns never comes to."""
+    """Yield the locations of a server that nginx never enters, because the server returns."""
     inner = [level for level in server.walk() if level.kind == "location"]
     if server.own("error_page") or any(level.own("error_page") for level in inner):
         return

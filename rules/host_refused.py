@@ -82,7 +82,7 @@ from nginxopt.lint.hosted import refusals, unread
 
 @rule(severity=Severity.ERROR, category="refused", host=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what nginx refuses on the machine; what could not be looked at may be refused as well."""
+    """Find what nginx refuses on the machine. What could not be inspected may be refused as well."""
     if unread(model):
         model.decline()
     for refusal in refusals(model):

@@ -51,6 +51,6 @@ from nginxopt.lint.hosted import unread
 
 @rule(severity=Severity.INFO, category="config", host=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what could not be looked at."""
+    """Find what could not be inspected."""
     for each in unread(model):
         yield Finding(each.directive.source, each.word.span, f"not checked: {each.what}", help=each.help)

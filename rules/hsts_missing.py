@@ -89,7 +89,7 @@ def _shown(server: Level) -> str:
 
 
 def _beside(server: Level) -> str:
-    """Return what else has to be written, as a level with an `add_header` of its own inherits none."""
+    """Return the headers that have to be repeated, because a level with an `add_header` of its own inherits none."""
     if server.setting("add_header_inherit").value == "merge":
         return ""
     inherited = "" if server.own("add_header") else _named(server.setting("add_header").directives)

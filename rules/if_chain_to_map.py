@@ -139,7 +139,7 @@ from nginxopt.lint.queries import cost, whole
 from nginxopt.semantics import Level, maphash, subjects, values
 
 LEAST = 8
-"""Fewer that compare texts are as clear as a map. They take next to no time."""
+"""Fewer conditions that compare strings are as readable as a map, and take next to no time."""
 
 LEAST_PATTERNS = 25
 """Fewer regular expressions take less than a microsecond."""
@@ -184,7 +184,7 @@ def _saved(compiled: PlannedChain) -> int:
 
 
 def _are_many(cases: list[_Case]) -> bool:
-    """Return whether there are more conditions than a reader or a request does not mind."""
+    """Return whether there are so many conditions that they bother a reader or slow down a request."""
     return len(cases) >= (LEAST if all(case.operator == "=" for case in cases) else LEAST_PATTERNS)
 
 

@@ -116,7 +116,7 @@ def _answer(model: Model, level: Level) -> ModelAnswer | None:
 
 
 def _help(level: Level) -> str:
-    """Return how to say what an `if` says without it."""
+    """Return how to write the same without `if`."""
     others = [str(directive.name) for directive in level.directives if directive.name not in ("set", "break")]
     if not others:
         return "set the variable with a map, or let the if return or rewrite"

@@ -98,7 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_chosen(directive: Directive) -> bool:
-    """Return whether a `limit_req` says which requests wait."""
+    """Return whether a `limit_req` states which requests are delayed."""
     return "nodelay" in directive.args or bool(_parameter(directive, "delay"))
 
 

@@ -106,7 +106,7 @@ from nginxopt.semantics import FRAGMENT, PROTOCOLS, Level, subjects
 
 _MOST_PATTERNS = 200
 _MOST_WINNERS = 4
-"""The number of earlier locations that may share the URIs of a later one."""
+"""The most earlier locations that together take all URIs of a later one."""
 
 
 @rule(severity=Severity.WARNING, category="correctness", everywhere=True)
@@ -157,7 +157,7 @@ _ANSWERING = frozenset([*(f"{protocol}_pass" for protocol in PROTOCOLS), "return
 
 
 def _help(location: Level, winners: Sequence[Level]) -> str:
-    """Return how nginx comes to choose a location; not if it would then send as files what the others pass on."""
+    """Return how to make nginx choose a location; empty if it would then send as files what the others pass on."""
     passes = any(not _ANSWERING.isdisjoint(inner.names) for winner in winners for inner in winner.walk())
     answers = access.refuses_all(location) or not _ANSWERING.isdisjoint(location.names)
     if passes and not answers:

@@ -56,7 +56,7 @@ from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import Level, subjects
 
 _AROUND = (rb"^/~", rb"~\n\n\z")
-"""Text before and behind a match that no pattern of a site asks for; only a pattern without an end goes past lines."""
+"""Text around a match that no pattern of a site mentions; only a pattern without an end matches beyond a line end."""
 
 
 @rule(severity=Severity.INFO, category="hardening", default=False)

@@ -102,7 +102,8 @@ def _finding(model: Model, level: Level, keys: list[str]) -> Iterator[Finding]:
 def _saved(model: Model, level: Level) -> tuple[int, int]:
     """Return the instructions that a request saves if the map is compiled, and 0 rows; 0 instructions if it stays.
 
-    If only its first rows were planned, as all take too much work: what these rows save, and their number.
+    If only its first rows were planned, because all of them take too much work, return what these save, and their
+    number.
     """
     maps = model.plan.maps
     for compiled in maps.compiled:

@@ -75,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _other_files(model: Model, misplaced: set[Directive]) -> set[Source]:
-    """Return the files that a fragment includes of which nothing may stand there.
+    """Return the included files of a fragment in which no directive may stand where the include is.
 
     Where the fragment is installed, its relative include leads to another file than the one of that name here.
     """

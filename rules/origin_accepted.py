@@ -120,7 +120,7 @@ _ALLOW_CREDENTIALS = "access-control-allow-credentials"
 _REFUSALS = pattern(r"4\d\d")
 _MOST_LEVELS = 8
 _MOST_PATTERNS = 500
-"""The number of patterns that are looked at: each takes some ms."""
+"""The most patterns that are examined: each takes some milliseconds."""
 
 
 @record(eq=True)
@@ -128,8 +128,8 @@ class _Pattern:
     """A pattern that lets some requests pass.
 
     Attributes:
-        word: Where it stands, in `directive`.
-        level: Where a request has to go.
+        word: The word with the pattern, in `directive`.
+        level: The level that a request has to reach.
     """
 
     text: str

@@ -78,7 +78,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find patterns that do not compile."""
     for refused in refusals.refused_patterns(model.root):
         if refused.directive.name == "rewrite" and len(refused.directive.args) > 2:
-            continue  # whatever plans it refuses it
+            continue  # whatever compiles its list refuses it
         yield Finding(
             refused.directive.source,
             refused.word.span,

@@ -86,7 +86,7 @@ LEAST, MOST = 20, 1_000
 compiled code takes more than 9 MB."""
 
 SAVED = (0.48, 0.88)
-"""The part of the time of patterns that machine code saves: of short ones that match nothing, of long alternations."""
+"""The share of the time of patterns that machine code saves: for short ones without a match, and long alternations."""
 
 NEEDS = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
 

@@ -115,7 +115,7 @@ def _requests(pass_: Pass, missing: Mapping[str, Directive]) -> Iterator[AskedRe
 
 
 _TAKEN = {"host", *_CONNECTION}
-"""Headers that a client does not make up, or not freely."""
+"""Headers that a client cannot set, or not freely."""
 
 
 def _forged(name: str) -> str:
@@ -123,7 +123,7 @@ def _forged(name: str) -> str:
 
 
 def _shows(missing: Mapping[str, Directive], pass_: Pass) -> tuple[str, Sign]:
-    """Return what the upstream gets for the first header that it should not get, and what shows it."""
+    """Return what the upstream wrongly gets for the first header, and the sign that shows it."""
     name, stated = next(iter(missing.items()))
     if name == "host":
         return f"the upstream gets Host: {pass_.host}", _ECHO

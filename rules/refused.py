@@ -75,13 +75,14 @@ from nginxopt.lint.queries import names
 from nginxopt.semantics import refusals
 
 _FILLED_IN = pattern(r"(?:^|[=:])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|:[xX]{2,}(?:/|$)|\$\{\w+\}")
-"""Matches a word that ends with a name in place of a value, such as `keys_zone=a:CACHE_SIZE`, or has one in braces,
-where nginx takes no variables: a script replaces it."""
+"""Matches a word that ends with a name in place of a value, such as `keys_zone=a:CACHE_SIZE`, or has a name in braces
+where nginx has no variables. A script replaces such names.
+"""
 
 _BRACED = pattern(r"\$\{(\w+)\}")
 
 _UPSTREAMS = "duplicate upstream"
-"""What nginx says for each block of a file that repeats another file: one cause."""
+"""nginx's message for each block of a file that repeats another file: these have one cause."""
 
 _STAGES = (
     refusals.RefusalStage.SETTER,
@@ -93,7 +94,7 @@ _STAGES = (
 
 @rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what nginx refuses when it reads a directive, and after blocks have ended: of each directive, the first."""
+    """Find what nginx refuses when it reads a directive or closes a block; for each directive, the first refusal."""
     seen: set[Directive] = set()
     for refusal in refusals.refusals(model.root, model.target):
         if refusal.stage in _STAGES and refusal.directive not in seen and not _is_filled_in(refusal):
@@ -109,7 +110,7 @@ def _braced(directive: Directive) -> Iterator[str]:
 
 
 def _is_filled_in(refusal: refusals.Refusal) -> bool:
-    """Return whether nginx refuses a value, and a name stands for one; or a variable that is in braces."""
+    """Return whether nginx refuses a value that is a placeholder, or a variable in braces."""
     if names.has_blank(refusal.directive):
         return True
     if refusal.stage is refusals.RefusalStage.VARIABLE:

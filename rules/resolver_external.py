@@ -92,7 +92,7 @@ from nginxopt.lint.queries import settled
 from nginxopt.semantics import Level, Pass
 
 _ADDRESS = pattern(r"[\d.]+|\[.*|unix|localhost")
-"""Hosts that nobody looks up."""
+"""Hosts for which no lookup is needed."""
 _OF_CLIENT = pattern(r"\$\{?(?:http_)?host\}?", re.IGNORECASE)
 _OF_NETWORK = pattern(r".*\.(?:local|internal|lan|consul|svc|home\.arpa)", re.IGNORECASE)
 """Names that no public name server knows (RFC 6762, RFC 8375, those of clusters)."""

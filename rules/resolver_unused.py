@@ -89,7 +89,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _help(pass_: Pass) -> str:
-    """Return what to do. With a variable, `proxy_pass` passes its own URI on, whatever was requested."""
+    """Return the advice. With a variable, `proxy_pass` would send the URI in its parameter, whatever was requested."""
     variable = ", or put the host in a variable" if pass_.uri is None else ""
     return f"delete it{variable}; from 1.27.3 on, an upstream with zone and `server NAME resolve;` asks it"
 
@@ -99,7 +99,7 @@ def _is_fixed_name(pass_: Pass) -> bool:
 
 
 def _is_used(level: Level) -> bool:
-    """Return whether something in a level asks a resolver, or may: scripts, unknown directives, what was not read."""
+    """Return whether something in a level uses a resolver, or may: scripts, unknown directives, unread text."""
     inside = list(level.walk())
     if any(inner.is_open for inner in inside) or level.setting("ssl_stapling").value == "on":
         return True

@@ -95,7 +95,7 @@ _HEADER = pattern(r"\n[A-Za-z]")
 """A line end with what may be the name of a header."""
 _MOST_LEVELS = 8
 _MOST_VALUES = 500
-"""The number of values that are looked at: each takes some ms."""
+"""The most values that are examined: each takes some milliseconds."""
 
 
 @rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True, about=(*_TARGETS, *_HEADERS))
@@ -116,7 +116,7 @@ def _suspects(model: Model) -> Iterator[tuple[Directive, Level, str]]:
 
 
 def _value(directive: Directive) -> str | None:
-    """Return what becomes a header or a request line; None if nothing does."""
+    """Return the value of a directive that nginx writes into a header or request line; None if there is none."""
     args = directive.args
     if directive.name == "return" and args:
         is_redirect = len(args) == 2 and args[0] in ("301", "302", "303", "307", "308")

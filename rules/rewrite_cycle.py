@@ -81,7 +81,7 @@ def _goes_on(directive: Directive) -> bool:
 
 
 def _cycle(model: Model, level: Level) -> ModelAnswer | None:
-    """Return an answer to a request for a location if nginx gives up on all of those that reach it."""
+    """Return an answer in which nginx gives up on a cycle, if that is so for all requests that reach a location."""
     answers = [answer for asked in reaching.reaching(level) for answer in model.requests.ask(level, asked)]
     inside = [answer for answer in answers if answer.is_in(level)]
     is_given_up = all(answer.is_at == "error" and answer.outcome["status"] == 500 for answer in inside)

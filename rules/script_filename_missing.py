@@ -67,7 +67,7 @@ from nginxopt.semantics import Pass
 _LINE = "fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;"
 _FILES = {"SCRIPT_FILENAME", "PATH_TRANSLATED"}
 _PURGING = "fastcgi_cache_purge"
-"""Of ngx_cache_purge: with a zone and a key, nginx answers by itself."""
+"""The directives of ngx_cache_purge. With a zone and a key, nginx answers without PHP."""
 _PHP = pattern(r"\bphp", re.IGNORECASE)
 
 
@@ -98,7 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_for_php(pass_: Pass) -> bool:
-    """Return whether a location or a socket says that it is PHP's."""
+    """Return whether the name of a location or a socket shows that it is for PHP."""
     location = pass_.level.around("location")
     names = (location.path if location else "", str(pass_.directive.args[0]))
     return any(_PHP.search(name) for name in names)

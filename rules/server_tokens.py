@@ -61,7 +61,7 @@ _LINE = "server_tokens off;"
 
 @rule(severity=Severity.INFO, category="hardening", default=False, fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find what tells clients the version."""
+    """Find what shows the version to clients."""
     for directive, _ in model.each("server_tokens"):
         if directive.args[:1] in [("on",), ("build",)]:
             fix = Fix(f"set `{_LINE}`", (layout.rewrite(directive, _LINE),), Safety.UNSAFE)

@@ -92,14 +92,14 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _may_be_open(level: Level) -> bool:
-    """Return whether a stranger can connect, and nothing of what restricts the level is unknown or half done."""
+    """Return whether a stranger can connect, and no restriction of the level is unknown or incomplete."""
     rules = access.rules(level)
     is_half_done = bool(rules) and not any(rule.name == "deny" or access.names_everybody(rule) for rule in rules)
     return access.is_public(level) and access.are_known(level) and not is_half_done
 
 
 def _is_restricted(level: Level) -> bool:
-    """Return whether a level keeps strangers out: the model says nothing of that for the page of a module."""
+    """Return whether a level keeps strangers out. The model does not know that for pages of modules."""
     return access.denies_others(level) or bool(access.logins(level))
 
 

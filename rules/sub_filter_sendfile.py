@@ -80,7 +80,7 @@ from nginxopt.lint.queries import static
 from nginxopt.semantics import Level
 
 NANOSECONDS = 200_000
-"""What a page with a hundred matches takes more (measured)."""
+"""The additional cost of a page with a hundred matches (measured)."""
 
 
 @rule(severity=Severity.INFO, category="static", fix=Safety.SAFE, about=("sub_filter",))

@@ -111,7 +111,7 @@ def _begins_line(directive: Directive, word: Token) -> bool:
 
 
 def _begins_any(directive: Directive, words: Sequence[Token]) -> bool:
-    """Return whether one of the words begins a line: then it is a list, of which each line is a part."""
+    """Return whether one of the words begins a line: then each line is a part of a list, and none was swallowed."""
     return any(_begins_line(directive, word) for word in words)
 
 

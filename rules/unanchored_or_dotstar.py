@@ -76,7 +76,7 @@ _TAIL = pattern(r"(?<!\\)(?<!\\c)\.\*\$?$")
 _EVERYTHING = ("", "^", "$", "^/", "/", "^$")
 _GROUP = pattern(r"(?<!\\)\((?!\?[:=!>#])")
 _BOUNDED = pattern(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&~ -]+\]|(?<=\()\?:)*")
-"""Matches patterns without repetition, which cannot fail with an error; each escape is a character or a class."""
+"""Matches patterns without repetition, on which PCRE cannot give up; each escape is a character or a class."""
 
 
 @rule(severity=Severity.INFO, category="rewrite", reach=Reach.WORDS, fix=(Safety.SAFE, Safety.UNSAFE), default=False)

@@ -72,8 +72,8 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import pools, zones
 from nginxopt.semantics import Upstream
 
-# How many servers a zone holds, tried with `nginx -t` of 1.22.1 and 1.31.3 and sockets of long paths, which take most:
-# 53 in 64k, 264 in 256k, 1,109 in 1m. Each holds half of that here, for what is kept of TLS sessions.
+# The number of servers that fit into a zone was tested with `nginx -t` of 1.22.1 and 1.31.3 and long paths of sockets,
+# which need most: 53 in 64k, 264 in 256k, 1,109 in 1m. Half of that is used here, to leave room for TLS sessions.
 _SIZES = ((24, "64k"), (128, "256k"), (512, "1m"), (2048, "4m"))
 
 _ADDRESS = pattern(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\d+)?")

@@ -95,7 +95,7 @@ from nginxopt.semantics import Level
 _OLD = ("SSLv2", "SSLv3", "TLSv1", "TLSv1.1")
 _NEW = ("TLSv1.2", "TLSv1.3")
 _WITH_1_3 = Version(1, 13, 0)
-"""The first version that knows TLSv1.3 (CHANGES 1.13.0); others refuse the word."""
+"""The first version with TLSv1.3 (CHANGES 1.13.0); earlier ones refuse the word."""
 _WITHOUT_OLD = Version(1, 23, 4)
 """The first version whose default is TLSv1.2 and TLSv1.3 (CHANGES 1.23.4)."""
 
@@ -110,7 +110,7 @@ _IN_NAMES = {
 }  # fmt: skip
 """Parts of the names of ciphers, such as `ECDHE-RSA-RC4-SHA`."""
 _AT_LEVEL_0 = {"NULL", "anonymous key exchange", "MD5"}
-"""What OpenSSL takes at security level 0 only (ssl_security_default_callback in ssl_cert.c)."""
+"""What OpenSSL accepts only at security level 0 (ssl_security_default_callback in ssl_cert.c)."""
 
 _LEVEL_0 = "@SECLEVEL=0"
 _ADVICE = "use the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"

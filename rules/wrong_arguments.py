@@ -65,7 +65,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_for_others(directive: Directive, fault: commands.Fault) -> bool:
-    """Return whether another program writes the value first, or NGINX Plus takes the arguments."""
+    """Return whether another program replaces the value before nginx reads it, or NGINX Plus accepts the arguments."""
     if fault.kind is commands.FaultKind.FLAG:
         return has_placeholder(directive.args[0])
     if fault.kind is commands.FaultKind.ARGUMENTS and names.has_blank(directive):

@@ -105,7 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _of_protocol(protocol: Level, model: Model) -> Iterator[Finding]:
-    """Yield the zones of http or of stream without users: neither may use those of the other."""
+    """Yield the unused zones of http or of stream; neither can use those of the other."""
     levels = tuple(protocol.walk())
     for declaration, user in (_LIMITS | _CACHES).items():
         declared = protocol.own(declaration)

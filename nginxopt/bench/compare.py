@@ -67,7 +67,7 @@ def build(
 
 @record(eq=True)
 class _Case:
-    """Targets that go to the same listener, which each side has, by name."""
+    """Targets for one listener of each side; `listeners` has them by the name of the side."""
 
     name: str
     targets: tuple[Target, ...]
@@ -135,7 +135,7 @@ def _to(target: Target, host: str | None) -> Target:
 
 
 def _measured(configs: Mapping[str, Config], attacks: Sequence[Attack]) -> Iterator[str]:
-    """Yield what is measured of each side, and what is not."""
+    """Yield what is measured on each side, and what is not."""
     for side, config in configs.items():
         own = [attack for attack in attacks if attack.variant == side]
         yield from (f"{side}: measured is {told(attack)}." for attack in own)

@@ -25,15 +25,15 @@ from nginxopt.text import Edit, Span, apply, encode
 _GONE = frozenset({"daemon", "master_process", "pid", "user", "lock_file"})
 _CACHES = frozenset(f"{module}_cache_path" for module in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _TEMPORARY = frozenset(f"{module}_temp_path" for module in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-# Directives whose relative paths start from the directory of nginx.conf (ngx_conf_full_name with conf_prefix).
+# Directives with relative paths that nginx resolves from the directory of nginx.conf (ngx_conf_full_name, conf_prefix).
 _BESIDE = group("beside")
 CERTIFICATE, KEY = "certificate.pem", "certificate.key"
-"""The names of the own certificate and its key in the prefix."""
+"""The names of the replacement certificate and its key in the prefix."""
 
 _CERTIFICATES = {"ssl_certificate": CERTIFICATE, "ssl_certificate_key": KEY}
 _AUTHORITIES = frozenset({"ssl_client_certificate", "ssl_trusted_certificate"})
-# What belongs to another certificate, or is a secret of another machine. nginx makes ticket keys of its own without a
-# file, and DH parameters serve clients that cannot use elliptic curves, which load generators can.
+# Files for another certificate, or secrets of another machine. Without a file, nginx generates ticket keys. DH
+# parameters are only for clients without elliptic curves, which load generators have.
 _OF_OTHERS = frozenset(
     {
         *("ssl_crl", "ssl_dhparam", "ssl_ech_file", "ssl_password_file", "ssl_session_ticket_key"),
@@ -41,7 +41,7 @@ _OF_OTHERS = frozenset(
     }
 )
 _NOTHING = "$is_args"
-"""A variable that is empty in a handshake: a certificate whose path has a variable is still read for each."""
+"""A variable that is empty in a handshake, so that nginx reads a certificate with a variable in its path each time."""
 
 _DEFAULT = Address("inet", "0.0.0.0", PORT)
 _DATAGRAM = frozenset({"quic", "udp"})
@@ -100,7 +100,7 @@ def isolate(
 
 
 def addresses(config: Config) -> dict[Address, Directive]:
-    """Return the addresses of all servers, also of `stream` and `mail`, each with a `listen` or server that has it.
+    """Return the addresses of all servers, including `stream` and `mail`, each with a `listen` or server that has it.
 
     Raises `InputError` for a `listen` that nginx refuses, or that has too many ports.
     """

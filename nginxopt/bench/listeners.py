@@ -1,7 +1,7 @@
-"""Chooses the listener of a configuration that requests go to, as clients come to it.
+"""Chooses the listener of a configuration to which requests go, as the requests of clients would.
 
-What a name resolves to is not in the configuration. So a URL leads to the address with its scheme and port where a
-server has the name. A path leads to the content of the site: not to a server that only sends clients on to another.
+The configuration does not say what a host name resolves to. So a URL goes to the address with its scheme and port where
+a server has the name. A path goes to the content of the site, and not to a server that only redirects to another.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_PATHS = 8
 _MOST_SITES = 3
 """The number of sites that a message names."""
 _PATTERN, _MAYBE, _NO_RANK = (3, 0), (4, 0), (9, 0)
-"""How patterns fit a host. One that is not understood may, unless an earlier one does."""
+"""How well a pattern fits a host. One that is not understood may match, unless an earlier one does."""
 _WORLD = World(may_send_more=True)
 
 
@@ -82,8 +82,8 @@ class _Candidate:
     """A socket with the server that answers a host there.
 
     Attributes:
-        has_content: Whether that has an answer of its own for the paths.
-        is_open: Whether load generators can ask for it.
+        has_content: Whether the server answers the paths itself.
+        is_open: Whether load generators can send requests to it.
     """
 
     socket: SocketForm
@@ -98,7 +98,7 @@ class _Candidate:
 
 
 class Listeners:
-    """The listeners of a configuration, of which `name` is the name of its variant."""
+    """The listeners of a configuration; `name` is the name of its variant."""
 
     def __init__(self, name: str, config: Config, version: Version) -> None:
         """Read a configuration for an nginx. Raises `InputError` for a `listen` that it refuses, and without http."""
@@ -203,7 +203,7 @@ class Listeners:
         return fitting
 
     def _reached(self, host: str, sockets: Sequence[SocketForm]) -> list[SocketForm]:
-        """Return the sockets that a client comes to with an address or a name."""
+        """Return the sockets that a client reaches with an address or a name."""
         address = _ip(host)
         if address is None:
             return list(sockets)
@@ -369,7 +369,7 @@ class Listeners:
         return f"{place.path}:{place.line}"
 
     def _listens(self) -> str:
-        """Return what listens here, for the hint of an error."""
+        """Return the listeners of this configuration, for the hint of an error."""
         shown = [
             f"{_address(socket)}{' (TLS)' if socket['tls'] else ''} ({self._place(socket['node'])})"
             for socket in self._sockets

@@ -1,7 +1,7 @@
 """The command line. A command parses its options, calls another package, prints the result, and sets the exit status.
 
-Each command is a module with a `command`, which is imported on first use. Before it runs, what the user has named on
-the command line is noted: the files and directories that it may show and change.
+Each command is a module with a `command`, which is imported on first use. Before it runs, the files and directories
+named on the command line are recorded: a command shows and changes only these.
 
 Errors are printed here and nowhere else. Exit statuses are 0 for success, 1 for findings (or files that would change),
 and those of `nginxopt.errors`.
@@ -46,7 +46,7 @@ class ModuleGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names; the error for another word says what may be meant."""
+        """Return the command that the first word names. The error for an unknown word suggests similar ones."""
         name = args[0]
         if name not in self._modules and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches  # 4 ms, which other calls do not need
@@ -70,13 +70,13 @@ class ModuleGroup(click.Group):
 
 
 _NO_PATHS = ("request", "rule", "rules", "query", "sql", "scenario", "name")
-"""Arguments that name no files."""
+"""Arguments that are not names of files."""
 
 
 def noting(command: click.Command) -> click.Command:
-    """Return a command that first notes the paths of its command line, and forgets those of another command.
+    """Return a command that first records the paths of its command line, and forgets those of an earlier command.
 
-    It does so once its command line is parsed, so that nothing stands between click and the command.
+    It does so as soon as its command line is parsed, so that click and the command stay unchanged.
     """
     if command.callback is None or isinstance(command, click.Group):
         return command
@@ -194,7 +194,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def _let_signals_end() -> None:
-    """Have signals end the process at once, as its result is out: Python no longer runs handlers while it ends."""
+    """Let signals end the process at once, since its result is written: Python runs no handlers while it exits."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -283,11 +283,11 @@ def _is_nowhere() -> bool:
 
 
 _UNPRINTABLE = (ClosedPipeError, OutputError)
-"""Errors of a message on its way to standard error, which nobody can see."""
+"""Errors of writing a message to standard error, which cannot be shown."""
 
 
 def _name_written() -> None:
-    """Name what the command had written before it ended with an error that wrote nothing, such as a report."""
+    """Name what the command had written, such as a report, before it ended with an error that wrote nothing."""
     from nginxopt.system.writing import DONE
     from nginxopt.text.display import line
 
@@ -296,7 +296,7 @@ def _name_written() -> None:
 
 
 def _report_bug() -> str:
-    """Return what to do about a bug, and what the command had written before."""
+    """Return how to report a bug, and what the command had written before."""
     from nginxopt.system.writing import DONE
     from nginxopt.text.display import line
 

@@ -33,7 +33,7 @@ class LoadOptions:
 
     @property
     def option(self) -> str:
-        """The option that says so, for messages."""
+        """The option that selects these workers, for messages."""
         return "--load-workers" if self.scheduler is None else "--scheduler"
 
 

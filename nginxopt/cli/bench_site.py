@@ -105,7 +105,7 @@ def choose(
     if site.runner == "compose" or (site.runner == "auto" and may_be_contained and engine.answers()):
         return Compose(engine.find(), sources), generator(sources.generator)
     allowed = options.allowed()
-    # Others reach nginx only in the network of the machine, and it others.
+    # Load from elsewhere needs the network of the machine, and so does an nginx that may connect elsewhere.
     alone = site.listen is None and not is_spread and not allowed.network
     local = Local(nginx.find(site.nginx, allowed), site.listen or LOOPBACK, alone=alone)
     return local, generator("vegeta" if is_spread else _installed(site.generator))

@@ -1,4 +1,4 @@
-"""Completion in shells: click completes commands, options and choices; here are names of files, and of rules."""
+"""Completion in shells: click completes commands, options and choices; this module adds names of files and rules."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ _SHOWN = 3
 
 @dataclass(slots=True)
 class _Formatted:
-    """The files that were read, those that change with their edits, the errors of others, files not nginx's, templates
-    that were found, and files outside of the named paths that would change.
+    """The files that were read, those that change with their edits, the errors of others, files that are not nginx's,
+    templates that were found, and files outside of the named paths that would change.
     """
 
     read: dict[str, bytes] = field(default_factory=dict)
@@ -115,7 +115,7 @@ def command(
 
 
 def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> IndentStyle:
-    """Return the style of the settings, with that of the options in its place."""
+    """Return the style of the settings, where the options do not replace it."""
     return IndentStyle(width or style.width, style.tabs if indent_style is None else indent_style == "tab")
 
 

@@ -1,4 +1,4 @@
-"""The findings that a change brings: those that a revision of the repository does not have."""
+"""The findings that a change adds: those that a revision of the repository does not have."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def base(name: str, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str
 
 
 def _key(note: Note) -> tuple[str, str]:
-    """Return the file of a note, as seen from the working directory, and its message."""
+    """Return the file of a note, relative to the working directory, and its message."""
     return "" if note.source is None else os.path.relpath(note.source.path), note.message
 
 
@@ -81,7 +81,7 @@ def _then(path: str, tree: Revision) -> Path:
 
 
 def _is_there(path: str) -> bool:
-    """Return whether a revision has what a path names; a file that it does not have is new, and no error."""
+    """Return whether a revision has what a path names; a file that it does not have is new, which is not an error."""
     return os.path.lexists(path) or (glob.has_magic(path) and bool(glob.glob(path, recursive=True)))  # noqa: PTH207
 
 

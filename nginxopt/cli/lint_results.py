@@ -217,7 +217,7 @@ def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: l
 def confirmed(
     nginx: str | None, configs: Sequence[Config], diagnostics: tuple[Diagnostic, ...], notes: list[Note]
 ) -> tuple[Diagnostic, ...]:
-    """Return the findings whose witnesses the nginx of `--nginx` does not refute; add what it says to `notes`."""
+    """Return the findings whose witnesses the nginx of `--nginx` does not refute; add its messages to `notes`."""
     if nginx is None or not any(diagnostic.finding.witness for diagnostic in diagnostics):
         return diagnostics
     from nginxopt.lint.confirm import confirm
@@ -230,7 +230,7 @@ def confirmed(
 def weighted(
     profile: str | None, judge: Judge, checked: Checked, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[Diagnostic, ...]:
-    """Return the findings with what they save a day under a saved profile."""
+    """Return the findings with what fixing them saves in a day of the traffic of a saved profile."""
     if profile is None:
         return diagnostics
     from nginxopt.profile import savings, sums

@@ -35,7 +35,7 @@ Option = Callable[[_Function], _Function]
 
 
 class Seconds(click.FloatRange):
-    """Seconds from a minimum to a maximum. NaN is refused, which click takes for a number inside of any range."""
+    """Seconds from a minimum to a maximum. Refuses NaN, which click accepts in any range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the seconds of a value. Raises `click.BadParameter` for what is none, or out of range."""
@@ -64,7 +64,7 @@ else:
 
 
 class PathName(TextType):
-    """A path of a file or directory. An empty one is refused, such as that of a variable that a shell does not have."""
+    """A path of a file or directory. Refuses an empty one, such as the value of an unset shell variable."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -278,7 +278,7 @@ def allowed() -> Allowed:
 
 
 def binary(path: str | None) -> Binary:
-    """Return the nginx of `--nginx`, by default the one on PATH; say so if nothing keeps it from the network."""
+    """Return the nginx of `--nginx`, by default the one on PATH; warn if nothing keeps it from the network."""
     from nginxopt.system import network, nginx
 
     found = nginx.find(path or None, allowed())

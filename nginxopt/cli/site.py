@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nginxopt.version import Version
 
 EMPTY, NEUTRAL = "empty", "neutral"
-"""What may be assumed of a file: that nothing is in it, or nothing by which requests get other answers.
+"""What may be assumed of a missing file: that it is empty, or has nothing that changes how requests are answered.
 
 A neutral file changes headers and bodies, logs, buffers, timeouts and TLS at most. So how nginx answers a request is as
 if it were empty: the server, the location, the kind and the status of the outcome, the file that is sent, the
@@ -244,7 +244,7 @@ def _base(name: str) -> str:
 
 @record(eq=True)
 class AskedSite:
-    """A site as a command asks about it.
+    """A site about which a command asks.
 
     Attributes:
         base: The site of paths; None if none is stated.

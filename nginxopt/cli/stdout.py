@@ -22,15 +22,15 @@ class ClosedPipeError(Exception):
 
 
 def say(message: str) -> None:
-    """Print a line on standard error; what a terminal or a runner of GitHub Actions would obey is escaped."""
+    """Print a line on standard error. Escapes what would control a terminal or a runner of GitHub Actions."""
     click.echo(line(hide(message)), err=True)
 
 
 def write(pieces: Iterable[bytes], *, colors: bool = False) -> None:
     """Write `pieces` to standard output and flush it; the errors of `guarded`.
 
-    A terminal gets them as text, in which what moves its cursor is escaped, and what hides or colors text, unless
-    `colors` says that these are ours.
+    A terminal gets text. What would move its cursor, or hide or color text, is escaped, unless `colors` says that
+    nginxopt colors the text itself.
     """
     on_terminal = sys.stdout.isatty()
     for piece in pieces:
@@ -58,7 +58,8 @@ def write_document(text: str, format_: str = "json") -> None:
 def keep_descriptors() -> None:
     """Open what is closed of standard input, output and error as the null device, at the start of a program.
 
-    Otherwise the next file that is opened has its number, and what a program prints there would be written to the file.
+    Otherwise the next file that is opened gets its number, and everything that the program prints there goes into the
+    file.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         if descriptor == 0:

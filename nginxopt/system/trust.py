@@ -97,7 +97,7 @@ def _owners() -> set[int]:
 
 
 def _is_private(has: os.stat_result) -> bool:
-    """Return whether the group of a file has no other member than its owner, as if each user has a group (umask 002)."""
+    """Return whether the group of a file has its owner as its only member, as if each user has a group (umask 002)."""
     if has.st_gid == 0:
         return True
     try:

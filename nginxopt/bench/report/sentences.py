@@ -115,7 +115,7 @@ def load(load: Load) -> str:
 
 
 def told(attack: Attack) -> str:
-    """Return what an attack on a configuration of the user measures: `https://shop.example at *:443 ...`."""
+    """Return what an attack on a configuration of the user measures, in words: `https://shop.example at *:443 ...`."""
     measured = attack.measured
     assert measured is not None
     site = measured.address if measured.host is None else measured.host

@@ -41,8 +41,8 @@ _KILO = 1024
 class Local:
     """Runs the `binary` of nginx, which listens on the address `listen` of this machine.
 
-    If it is `alone`, it has a network of its own, where the kernel lets it, with the settings of that of the machine.
-    Then it listens on 127.0.0.1 there, and is reached by the commands of `LocalSite.execute` alone.
+    If it is `alone`, it has a private network with the settings of that of the machine, if the kernel allows one. Then
+    it listens on 127.0.0.1 there, and only commands of `LocalSite.execute` reach it.
     """
 
     name = "local"
