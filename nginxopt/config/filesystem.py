@@ -548,7 +548,7 @@ class RootFolder:
         return Reached(self._entry(here), tuple(folders))
 
     def _entry(self, path: str) -> Entry:
-        """Return the entry at a path whose folders are no links. Raises `OSError`."""
+        """Return the entry at a path whose folders are not links. Raises `OSError`."""
         outside = self.outside(path)
         status = os.lstat(outside)
         has_acl = not stat.S_ISLNK(status.st_mode) and _has_acl(outside)

@@ -71,7 +71,7 @@ _COPIES = lazy.pattern(
     r"|node_modules|bower_components",
     re.IGNORECASE,
 )
-"""Folders with what is no longer deployed, or is other people's."""
+"""Folders of files that are no longer deployed, or of other people's code."""
 
 _VENDOR = "vendor"
 _VENDORED = ("autoload.php", "bundle", "composer", "github.com", "modules.txt")

@@ -318,7 +318,7 @@ class Tree(Disk):
     def _led(self, path: str) -> str:
         try:
             target = os.readlink(path)
-        except (OSError, ValueError):  # it is no link
+        except (OSError, ValueError):  # it is not a link
             return path
         if not target.startswith("/"):
             return path

@@ -129,7 +129,7 @@ def _led_to(name: str, path: str) -> Iterator[str]:
 
 
 def _is_local(name: str) -> bool:
-    """Return whether a name is that of something below the working directory, but for links."""
+    """Return whether a name leads below the working directory, apart from links."""
     return not name.startswith("/") and os.path.normpath(name).split("/")[0] != ".."
 
 

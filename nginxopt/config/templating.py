@@ -12,7 +12,7 @@ Tags are allowed in comments, in Lua, and in quoted text that nginx passes on (`
 have tags for the browser. So are `${NAME}` and `__NAME__` in a word: nginx may have that variable, or that
 name. `lint` takes them for tags, as it can do without a value.
 
-Placeholders are names that another program replaces by a value before nginx reads the file. `${name}` is none: nginx
+Placeholders are names that another program replaces by a value before nginx reads the file. `${name}` is not one: nginx
 has a variable in braces if all that stands between them is `[A-Za-z0-9_]`, in any case (`ngx_http_script_compile` in
 ngx_http_script.c), and refuses `${name:-x}` and `${a.b}` wherever it evaluates variables.
 """
@@ -47,7 +47,7 @@ ENVIRONMENT = rb"\$\{[A-Z][A-Z0-9_]*\}"
 """`${NAME}`, as for envsubst. nginx has such a variable if something sets it: it ignores the case of names."""
 
 PERCENTS = rb"%[a-z]*[g-z_][a-z0-9_]*%"
-"""`%name%`, as in templates of HestiaCP. A letter that is no hexadecimal digit tells it from escapes in URLs."""
+"""`%name%`, as in templates of HestiaCP. It has a letter that is not a hexadecimal digit, unlike escapes in URLs."""
 
 ANGLES = rb"(?<![?P])<[A-Z][A-Z0-9_]+>"
 """`<NAME>`, as for sed. In a pattern, `(?<NAME>` names a group."""
@@ -56,7 +56,7 @@ CURLY = rb"(?<![$%{\\])(?<!\\[A-Za-z])\{[A-Z][A-Z0-9_]+\}(?!\})"
 """`{NAME}`. In a pattern, `\\x{AB}` is a character. Without quotes, nginx would open a block."""
 
 CERTAIN = (AT, PERCENT, PERCENT_BRACES, BRACES)
-"""The patterns of the placeholders that are certainly no values of nginx."""
+"""The patterns of the placeholders that nginx certainly does not take as values."""
 
 LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT, ANGLES, CURLY)
 """Those that nginx may take as they stand. `lint` alone takes them for placeholders, as it can do without a value."""
@@ -220,7 +220,7 @@ def refuse_literal_names(blocks: Iterable[Block], only: str | None = None) -> No
 
 
 def _taken_as_they_stand(directive: Directive) -> Iterable[Token]:
-    """Return the words of a directive in which nginx looks for no variables; none of one that is not known."""
+    """Return the words of a directive in which nginx looks for no variables; none for an unknown directive."""
     known = fact(directive.name)
     if known is None:
         return ()

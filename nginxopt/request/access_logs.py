@@ -153,7 +153,7 @@ class AccessLog:
         return "request" not in self.captured and "request_uri" not in self.captured
 
     def request(self, fields: Mapping[str, bytes]) -> Request:
-        """Return a request with the values of a line, but for its target."""
+        """Return a request with the values of a line, without its target."""
         known = {name: value for name, value in fields.items() if value not in (b"", _NOT_KNOWN)}
         url = self._url(known)
         host = known.get("http_host") if "http_host" in fields else url.authority.encode("latin-1")

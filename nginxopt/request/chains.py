@@ -51,7 +51,7 @@ class _Page:
         target: Path and arguments.
         node: The directive that redirects it; None if it is not redirected.
         status: The status that the client gets.
-        following: Where a client is sent; None if it is not redirected, or if that is no URL of the site.
+        following: Where a client is sent; None if it is not redirected, or if that is not a URL of the site.
     """
 
     door: Door

@@ -82,7 +82,7 @@ class Url:
         return None if self.user is None else b"Basic " + base64.b64encode(self.user)
 
     def __str__(self) -> str:
-        """The URL; a target that is no path, such as `*` or a URL of its own, with the site that it is sent to."""
+        """The URL; a target that is not a path, such as `*` or a whole URL, with the site that it is sent to."""
         target = self.target.decode("utf-8", "surrogateescape")
         return self.site + target if target.startswith(("/", "?")) else f"{target} sent to {self.site}"
 
@@ -225,7 +225,7 @@ def from_curl(url: Url, *, method: bytes = b"GET", headers: Iterable[str] = (), 
     """Return the request that curl sends; `headers` are as with its `-H`.
 
     `Name: value` adds a header or replaces one that curl sends by itself, `Name;` sends one without a value, and
-    `Name:` sends none. Raises `UrlError` for a text that is no header; its column is that of the text.
+    `Name:` sends none. Raises `UrlError` for a text that is not a header; its column is that of the text.
     """
     if headers == () and url.user is None:
         return Request(url, _own_headers(url.authority), method, client=client)

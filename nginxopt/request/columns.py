@@ -190,7 +190,7 @@ def columns_of(source: Source) -> Columns:
 
 
 def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the first lines with text that are no comments, with their offsets; delimiters in quotes are masked."""
+    """Yield the first lines with text, without comments, with their offsets; delimiters in quotes are masked."""
     found = 0
     while start < len(data) and found < _TITLES:
         end = data.find(b"\n", start)

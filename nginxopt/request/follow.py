@@ -1,4 +1,4 @@
-"""Follows redirects as clients do, until an answer is no redirect or leads away from the site."""
+"""Follows redirects as clients do, until an answer is not a redirect, or leads away from the site."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ask = Callable[[Sequence[Request]], Sequence[Answer]]
 """Returns the answer to each of some requests."""
 
 End = Literal["answered", "left", "loop", "endless"]
-"""How a chain ends: with an answer that is no redirect, at another site, in a loop, or after `MOST` redirects."""
+"""How a chain ends: with an answer that is not a redirect, at another site, in a loop, or after `MOST` redirects."""
 
 _GET = (b"GET", b"HEAD")
 
@@ -73,7 +73,7 @@ def _location(answer: Answer) -> str | None:
 
 
 def _next(request: Request, answer: Answer) -> Request | None:
-    """Return the request for a `Location`; None if it is no http address.
+    """Return the request for a `Location`; None if it is not an http address.
 
     After 301, 302 and 303 a POST becomes a GET, as clients do it (RFC 9110, 15.4).
     """

@@ -20,7 +20,7 @@ KEYS = ("method", "url", "header", "body")
 
 
 def is_target(line: bytes) -> bool:
-    """Return whether a line is probably a target: an object with a `url` that is no row of a table."""
+    """Return whether a line is probably a target: an object with a `url` that is not a row of a table."""
     if not line.lstrip().startswith(b"{"):
         return False
     try:

@@ -25,7 +25,7 @@ class Listing:
 
 
 def read(source: Source) -> Listing:
-    """Return the files of a list. Raises `InputError` with the place of a line that is no absolute path."""
+    """Return the files of a list. Raises `InputError` with the place of a line that is not an absolute path."""
     lines: list[str] = []
     start = 0
     for line in source.data.split(b"\n"):

@@ -155,7 +155,7 @@ class LiveAnswers:
             return Answer("closed", None)
         except (httpcore.NetworkError, httpcore.ProtocolError, UnicodeError) as error:
             return Answer("unknown", None, unknown=str(error) or type(error).__name__)
-        except ValueError:  # a status of HTTP/2 that is no number
+        except ValueError:  # a status of HTTP/2 that is not a number
             return Answer("closed", None)
 
     def _asked(self, request: Request) -> tuple[Request, Address | None]:
@@ -244,7 +244,7 @@ def _as_of_the_table(location: str, asked: Url, row: Url) -> str:
 
 
 def live_site(text: str) -> Url:
-    """Return the site of `--live`. Raises `UsageError` for a text that is no URL, or has a path."""
+    """Return the site of `--live`. Raises `UsageError` for a text that is not a URL, or has a path."""
     try:
         url = read_url(text)
     except UrlError as error:

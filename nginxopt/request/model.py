@@ -276,7 +276,7 @@ class BranchForm(TypedDict):
 
 
 def asks_file(outcome: OutcomeForm) -> bool:
-    """Return whether an outcome is not known because nobody knows if a file exists."""
+    """Return whether an outcome is unknown because it is unknown whether a file exists."""
     return _question(outcome) == "file"
 
 

@@ -93,7 +93,7 @@ def refuse_sparse(path: str) -> None:
 
 
 def _data(file: int, size: int, enough: int) -> int:
-    """Return the bytes of a file that are no holes, up to about `enough`; all if the system cannot report holes."""
+    """Return the number of bytes of a file outside of holes, up to about `enough`; all if the system cannot tell."""
     found, at = 0, 0
     while at < size and found <= enough:
         try:

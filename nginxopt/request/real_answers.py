@@ -32,7 +32,7 @@ class RealAnswers:
     disagreements: list[tuple[Request, Answer, Answer]] = field(default_factory=list)
 
     def __call__(self, requests: Sequence[Request], after_each: Callable[[], object] = lambda: None) -> list[Answer]:
-        """Return the answer to each request. What is unknown because nobody knows if a file exists stays unknown."""
+        """Return the answer to each request. What depends on whether a file exists stays unknown."""
         answers = []
         for request, of_model in zip(requests, self.batch.answers(requests), strict=True):
             answers.append(self._answer(request, of_model))

@@ -84,7 +84,7 @@ class ExpectedTable:
 
 
 def read_table(source: Source, base: Url | None, *, follow: bool = False) -> ExpectedTable:
-    """Return a table. Raises `InputError` if it is none, or all its rows are broken.
+    """Return a table. Raises `InputError` if the text is not a table, or all its rows are broken.
 
     If redirects are followed, `to` may go with any status, as it is where the last redirect leads.
     """

@@ -56,7 +56,7 @@ def _plain(lines: Mapping[tuple[bytes, ...], int], base: Url | None) -> list[Tar
 
 
 def requests(source: Source, base: Url | None) -> Iterator[Request]:
-    """Yield the requests in their order. Raises `InputError` with the place of a line that is none."""
+    """Yield the requests in their order. Raises `InputError` with the place of an invalid line."""
     target: str | None = None
     target_at = 0
     headers: list[str] = []

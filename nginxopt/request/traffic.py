@@ -36,7 +36,7 @@ class Traffic:
         kind: What the file is, for people: `access log in the format combined`.
         lines: The number of lines that are neither empty nor comments.
         broken: The number of lines that do not fit the format, and the first of them, from 1.
-        malformed: The number of lines with a request that is no HTTP, which nginx answers with 400.
+        malformed: The number of lines with a request that is not HTTP, which nginx answers with 400.
         notes: What was taken as given.
         is_log: Whether it is an access log, which has the requests that are written to it.
     """

@@ -39,7 +39,7 @@ def is_comment(line: bytes) -> bool:
 def records(
     source: Source, delimiter: bytes, start: int = 0, *, broken: Callable[[InputError, Span], object] | None = None
 ) -> Iterator[Record]:
-    """Yield the records of a source from an offset on that have a value and are no comments.
+    """Yield the records of a source from an offset on, without empty ones and comments.
 
     A quote that is not closed, and text behind one that is, raise `InputError`; or `broken` is called with the error
     and the place of the line, and the next line begins a record.

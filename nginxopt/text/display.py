@@ -32,12 +32,12 @@ def printable(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """Return `text` as `printable` does, with tabs, as a line that is no command to a runner."""
+    """Return `text` as `printable` does, with tabs, as a line that a runner does not take for a command."""
     return inert(text if text.isprintable() else "\t".join(map(printable, text.split("\t"))))
 
 
 def inert(text: str) -> str:
-    """Return a line that is no command to a runner of GitHub Actions, whatever program prints it.
+    """Return a line that a runner of GitHub Actions does not take for a command, whatever program prints it.
 
     A runner takes a line for a command that begins with `::`, or has `##[` anywhere (actions/runner,
     src/Runner.Common/ActionCommand.cs).
@@ -48,7 +48,7 @@ def inert(text: str) -> str:
 
 
 def inert_lines(text: str) -> str:
-    """Return a text whose lines are no commands to a runner, as `inert` does for one line."""
+    """Return a text of which a runner takes no line for a command, as `inert` does for one line."""
     if "::" not in text and "##[" not in text:
         return text
     return "".join(map(inert, text.splitlines(keepends=True)))
@@ -73,7 +73,7 @@ def inert_document(text: str, format_: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text for a cell of CSV: as `printable` does, and as no formula to a spreadsheet.
+    """Return a text for a cell of CSV: as `printable` does, and so that a spreadsheet does not take it for a formula.
 
     A spreadsheet computes what begins with `=`, `+`, `-` or `@`, perhaps after blanks (OWASP, CSV Injection). An
     apostrophe in front makes it a text; numbers stay.

@@ -165,15 +165,15 @@ def clients(words: Iterable[str]) -> Iterator[str]:
 
 _SETS = ("_hide_header", "_pass_header")
 _LISTED = frozenset(["set_real_ip_from", "limit_req", "limit_conn"])
-"""Directives whose order shows in no answer, by their ends and by their names."""
+"""Lists whose order changes no answer, by the ends of their directives and by their names."""
 
 _Run = tuple[Words, ...]
 _Arrange = Callable[[_Run, Callable[[_Run], bool]], Iterable[Words]]
 
 
 def ordered(name: str, value: Value, is_entangled: Callable[[_Run], bool]) -> Value:
-    """Return what a block says of a setting, in canonical order. `is_entangled` says whether the order counts in which
-    words are evaluated, as one of them may capture what another reads.
+    """Return what a block says of a setting, in canonical order. `is_entangled` returns whether the order of directives
+    counts, as one of them may capture what another one reads.
     """
     arrange = _arrangement(name)
     if arrange is None:
@@ -246,27 +246,27 @@ def without_defaults(name: str, value: Value, own: Mapping[str, str]) -> Value:
     """Return a list that was all read without the fields that nginx sends by itself, and those that it does not send.
 
     `own` are the headers that nginx sends to an upstream where none of their names is stated, with their values, as
-    `own_headers` has them. A header that `proxy_set_header` states twice is not the one that nginx sends, and one in
-    another spelling is passed on so.
+    `own_headers` has them. A header that `proxy_set_header` states twice is kept, and so is one in another spelling, as
+    nginx sends it in that spelling.
     """
     if name not in ("add_header", "proxy_set_header"):
         return value
     rows = [part for part in value if not isinstance(part, Unread)]
-    if name == "add_header":  # one without a value is none
+    if name == "add_header":  # nginx sends none without a value
         return tuple(row for row in rows if row[1] or row[0].lower() in _SPECIAL)
     counts = Counter(row[0].lower() for row in rows)
     return tuple(row for row in rows if own.get(row[0]) != row[1] or counts[row[0].lower()] > 1)
 
 
 _SPECIAL = ("cache-control", "last-modified", "etag")
-"""The fields that `add_header` sets otherwise than by adding one (`ngx_http_set_headers`)."""
+"""The fields that `add_header` sets in its own way, not by adding one (`ngx_http_set_headers`)."""
 
 
 def own_headers(version: Version, *, has_host: bool) -> Mapping[str, str]:
     """Return the headers that nginx sends to an upstream by itself. `has_host`: whether `$proxy_host` is its Host.
 
-    Those of gRPC are no text: `$proxy_host` is empty there, and `:authority` is not sent beside a Host. Neither is it
-    by HTTP/2.
+    Of gRPC, no header that is stated can be the one that nginx sends by itself: `$proxy_host` is empty there, and
+    nginx does not send `:authority` beside a Host. The same holds for HTTP/2.
     """
     closing = {"Connection": "close"} if version < PIVOT else {}
     return {"Host": "${proxy_host}", **closing} if has_host else closing
@@ -355,7 +355,8 @@ _LITERAL: Mapping[str, Words] = {
 """Defaults that no declaration has, as documented; the tests check them on nginx."""
 
 _UNSURE = frozenset(["http2", "http3", "ssl", "ssl_reject_handshake", "userid_service", "http2_streams_index_size"])
-"""Flags that `listen` has to do with, and values that the declaration has in another form."""
+"""Directives whose declared default may not be the one in force: a parameter of `listen` may set the flag as well, or
+the declaration has the value in another form."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -375,7 +376,7 @@ def default_words(name: str, version: Version) -> Words | None:
 _Row = tuple[str, ...]
 
 _RANGES = frozenset(["ranges", "delete", "include", "proxy", "proxy_recursive"])
-"""Rows of `geo` that are about the other rows, or about other addresses."""
+"""The first words of statements in a `geo` that change what its rows mean, or which address is looked up."""
 
 _ALL = frozenset(["0.0.0.0/0", "::/0"])
 
@@ -392,8 +393,9 @@ def content(form: MapForm | GeoForm | OpaqueVariableForm, taken: Collection[str]
 
 
 def _of_map(rows: tuple[_Row, ...], taken: Collection[str]) -> tuple[_Row, ...]:
-    """Return the rows of a map with those first that are looked up in a table, whatever their order and the case of
-    their keys; `hostnames` counts for the rows behind it (`ngx_http_map`).
+    """Return the rows of a map in canonical order: first those with plain keys, sorted, as neither their order nor the
+    case of their keys counts, then those with patterns. After `hostnames`, keys may be wildcards, so nothing is sorted
+    then (`ngx_http_map`).
     """
     rows = tuple((_key(row[0]), *(variables(word, taken) for word in row[1:])) for row in rows)
     if any(row[0] == "hostnames" for row in rows):
@@ -409,8 +411,9 @@ def _key(key: str) -> str:
 
 
 def _of_geo(rows: tuple[_Row, ...]) -> tuple[_Row, ...]:
-    """Return the rows of a `geo` by their networks, if no network is there twice and no row is about others. `default`
-    is the network of all addresses (`ngx_http_geo_cidr`): the last of both counts.
+    """Return the rows of a `geo` sorted by their networks; as they are if a network is there twice, as the last row
+    counts then, or if a statement changes what rows mean. `default` is the network of all addresses
+    (`ngx_http_geo_cidr`).
     """
     if any(row[0] in _RANGES for row in rows):
         return rows

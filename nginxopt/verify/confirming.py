@@ -97,7 +97,7 @@ def _defining(config: Config, values: Sequence[tuple[str, str]]) -> Config:
 
 
 def _refused(witness: RequestWitness, nginx: PrivateNginx) -> tuple[str, ...]:
-    """Return what is wrong if nothing is to listen where a request goes."""
+    """Return what is wrong if nginx listens where a request goes, although the model says that nothing does."""
     try:
         nginx.moved(witness.request)
     except UsageError:

@@ -206,9 +206,9 @@ def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Ite
 def only_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> dict[tuple[int, int], str]:
     """Return the host of each pair of servers that answers a single one, by a plain name: it is `$host` there.
 
-    Pairs at an address with TLS have none: the handshake chooses a server, too, and a request whose host no server
-    names stays with it (`ngx_http_set_virtual_server`). Nor have pairs beside patterns, as `hosts` may lack an example
-    of the hosts that these match.
+    A pair at an address with TLS has none: the handshake chooses a server, too, and a request whose host no server
+    names stays with it (`ngx_http_set_virtual_server`). Neither has a pair at an address with patterns, as `hosts`
+    may lack an example of the hosts that these match.
     """
     sides = [(side, addresses(side)) for side in (old, new)]
     found: dict[tuple[int, int], str | None] = {}

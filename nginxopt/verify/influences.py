@@ -162,7 +162,7 @@ _SHOWN_BY = {
     "server_protocol": _PROTOCOL,
     "sent_http_transfer_encoding": frozenset(["chunked_transfer_encoding"]),
     "ssl_alpn_protocol": frozenset(["ssl_alpn"]),
-    "ssl_cipher": _TLS_CHOICE | _TLS_SESSION,  # what a client offers is not known of a resumed session: $ssl_ciphers
+    "ssl_cipher": _TLS_CHOICE | _TLS_SESSION,  # unknown of a resumed session: $ssl_ciphers, which the client offers
     "ssl_client_sigalg": _TLS_SESSION,
     "ssl_curve": _TLS_CHOICE | _TLS_SESSION,
     "ssl_early_data": _TLS_SESSION | {"ssl_early_data"},

@@ -263,8 +263,8 @@ def _of_zones(site: LoweredSite, defining: tuple[str, ...]) -> dict[str, object]
 
 
 def _upstreams(old: LoweredSite, new: LoweredSite) -> dict[str, str]:
-    """Return the upstreams that have other names, where no pass chooses one by the value of a variable, and none has
-    the name of the other side for a host."""
+    """Return the upstreams that have other names. None have if a pass chooses one by the value of a variable; an
+    upstream is left out if a pass has its name on the other side as a host."""
     sides = [{form["name"].lower(): tuple(form["servers"]) for form in site.site["upstreams"]} for site in (old, new)]
     pairs = _paired(*sides)
     if not pairs:

@@ -170,7 +170,7 @@ _MOST = 40
 
 
 class Texts:
-    """Evaluates texts with variables in a model, as of the time when nginx sends the headers of a response.
+    """Evaluates texts with variables in a model, at the time when nginx sends the headers of a response.
 
     A copy of the site sends the texts as headers, and its answer to the request has their values.
     """

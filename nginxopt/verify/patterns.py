@@ -150,7 +150,7 @@ _ONLY = lazy.pattern(rb"\^((?:[A-Za-z0-9/_ -]|\\x[0-9a-f]{2})*)\\z")
 
 @lru_cache(maxsize=1 << 16)
 def only_value(pattern: bytes) -> bytes | None:
-    """Return the value that a pattern as of `equal_to` matches; None for other patterns."""
+    """Return the value that a pattern matches if it is one of `equal_to`; None for other patterns."""
     match = _ONLY.fullmatch(pattern)
     if match is None:
         return None

@@ -335,7 +335,7 @@ class SideReading:
         return (*words, *_content(directive), *read)
 
     def _content(self, node: int) -> Iterator[Directive]:
-        """Return the directives of a block that is no level of the site, with those of included files."""
+        """Return the directives of a block that is not a level of the site, with those of included files."""
         directive = self.site.nodes.directive(node)
         level = None if directive is None else self._blocks.get(directive)
         return iter(()) if level is None else self._content_of(level)
@@ -345,7 +345,7 @@ class SideReading:
 
     @cached_property
     def _blocks(self) -> dict[Directive, Level]:
-        """The blocks that are no levels of the site, by the directives that open them."""
+        """The blocks that are not levels of the site, by the directives that open them."""
         inner = (inner for level in self.site.levels for inner in level.levels)
         return {level.opener: level for each in inner for level in each.walk() if level.opener is not None}
 

@@ -402,7 +402,7 @@ class _Shaping:
         )
 
     def _is_line(self, source: str, server: Level, opener: Directive) -> bool:
-        """Return whether a variable is `$uri`, but for a newline at its end, before a statement, and is not set
+        """Return whether a variable is `$uri`, except for a newline at its end, before a statement, and is not set
         afterwards."""
         setters = self._setters(source.removeprefix("$").lower())
         if setters is None:

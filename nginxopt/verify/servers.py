@@ -297,7 +297,7 @@ class ServerTexts:
 
     @cached_property
     def _is_comparable(self) -> bool:
-        """Whether http says the same on both sides, but for definitions."""
+        """Whether http says the same on both sides, except in definitions that nothing else in it names."""
         old, new = self._sides
         if any(side.has_other_names for side in self._sides) or old.form["build"] != new.form["build"]:
             return False

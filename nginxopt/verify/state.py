@@ -2,6 +2,11 @@
 
 A state is what a script has changed so far, as terms. `Values` evaluates variables and texts to terms, as far as the
 state and the configuration decide them.
+
+An evaluation may change the state: nginx keeps the value of a map once it has looked it up, and the patterns of a map
+set captures. Besides, it evaluates each text twice, for the length and for the bytes, so that a lookup in the first
+pass may change what the second one reads. Where a value depends on such a history, the name of its term says so:
+`x after KEY` and `x within KEY` are other terms than `x`, and equal only to terms with the same history.
 """
 
 from __future__ import annotations

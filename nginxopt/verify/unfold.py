@@ -340,7 +340,7 @@ def with_answer(region: PathCondition, atom: Atom, answer: bool) -> PathConditio
 
 
 def _equal(region: PathCondition, value: Symbol, pattern: bytes, answer: bool) -> PathCondition:
-    """Return the part of a region in which a value is equal to a text, or not. `pattern` is as of `key_pattern`."""
+    """Return the part of a region in which a value equals a text, or not. `pattern` has the form of `key_pattern`."""
     region = region.with_answer(Matches(value, pattern), answer)
     own = _group(value) if isinstance(value, Capture) else None
     plain = pattern.removeprefix(b"(?i)")

@@ -53,7 +53,7 @@ _TARGET = lazy.pattern(r"((?:[a-z]+://)?(?![0-9.]+(?::|/|\Z))[^/:\[]+(?::[0-9]+)
 _PASS, _HOST_OF_PASS = "proxy_pass", "proxy_host"
 
 _HTTP2_SINCE = Version(1, 29, 4)
-"""The first release with `proxy_http_version 2`, and whose default Host is no variable."""
+"""The first release with `proxy_http_version 2`, and with a default Host that does not depend on a variable."""
 
 Headers = TypeVar("Headers", list[int], Value)
 """The directives of a block that add headers or trailers."""

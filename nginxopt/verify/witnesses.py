@@ -496,7 +496,7 @@ def _follows(level: Level, kind: str) -> bool:
 
 
 _ACCELERATED = frozenset(["proxy", "fastcgi", "uwsgi", "scgi"])
-"""The protocols in which an upstream answers with headers, but for gRPC, which the echo servers do not speak."""
+"""The protocols in which an upstream answers with headers, except gRPC, which the echo servers do not speak."""
 
 
 def _is_alone(index: str, path: str) -> bool:

@@ -97,7 +97,7 @@ class Templates:
 
     @cached_property
     def readings(self) -> tuple[Reread, ...]:
-        """The configuration in each reading. Raises `InputError` if one of them is no configuration."""
+        """The configuration in each reading. Raises `InputError` if one of them is not a configuration."""
         with collector_paused(), budget.counting("matches", "template-work"):
             return self._readings()
 
@@ -210,7 +210,7 @@ class Templates:
         return self._marked[key]
 
     def template(self, path: str, data: bytes) -> Template | None:
-        """Return a file as a template, None if it is none. Raises `InputError` for a tag that is not understood."""
+        """Return a file as a template; None if it is not one. Raises `InputError` for a tag that is not understood."""
         if path not in self._templates:
             source = Source(path, data)
             if not around(self._name).has(path):

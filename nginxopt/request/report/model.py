@@ -30,7 +30,7 @@ class TestReport:
         broken: What is wrong with each row that was not compared, as it is invalid.
     """
 
-    __test__ = False  # to pytest this is no test
+    __test__ = False  # not a test for pytest
 
     path: str
     results: Results

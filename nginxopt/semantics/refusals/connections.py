@@ -571,7 +571,7 @@ def _split_path_info(stated: Stated) -> Iterator[str]:
 
 
 def groups(pattern: str) -> int | None:
-    """Return the number of groups of a pattern that capture; None if that takes more than counting."""
+    """Return the number of capturing groups of a pattern; None if counting parentheses does not tell."""
     if re.search(r"\\[QE]|\(\?[|#(^a-z-]*[x|#(]|\(\*|\[\^?\]|\[:", pattern) or pattern_error(encode(pattern)):
         return None
     bare = re.sub(r"\\.|\[\^?(?:\\.|[^\]\\])*\]", "", pattern, flags=re.DOTALL)

@@ -517,7 +517,7 @@ def _range(text: str) -> tuple[int, int] | None:
 
 
 def _overlap(net: str, low: int, high: int, ranges: list[tuple[int, int]]) -> str | None:
-    """Enter a range; return why nginx refuses it for an earlier one that it crosses (`ngx_http_geo_add_range`)."""
+    """Record a range; return why nginx refuses it if it overlaps an earlier one (`ngx_http_geo_add_range`)."""
     at = bisect_left(ranges, (low, -1))
     beside = ranges[max(at - 1, 0) : at + 1]
     for start, end in beside:

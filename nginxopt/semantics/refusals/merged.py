@@ -86,7 +86,7 @@ def of_file(root: Level, reading: ReadState) -> Found:
 
 
 def _of_connections(root: Level, reading: ReadState) -> Found:
-    """Yield fewer connections than sockets that listen (`ngx_event_init_conf`)."""
+    """Yield a `worker_connections` below the number of listening sockets (`ngx_event_init_conf`)."""
     events = next((level for level in root.levels if level.kind == "events"), None)
     stated = next(iter(events.own("worker_connections") if events is not None else ()), None)
     if events is None or events.opener is None:
@@ -100,7 +100,7 @@ def _of_connections(root: Level, reading: ReadState) -> Found:
 
 
 def _sockets(root: Level, reading: ReadState) -> int:
-    """Return the number of sockets that listen."""
+    """Return the number of listening sockets."""
     count = 0
     for outer in root.levels:
         servers = [level for level in outer.levels if level.kind == "server"]

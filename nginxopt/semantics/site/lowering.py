@@ -107,7 +107,7 @@ def lower(
     A fragment is assumed to have nothing around it: a file of rules is read as a server of its own. Raises `InputError`
     for a configuration without http, and for a directive that nginx refuses. With `ignores_missing`, includes of http
     and its servers that were not read are assumed to change only the script in which they stand, and what nginx refuses
-    when it merges blocks is no error. `root` is the
+    when it merges blocks is not an error. `root` is the
     outermost level of the configuration, if the caller has it. `neutral` are the includes, as written, whose files are
     taken as empty, except that they may add headers and change bodies.
     """

@@ -38,5 +38,5 @@ def render(report: VerifyReport) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return a text on one line in which nothing is markup, and in which `@name` calls nobody."""
+    """Return a text on one line, escaped so that nothing in it is markup, and `@name` notifies nobody."""
     return _MENTION.sub("@\N{WORD JOINER}", _SPECIAL.sub(r"\\\g<0>", printable(text)))
