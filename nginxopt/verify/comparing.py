@@ -230,7 +230,7 @@ class _Verifier:
             is_run=lambda: any(side.runs_anything for side in self._sides),
             asked=self._asked,
         )
-        if self._names != Names():
+        if self._names != Names():  # both sides are read again, with the names that stand for each other
             upstreams = self._names.upstreams
             shown = frozenset(upstreams.values()), frozenset(upstreams)
             self._old = VerifiedSide(before, before.site, counted, self._silent, shown=shown[0])

@@ -228,7 +228,7 @@ class Explorer:
         for tag, first, last, start, end in self._aligned(old, new):
             if tag == "equal":
                 for mine, theirs in zip(old[first:last], new[start:end], strict=True):
-                    if mine.kind == "break":
+                    if mine.kind == "break":  # ends the script on both sides, whatever else stands in it
                         state, other = self._passed(mine, theirs, state, other)
                         mine, theirs = over[0], over_there[0]
                     if mine.kind == "locating":
@@ -244,7 +244,7 @@ class Explorer:
                     state, other = self._passed(mine, theirs, state, other)
                 continue
             pairs = _pairs(old[first:last], new[start:end])
-            if pairs is not None:
+            if pairs is not None:  # no request returns from a location, so only their bodies need to be compared
                 for mine, theirs in pairs:
                     inside, beside = self._inside(mine, state, other, region)
                     self.compare(mine.body, theirs.body, *inside, beside)
@@ -340,6 +340,7 @@ class Explorer:
         Return the states after these parts, with the requests that get there on both sides; None if there are no such
         requests, or if all of them were followed to their end.
         """
+        # Paths that leave the parts in equal states are joined. Otherwise, each `if` would double their number.
         exits: dict[object, tuple[State, State, PathCondition]] = {}
         mine = ProgramPoint((ProgramCursor((*old[0], _EXIT)), ProgramCursor(old[1])), state)
         theirs = ProgramPoint((ProgramCursor((*new[0], _EXIT)), ProgramCursor(new[1])), other)
@@ -394,7 +395,7 @@ class Explorer:
                 self._spend(0)
                 parts.append(each)
             waiting += reversed(parts)
-            if not division.is_complete:
+            if not division.is_complete:  # the map may have a value of an earlier lookup, which no row decides
                 waiting.insert(0, replace(part, kept=division.symbol))
 
     def _behind(

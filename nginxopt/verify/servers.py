@@ -184,6 +184,8 @@ class ServerComparison:
         # If a script answers a request behind a rewrite, and there is an error page for that, the script of the server
         # runs again, while the URI still counts as changed (`ngx_http_internal_redirect`).
         rewritten = "before" if any("error_page" in side.stated for side in self._sides) else False
+        # Requests enter at the script of the server, and come back to the choice of a location or to a named one, by a
+        # rewrite, an error page or `try_files`. What they find there is compared once, for any state.
         try:
             for before, after, region, is_rewritten in (
                 (mine.program, theirs.program, self._requests, rewritten),
@@ -194,7 +196,7 @@ class ServerComparison:
                     if name in theirs.named
                 ),
             ):
-                is_choice = before is mine.locating
+                is_choice = before is mine.locating  # which no request reaches if scripts answer all of them
                 if is_choice and not (explorer.chooses or self._may_lead or mine.may_leave or theirs.may_leave):
                     continue
                 state = State(mine.level, is_rewritten=is_rewritten)

@@ -189,11 +189,12 @@ class Unfolding:
             return
         for key in _keys(table, source, left):
             self._tried += 1
+            # Keys exclude each other, so this starts from `region`: `left` excludes all earlier keys, maybe thousands.
             within = _equal(region, source, key_pattern(key), True)
             if not within.is_empty:
                 yield within, self._tables.value(symbol, table.exact[key], None)
                 left = _equal(left, source, key_pattern(key), False)
-        atom = Matches(source, _EMPTY)
+        atom = Matches(source, _EMPTY)  # nginx tries no patterns on the empty string (`ngx_http_map_find`)
         if table.rows and b"" not in table.exact and left.answer(atom) is not False:
             yield with_answer(left, atom, True), self._tables.value(symbol, table.default, None)
             left = with_answer(left, atom, False)
