@@ -357,7 +357,7 @@ class Sharing:
         self._left = budget.limit("inclusions")
 
     def storage(self, files: Files) -> Files:
-        """Return the storage in place of another that reads the same."""
+        """Return the first storage that reads the same as this one, so that they share what was read."""
         return self._trees.setdefault(files.reading, files) if isinstance(files, Tree) else files
 
     def read(self, path: str, files: Files) -> bytes:

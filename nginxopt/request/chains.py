@@ -144,6 +144,7 @@ class _Chains:
                 self._ask(door, pages)
 
     def _ask(self, door: Door, pages: Sequence[_Page]) -> None:
+        """Enter the answers of the model for pages of a door, all in one call."""
         targets = [page.target for page in pages]
         answers = self._model.native.of_targets(door.form, targets, self._doors.world)
         for page, (_, level, node, status, location) in zip(pages, answers, strict=True):
@@ -169,7 +170,7 @@ class _Chains:
         return self._page(way, target) if len(target) <= LONGEST else _Page(way, target)
 
     def _follow(self, start: _Start) -> RedirectChain | None:
-        """Return the chain from a page; None if it has one redirect at most and no loop."""
+        """Return the chain from a page; None if it has at most one redirect, and is not a loop."""
         pages: list[_Page] = []
         page, seen = start.page, {start.page}
         while page.node is not None:

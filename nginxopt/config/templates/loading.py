@@ -79,7 +79,7 @@ class Templates:
         self._data = data
         self._templates: dict[str, Template | None] = {}
         self._candidates = 0
-        self._texts = 0  # for the places of directives
+        self._texts = 0  # the most texts that may replace a tag for whole directives
         self._marked: dict[tuple[str, tuple[int, ...], bool], PlacedRendering] = {}
         self._sources: dict[str, Source] = {}
         self.paths: list[str] = []

@@ -538,7 +538,7 @@ class Levels:
         return unread
 
     def _neutral_of(self, level: Level) -> Iterator[Opaque]:
-        """Yield what files may add to responses that change nothing else."""
+        """Yield the effects of unread files that are assumed to change nothing but headers and bodies (`neutral`)."""
         for include in level.own("include") if self._neutral else ():
             if str(include.args[0]) in self._neutral:
                 yield from neutral(include, self._nodes)
