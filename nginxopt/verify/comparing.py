@@ -136,7 +136,7 @@ _MOST_BODY = 64 << 20
 
 _ACCESS = ("allow", "deny")
 _OTHER_CLIENT = "127.0.0.2"
-_MOST_CLIENTS = 20
+_MOST_CLIENTS = 20  # addresses from which a request is tried
 
 _MOST_GUARDED = 5  # requests for each difference, and differences of two servers, that are tried with guards
 _MOST_LOCATIONS = 50  # requests for locations of two servers, tried only if fewer than `_MOST_ASKED` were tried before

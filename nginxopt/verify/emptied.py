@@ -20,7 +20,7 @@ from nginxopt.semantics.site.form import LevelForm
 from nginxopt.semantics.upstreams import PROTOCOLS
 
 _OF_LOGS = ("access_log", "log_format")
-_MOST_DEFINED = 8
+_MOST_DEFINED = 8  # variables that get a value if no file that was read defines them
 _SERVER = "192.0.2.1:81"
 _SCHEMES = {"proxy": "http://", "grpc": "grpc://"}
 _EMPTY, _ALLOWING = b"", b"allow all;"

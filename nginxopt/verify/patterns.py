@@ -57,7 +57,7 @@ _LOOK = (b"(?!", b"(?=", b"(?<!", b"(?<=")
 
 @lru_cache(maxsize=1 << 12)
 def branches(pattern: bytes) -> tuple[bytes, ...]:
-    """Return the branches of a pattern, without captures: a subject matches it exactly if it matches one of them.
+    """Return the branches of a pattern, without captures: a subject matches it if and only if it matches one of them.
 
     Returns the pattern itself if it has flags, back references, or anything else that reaches from one branch to
     another.
@@ -126,6 +126,7 @@ _TEXT = lazy.pattern(rb"\(\?:|\\[^A-Za-z0-9]|.", re.DOTALL)
 """The parts of alternatives of plain text; an escape of a letter or digit begins with a lone backslash."""
 
 _MOST_STRINGS = 100_000
+"""The maximum number of strings that a group may hold: alternatives in sequence multiply."""
 
 
 def equal_to(value: bytes) -> bytes:
@@ -199,8 +200,8 @@ class CertainGroup:
         return FLAGS.sub(b"", self.before) == b"^"
 
     def determines(self, text: bytes) -> bool:
-        """Return whether the group holds a text exactly if the subject matches `holding` of that text, where the
-        pattern matches.
+        """Return whether, in each subject that the pattern matches, the group holds a text if and only if the subject
+        matches `holding` of that text.
 
         True for a group followed by plain text only, and for one of text and segments that can hold the text: a segment
         ends at the next slash, whatever follows. False if the pattern ignores case.
@@ -212,7 +213,8 @@ class CertainGroup:
         return _SEGMENTS.fullmatch(self.body) is not None and re.fullmatch(self.body, text) is not None
 
     def holding(self, pattern: bytes) -> bytes:
-        """Return a pattern that matches at least where the group holds just what another one matches."""
+        """Return the pattern with another one in place of the group. It matches each subject in which the group holds
+        what the other one matches, and perhaps more."""
         return self.before + pattern + self.after
 
     def near(self, beginning: bytes | None) -> tuple[bytes, ...]:
@@ -224,8 +226,8 @@ class CertainGroup:
         return tuple(text for word in words.near(beginning) for text in spellings[word])
 
     def tried_before(self, content: bytes, strings: Iterable[bytes]) -> tuple[bytes, ...]:
-        """Return those of some of the strings that are tried before one and start with it: where the group holds that,
-        the subject starts with none of them.
+        """Return those of some strings that start with `content` and that PCRE tries before it. Where the group holds
+        `content`, the subject starts with none of them, as PCRE would have taken that one.
         """
         if self.after or self.before != b"^" or self.strings is None:
             return ()
@@ -269,7 +271,8 @@ def are_groups_plain(pattern: bytes) -> bool:
 
 
 def beginnings(pattern: bytes) -> CertainGroup | None:
-    """Return the group that makes up a pattern which matches what starts with one of its strings; None for others."""
+    """Return the group of a pattern such as `^(/a|/b)`, which matches whatever starts with one of its strings; None for
+    other patterns."""
     first = group(pattern, "1")
     is_such = first is not None and first.before == b"^" and not first.after and first.strings is not None
     return first if is_such else None

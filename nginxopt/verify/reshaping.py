@@ -38,8 +38,8 @@ _HARD = lazy.pattern(rb"\\[kgQEN]|\(\?(?:P[=>]|&|\(|\||J|[a-z]*x|R|[0-9+-])|\(\*
 _TOKEN = lazy.pattern(rb"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?(?:P?<(?![=!])|')|(?!\?))|.", re.DOTALL)
 """An escape, a class, the start of a group that captures, or any other byte."""
 
-_MOST_GROUPS = 9
-_MOST_INNER = 9
+_MOST_GROUPS = 9  # nginx reads `$10` as `$1` and a zero
+_MOST_INNER = 9  # maps that read each other, in a chain
 _SCRIPTS = ("set", "if", "rewrite", "break")
 _LOGS = ("access_log", "log_format")
 _READS_ROOT = lazy.pattern(r"\$\{?(?:document_root|realpath_root)\b")

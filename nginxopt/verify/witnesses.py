@@ -513,6 +513,8 @@ def _file(outcome: OutcomeForm) -> str | None:
 
 
 _MOST_FILES = 16
+"""How many times a request is tried again as its outcome depends on one more file."""
+
 _MOST_INDEXES = 4
 
 

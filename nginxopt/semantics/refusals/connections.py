@@ -134,7 +134,7 @@ def _unknown(word: str, protocol: str, target: Version) -> str:
 
 
 def _is_tunable(value: str) -> bool:
-    """Return whether nginx accepts `idle:interval:count`, of which one must not be 0."""
+    """Return whether nginx accepts a `so_keepalive=idle:interval:count`; at least one of these must not be 0."""
     idle, _, rest = value.partition(":")
     interval, _, count = rest.partition(":")
     known = [0 if not text else reads(text) for text, reads in ((idle, seconds), (interval, seconds), (count, number))]

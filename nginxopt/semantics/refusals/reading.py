@@ -100,7 +100,7 @@ class Stated:
     Attributes:
         directive: The directive.
         args: Its arguments.
-        declaration: What the release declares of it.
+        declaration: The declaration of the directive in this release.
         level: The level in which it stands.
         block: The level of its block; None if it has none.
         protocol: `http`, `stream` or `mail`; empty outside of these.
