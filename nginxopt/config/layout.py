@@ -174,7 +174,7 @@ def _without_run(directive: Directive, before: Token, run: Sequence[Token], foll
 
 
 def _with_blanks(source: Source, word: Token) -> Span:
-    """The line of a word if it is alone there, otherwise the word and the blanks before it."""
+    """Return the line of a word if it is alone there, otherwise the word and the blanks before it."""
     start, end = _blanks_before(source, word.start), _blanks_after(source, word.end)
     if _starts_line(source, start) and _ends_line(source, end):
         return Span(start, _line_end(source, end))
@@ -195,7 +195,7 @@ def _change(source: Source, span: Span, text: str, *, in_any_order: bool = False
 
 
 def _newline(source: Source) -> bytes:
-    """The line end of a file: that of its first line."""
+    """Return the line end of a file: that of its first line."""
     first = source.data.find(b"\n")
     return b"\r\n" if first > 0 and source.data[first - 1 : first] == b"\r" else b"\n"
 
@@ -239,14 +239,14 @@ def _blanks_after(source: Source, offset: int) -> int:
 
 
 def _rest_of_line(source: Source, offset: int) -> bytes:
-    """The bytes from `offset` on, without the line end."""
+    """Return the bytes of a line from `offset` on, without the line end."""
     end = source.data.find(b"\n", offset)
     rest = source.data[offset : len(source.data) if end < 0 else end]
     return rest.removesuffix(b"\r")
 
 
 def _line_end(source: Source, offset: int) -> int:
-    """The offset after the line of `offset`, including its line end."""
+    """Return the offset behind the line of `offset` and its line end."""
     end = source.data.find(b"\n", offset)
     return len(source.data) if end < 0 else end + 1
 
@@ -261,6 +261,6 @@ def _at_end_of_file(source: Source, lines: Sequence[str], inner: str) -> Change:
 
 
 def _brace_indent(block: Block) -> str:
-    """The blanks before the closing brace of a block, if it begins a line."""
+    """Return the blanks before the closing brace of a block, if it begins a line."""
     close = block.span.end - 1
     return block.source.data[_blanks_before(block.source, close) : close].decode()

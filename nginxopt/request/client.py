@@ -82,7 +82,7 @@ class Url:
         return None if self.user is None else b"Basic " + base64.b64encode(self.user)
 
     def __str__(self) -> str:
-        """The URL; a target that is not a path, such as `*` or a whole URL, with the site that it is sent to."""
+        """Return the URL; a target that is not a path, such as `*` or a whole URL, with the site that it is sent to."""
         target = self.target.decode("utf-8", "surrogateescape")
         return self.site + target if target.startswith(("/", "?")) else f"{target} sent to {self.site}"
 

@@ -132,7 +132,7 @@ class World:
         return replace(self, existing=(*self.existing, *existing), listed=listing.folders)
 
     def form(self) -> WorldForm:
-        """Return it as the model reads it."""
+        """Return the world as the model reads it."""
         files: FilesForm = {
             "existing": [*map(_latin, self.existing)],
             "missing": [*map(_latin, self.missing)],

@@ -224,6 +224,7 @@ class Explorer:
         del self._passed_by[known:]
 
     def _compare(self, old: Program, new: Program, state: State, other: State, region: PathCondition) -> None:
+        """Go through two programs side by side. Equal parts are passed, and only parts that differ are executed."""
         over, over_there = behind_script(old), behind_script(new)
         for tag, first, last, start, end in self._aligned(old, new):
             if tag == "equal":

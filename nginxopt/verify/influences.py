@@ -77,7 +77,7 @@ def reads_as_definition(name: str) -> Reads:
 
 @cache
 def _known() -> frozenset[str]:
-    """The directives that certainly read what their arguments name, and nothing else."""
+    """Return the directives that certainly read only what their arguments name."""
     return (NAMES | listed() | STRUCTURE) - CODE.keys() - {"include"}
 
 

@@ -398,8 +398,8 @@ def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
 
 
 def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
-    """Like `_is_nothing`, for patterns with look-arounds: each branch must be known exactly, or be equal to a branch of
-    another pattern."""
+    """Return what `_is_nothing` does, for patterns with look-arounds. Each branch must be known exactly, or equal to a
+    branch of another pattern."""
     looking = [pattern for pattern in (*inside, *outside) if has_look(pattern)]
     if not looking:
         return False

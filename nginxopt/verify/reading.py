@@ -211,7 +211,7 @@ class SideReading:
 
     @property
     def has_opaque(self) -> bool:
-        """Return whether a script or the http block has something that is not understood."""
+        """Whether a script or the http block has something that is not understood."""
         scripts = (self.script(number) for number in range(len(self.form["levels"])))
         return bool(self.form["opaque"]) or any(item["kind"] == "opaque" for script in scripts for item in script)
 

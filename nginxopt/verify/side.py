@@ -398,7 +398,7 @@ class VerifiedSide(UnmodelledReading):
 
     @property
     def has_state(self) -> bool:
-        """Return whether answers depend on earlier requests, by limits or caches."""
+        """Whether answers depend on earlier requests, by limits or caches."""
         names = set().union(*(level.names for level in self.site.levels))
         return any(name in ("limit_req", "limit_conn") or name.endswith(("_cache", "_store")) for name in names)
 

@@ -239,7 +239,7 @@ class Substitution:
 
     @property
     def work(self) -> int:
-        """Return how many values were looked at."""
+        """The number of values that were visited."""
         return sum(map(len, self._known.values()))
 
     def into(self, symbol: Symbol, new: Symbol) -> Symbol:

@@ -81,7 +81,7 @@ class Unfolding:
 
     @property
     def work(self) -> int:
-        """Return the cost so far."""
+        """The cost so far, in operations."""
         return self._walked // _WALKED + self._tried
 
     def divided(self, pair: Pair) -> Division | None:

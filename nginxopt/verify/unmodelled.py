@@ -322,7 +322,7 @@ class UnmodelledReading(SideReading):
 
     @cached_property
     def has_code(self) -> bool:
-        """Return whether code anywhere may read any variable."""
+        """Whether code anywhere may read any variable."""
         return self.has_code_in_upstreams or self.has_code_in(range(len(self.form["levels"])))
 
     def has_code_in(self, levels: Iterable[int]) -> bool:

@@ -66,7 +66,7 @@ class Build:
     prefix: str = PREFIX
 
     def form(self) -> BuildForm:
-        """Return it as the model reads it."""
+        """Return the build as the model reads it."""
         version = (self.version.major, self.version.minor, self.version.patch)
         return {"version": version, "fixes": sorted(self.fixes), "prefix": latin(self.prefix)}
 

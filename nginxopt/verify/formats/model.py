@@ -58,12 +58,12 @@ class VerifyReport:
         return self.lines()[0]
 
     def lines(self) -> list[str]:
-        """The report as text, in lines."""
+        """Return the report as text, in lines."""
         whole = "".join(text(self.result, *self.models, self.names, color=False))
         return hide(whole).splitlines()
 
     def witness(self) -> list[str]:
-        """The request that is answered differently with both answers, in lines; nothing if there is none."""
+        """Return the request that is answered differently with both answers, in lines; nothing if there is none."""
         lines = self.lines()[1:] if self.result.witness is not None else []
         return lines[: lines.index("")] if "" in lines else lines
 
@@ -83,7 +83,7 @@ class VerifyReport:
         return [*map(hide, self.result.given)]
 
     def changed(self) -> list[ComparedPlace]:
-        """The places that are not equal."""
+        """Return the places that are not equal."""
         return [
             replace(
                 place, server=hide(place.server), location=hide(place.location), names=tuple(map(hide, place.names))
