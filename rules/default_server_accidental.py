@@ -81,7 +81,7 @@ _NOBODY = {"_", "", "localhost"}
 
 @rule(severity=Severity.INFO, category="correctness", default=False, witness=True)
 def check(model: Model) -> Iterator[Finding]:
-    """Find defaults that nobody stated."""
+    """Find default servers that no `default_server` selects."""
     if any(level.is_open for level in model.levels(FRAGMENT, "http")):
         return
     reported: set[Level] = set()

@@ -118,7 +118,7 @@ class _At(NamedTuple):
 
 
 def _addresses(model: Model) -> dict[Level, list[_At]]:
-    """Return the addresses of each server, but for UNIX-domain sockets."""
+    """Return the addresses of each server, without UNIX-domain sockets."""
     found: dict[Level, list[_At]] = {}
     for endpoint in model.endpoints.values():
         if endpoint.address.family != "unix":

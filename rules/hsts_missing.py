@@ -111,5 +111,5 @@ def _may_send_it(server: Level) -> bool:
 
 
 def _answers_at_once(server: Level) -> bool:
-    """Return whether a server answers all requests by itself: it redirects, or refuses them."""
+    """Return whether a server itself answers all requests: it redirects, or refuses them."""
     return bool(server.own("return") or server.own("ssl_reject_handshake"))

@@ -93,7 +93,7 @@ _SETTINGS = {"default", "hostnames", "volatile", "include", "ranges", "delete", 
 
 @rule(severity=Severity.WARNING, category="security", about=("map", "geo"))
 def check(model: Model) -> Iterator[Finding]:
-    """Find conditions on maps that refuse nobody."""
+    """Find conditions on maps that refuse no client."""
     maps = {_variable(level.args[-1]): level for level in model.levels("map", "geo") if level.args}
     open_maps = {name: level for name, level in maps.items() if _is_without_default(level)}
     for condition in model.levels("if") if open_maps else ():

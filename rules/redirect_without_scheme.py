@@ -72,7 +72,7 @@ _CODES = ("301", "302", "303", "307", "308")
 
 @rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE, about=("rewrite", "return"))
 def check(model: Model) -> Iterator[Finding]:
-    """Find targets of redirects that are meant to be URLs."""
+    """Find targets of redirects that should be URLs."""
     for directive, _ in model.each("rewrite", "return"):
         target = _target(directive)
         if target is not None and _HOST.match(target):

@@ -88,7 +88,7 @@ _GIVES_UP = r"failed: (?:-47|-8) on "
 
 @record(eq=True)
 class _Pattern:
-    """A pattern, and what it is compared with: `subject` is a variable."""
+    """A pattern, and the variable `subject` with which it is compared."""
 
     text: str
     subject: str

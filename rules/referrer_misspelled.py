@@ -55,7 +55,7 @@ _MISSPELLED = pattern(rb"(?<=http_refer)r(?=er\b)", re.IGNORECASE)
 
 @rule(severity=Severity.WARNING, category="correctness", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
-    """Find the variable of a header that nobody sends."""
+    """Find the variable of a header that no client sends."""
     if not any(_MISSPELLED.search(file.source.data) for file in model.config.files):
         return
     for directive in whole.readers(model, ["http_referrer"]):

@@ -162,5 +162,5 @@ def _of_other_servers(model: Model) -> Iterator[Finding]:
 
 
 def _names(server: Level) -> str:
-    """Return the names of a server as written, which tell it from others when lines move."""
+    """Return the names of a server as written, which identify it even if lines move."""
     return " ".join(str(word) for directive in server.own("server_name") for word in directive.args)

@@ -103,7 +103,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_forward_proxy(pass_: Pass) -> bool:
-    """Return whether passing requests on to the host that they name is what a server is for: it caches, or says so."""
+    """Return whether a server is a forward proxy on purpose: it caches, or a name or comment says so."""
     is_cached = pass_.setting("cache").value not in (None, "off")
     return is_cached or purpose.says(pass_.directive, pass_.level, _FORWARD)
 

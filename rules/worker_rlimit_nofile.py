@@ -108,7 +108,7 @@ OTHERS = 256
 """More than the logs, listening sockets and worker channels of most configurations."""
 
 MOST = 1_048_576
-"""Linux's default of `fs.nr_open`, above which nobody can set a limit."""
+"""Linux's default of `fs.nr_open`, above which no limit can be set."""
 
 ADDED = Safety.under(RAISES_THE_LIMIT, PLAIN_COMMAND_LINE)
 RAISED = Safety.under(RAISES_THE_LIMIT)

@@ -8,8 +8,8 @@
 With `x`, the gate applies to the ratio of after to before, in every comparison and case; with `x none`, to the ratio of
 after to the variant without rules. Without `x`, it applies to the value of the variant after, in every case.
 
-A ratio of a figure that varies is no fact before five rounds (`nginxopt.bench.measure.FEWEST_ROUNDS`). With fewer, such
-a gate is refused; if a run ends early, it stays undecided.
+A ratio of a varying figure is not reliable before five rounds (`nginxopt.bench.measure.FEWEST_ROUNDS`). With fewer,
+such a gate is refused; if a run ends early, it stays undecided.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class Listeners:
         return usable
 
     def _best(self, site: RequestTarget, sockets: Sequence[SocketForm]) -> SocketForm:
-        """Return the socket where a server has the name; else one that listens everywhere, or another.
+        """Return the socket where a server has the name; otherwise one that listens everywhere, or any.
 
         Raises `UsageError` if several have it, with different servers.
         """
@@ -352,7 +352,7 @@ class Listeners:
 
     @cached_property
     def _model(self) -> SiteModel | None:
-        """The model of requests; None if it refuses the configuration, as another nginx or a module may take it."""
+        """The model of requests; None if it refuses the configuration, which another nginx or a module may accept."""
         try:
             return SiteModel(self._config, Build(self._version))
         except InputError:

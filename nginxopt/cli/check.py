@@ -131,7 +131,7 @@ def _refusals(config: Config, target: Version) -> list[Refusal]:
 
 
 def _on_host(config: Config, target: Version, host: Host) -> tuple[Iterable[HostRefusal], Iterable[OutOfReach]]:
-    """Return what nginx refuses on a machine, and what could not be looked at there."""
+    """Return what nginx refuses on a machine, and what could not be inspected there."""
     from nginxopt.lint import Model
     from nginxopt.lint.hosted import refusals, unread
 

@@ -48,7 +48,7 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
 
 
 def _meant(word: str, names: list[str]) -> str:
-    """Return which names may be meant: the closest, or those with this word, which may be a directive."""
+    """Return similar names: the closest, or those that contain the word, which may be a directive."""
     part = word.lower().replace("_", "-")
     having = [part] if part in names else [name for name in names if len(part) >= _SHORTEST_PART and part in name]
     if having[1:]:

@@ -243,7 +243,7 @@ def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, 
 
 
 def _table(path: str, base: str | None, follows: bool) -> NamedText:
-    """Return the table, whose rows are right; without --base, each host has a site of paths of its own."""
+    """Return the table, whose rows are valid. Without --base, paths belong to the site of each host."""
     from nginxopt.cli.site import base_url
     from nginxopt.config.configuration import contents
     from nginxopt.fleet.plan import NamedText

@@ -120,7 +120,7 @@ def _style(style: IndentStyle, width: int | None, indent_style: str | None) -> I
 
 
 def _format_all(selected: SelectedFiles, style: IndentStyle, stdin_name: str | None) -> _Formatted:
-    """Format the selected files. A template that nobody has named is left."""
+    """Format the selected files. Templates are skipped unless they are named."""
     files = _Formatted(errors=selected.errors, foreign=selected.foreign)
     for name in selected.files:
         try:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nginxopt.version import Version
 
 _FEW = 100
-"""Up to so many configurations, a run ends before a search for garbage pays: a fifth of the time of a large file."""
+"""With at most this many configurations, garbage is not collected: that takes a fifth of the time for a large file."""
 
 
 @record(eq=True)

@@ -38,7 +38,7 @@ class Seconds(click.FloatRange):
     """Seconds from a minimum to a maximum. Refuses NaN, which click accepts in any range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds of a value. Raises `click.BadParameter` for what is none, or out of range."""
+        """Return the seconds of a value. Raises `click.BadParameter` for an invalid one, or one out of range."""
         seconds: float = super().convert(value, param, ctx)
         if math.isnan(seconds):
             self.fail(f"{value!r} is not a valid float range.", param, ctx)
@@ -307,7 +307,7 @@ def files_of(root: str | None, stated: Mapping[str, str]) -> Files:
     """Return the storage of a configuration: the files of this machine, or those below a root.
 
     `stated` are the folders of this machine that the settings name (`[include]`). Raises `InputError` for a root
-    that is no folder.
+    that is not a folder.
     """
     if root is None:
         return Disk(stated)

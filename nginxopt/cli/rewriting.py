@@ -223,7 +223,7 @@ def load(call: Call) -> Loaded:
 
 
 def _rows(call: Call, head: str | None, around: Alone | None) -> Loaded:
-    """Return a file of rows with a map around it; in place there is none to change."""
+    """Return a file of rows with a map around it. Raises `UsageError` without its head, and for --write and --diff."""
     if head is None or call.mode in ("write", "diff"):
         raise reading.unknown_map(call.file, None if around is None else around.because)
     return Loaded(reading.in_map(source(call.file), head, prefix=call.prefix), around=around, head=head)

@@ -165,7 +165,7 @@ class StandIns:
 
     Attributes:
         neutral: The includes, as written, whose files may change headers and bodies.
-        notes: What was taken as given of each, a clause.
+        notes: What was assumed about each, as a clause.
     """
 
     config: Config
@@ -225,7 +225,7 @@ def _is_table(scope: Scope) -> bool:
 
 
 def _text(name: str, what: str | None) -> tuple[bytes, str]:
-    """Return the text of a missing file, and what is taken as given with it."""
+    """Return the text of a missing file, and the assumption that it makes."""
     if what is None:
         return OF_DEBIAN[_base(name)], f"{name} is the file of Debian's package"
     if what == EMPTY:
@@ -248,7 +248,7 @@ class AskedSite:
 
     Attributes:
         base: The site of paths; None if none is stated.
-        notes: What was taken as given.
+        notes: What was assumed.
         files: The files that were read, which no output may replace.
     """
 
@@ -297,7 +297,7 @@ def load(
 
 
 def _listed(world: World, path: str | None) -> tuple[World, tuple[str, ...]]:
-    """Return the world with the files of `--exists`, and what was taken as given for them."""
+    """Return the world with the files of `--exists`, and what was assumed about them."""
     if path is None:
         return world, ()
     listed = listing.read(source(path))

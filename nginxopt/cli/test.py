@@ -225,7 +225,7 @@ def _report(report: TestReport, call: TestCall) -> int:
 
 
 def _refuse_with_live(records: bool, nginx: str | None, names: tuple[str, ...]) -> None:
-    """Raise `UsageError` for options that say who else answers."""
+    """Raise `UsageError` for options that select another source of answers."""
     if records or names:
         raise UsageError("--record writes what a configuration answers, without --live")
     if nginx is not None:
@@ -235,7 +235,7 @@ def _refuse_with_live(records: bool, nginx: str | None, names: tuple[str, ...]) 
 def _live_options(
     live: str, resolve: tuple[str, ...], rate: float, timeout: float, http2: bool, insecure: bool
 ) -> LiveOptions:
-    """Return how to ask a running server. Raises `MissingError` without what asks it."""
+    """Return how to ask a running server. Raises `MissingError` without the HTTP client."""
     for package in ("httpcore", *(["h2"] if http2 else [])):
         if find_spec(package) is None:
             raise MissingError(f"{package} is not installed", hint="install it with pip install 'nginxopt[live]'")
@@ -281,7 +281,7 @@ def _refuse_without_config(of_site: dict[str, Any]) -> None:
 
 
 def _note(table: ExpectedTable, *, quiet: bool) -> None:
-    """Print what was taken as given about the columns of a table."""
+    """Print what was assumed about the columns of a table."""
     for note in () if quiet else table.notes:
         stdout.say(f"note: {note}")
 

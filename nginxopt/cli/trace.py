@@ -108,7 +108,7 @@ def command(
 
 
 def _not_asked(sent: Request, binary: Binary | None) -> Iterator[str]:
-    """Yield what a real nginx is asked otherwise than the model."""
+    """Yield how the request to a real nginx differs from the one to the model."""
     if binary is None or sent.client is None:
         return
     if not sent.client.startswith(b"127."):
@@ -124,7 +124,7 @@ def _compared(trace: Trace, asked: site.AskedSite, binary: Binary) -> Trace:
 
 
 def _refuse_request(*of_one: object) -> None:
-    """Raise `UsageError` if --requests stands beside what is for one request."""
+    """Raise `UsageError` if --requests is combined with options for a single request."""
     if any(of_one):
         raise UsageError("--requests takes neither a URL nor -H, --client, --sni, nor standard input twice")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _SAMPLE = 500
-"""The requests that nginx is asked about."""
+"""The most requests that are also sent to nginx."""
 
 
 def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: Binary | None, *, verbose: bool) -> int:
@@ -65,7 +65,7 @@ def _read(asked: AskedSite, path: str, stated: str | None) -> Traffic:
 
 
 def _tally(asked: AskedSite, traffic: Traffic) -> DirectiveTally:
-    """Return what becomes of the requests, with a progress bar on a terminal."""
+    """Trace the requests, with a progress bar on a terminal."""
     from nginxopt.request.batch import Batch
 
     batch = Batch(asked.model, asked.gate, asked.world)

@@ -31,11 +31,11 @@ class LintResult:
 
     Attributes:
         diagnostics: The findings that the baseline does not record and nginx does not refute.
-        errors: The rules of one's own that failed.
+        errors: The user's own rules that failed.
         hidden: The number of findings that the baseline records.
         notes: What is not checked, and what nginx was not asked.
-        entries: The entries of a new baseline, if one is asked for.
-        patches: The unified diffs of fixes by path, if these are asked for.
+        entries: The entries of a new baseline, if one is written.
+        patches: The unified diffs of fixes by path, if these are kept.
         concerns: For each finding that saves something, by its number, what a profile needs to know to compute how
         much.
     """
@@ -52,7 +52,7 @@ class LintResult:
 def lint(config: Config, plan: FleetOptions, *, is_complete: bool) -> LintResult:
     """Return what is found in a configuration; `is_complete` is whether all of it could be read.
 
-    Raises the errors of `nginxopt.lint.fix` if a rule of one's own has a wrong fix.
+    Raises the errors of `nginxopt.lint.fix` if a fix of the user's own rules cannot be applied.
     """
     judge = replace(_judge_of(config, plan), is_complete=is_complete, known=plan.known)
     checked = check([config], judge)

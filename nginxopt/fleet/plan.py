@@ -55,7 +55,7 @@ class FleetOptions:
         guesses: Whether that is a guess, so that a configuration may show another one.
         context: The context of fragments; None to infer it.
         installed: The folder of trees on their hosts; None for the one that their includes show.
-        table: A table of expectations that each host is to fulfil; None if there is none.
+        table: A table of expected answers, which each host is tested with; None if there is none.
         base: The site of paths in the table.
         follows: Whether redirects are followed.
         baseline: The baseline whose findings are hidden; None for none.

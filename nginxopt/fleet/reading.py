@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def opened(path: str) -> Iterator[DuckDBPyConnection]:
     """Open a result, from which nothing but its tables can be read, and nothing can be written.
 
-    Raises `InputError` for a file that is none, that is not complete, or that another nginxopt wrote.
+    Raises `InputError` for a file that is not a result, is incomplete, or was written by another version of nginxopt.
     """
     if path.endswith(PART):
         raise InputError("this run did not end", path=path, hint="nginxopt fleet lint --resume goes on with it")

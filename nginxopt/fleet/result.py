@@ -368,7 +368,7 @@ def finish(part: PartialResult, output: Path, *, parquet: bool) -> None:
 
 
 def _remove_result(folder: Path) -> None:
-    """Remove an earlier result; what else is in its folder stays, and is an error."""
+    """Remove an earlier result. Other files in its folder stay, and are an error."""
     for table in tables.TABLES:
         (folder / f"{table}.parquet").unlink(missing_ok=True)
     folder.rmdir()
@@ -385,7 +385,7 @@ def parquet_files(part: Path) -> list[Path]:
 
 
 _BESIDE = (".wal", ".wal.recovery", ".wal.checkpoint", ".tmp")
-"""The endings of files of DuckDB beside a database, which may be read and written like it, wherever links lead."""
+"""The suffixes of files next to a database, which DuckDB may read and write like it, wherever links lead."""
 
 
 def connected_to_read(path: Path) -> DuckDBPyConnection:

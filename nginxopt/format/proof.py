@@ -11,7 +11,7 @@ from nginxopt.text import Source
 
 
 def prove(before: Source, read: Sequence[Piece], after: bytes) -> None:
-    """Raise `DefectError` unless `after` has the pieces `read` of `before`, byte by byte, and else white space only."""
+    """Raise `DefectError` unless `after` has exactly the pieces `read` of `before`, and otherwise only white space."""
     again = Source(before.path, after)
     at = end = 0
     others = pieces(again)

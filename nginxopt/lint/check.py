@@ -220,7 +220,7 @@ def _is_whole(model: Model) -> bool:
 
 
 def _http(main: Config | None, target: Version) -> Level | None:
-    """Return the http block of a main configuration. Its wildcards are taken to read the fragment that is checked."""
+    """Return the http block of a main configuration. Its wildcards are assumed to read the fragment that is checked."""
     if main is None:
         return None
     return next((level for level in levels(main, target, is_all=True).levels if level.kind == "http"), None)
@@ -328,7 +328,7 @@ def fixes(config: Config, judge: Judge, *, unsafe: bool) -> Fixed:
 
 @contextlib.contextmanager
 def _blaming(judge: Judge) -> Iterator[None]:
-    """Raise `RuleError` if fixes of rules from outside of nginxopt cannot be applied: that is no bug in nginxopt."""
+    """Raise `RuleError` if fixes of rules from outside of nginxopt cannot be applied, as that is a bug in the rule."""
     try:
         yield
     except FixError as error:

@@ -1,7 +1,7 @@
 """Asks a real nginx about the witnesses of findings: whether it answers them as the model of requests says.
 
 It runs on 127.0.0.1 for a moment, once for all witnesses whose files can be there together. A finding whose witness it
-answers otherwise is left out, with a note: a request that does not show what the finding says is no witness.
+answers differently is left out, with a note: its request does not show what the finding says.
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ def rule(
 
 
 def unloaded(name: str, **declared: Any) -> Rule:
-    """Return a rule of nginxopt whose module is imported when its check or its page is asked for.
+    """Return a rule of nginxopt whose module is imported when its check or its page is first used.
 
     `name` is that of the module, and `declared` are the other attributes of the rule.
     """
@@ -233,7 +233,7 @@ class _UnloadedCheck:
 
 
 class _UnloadedPage(Page):
-    """A page that is read when it is asked for."""
+    """A page that is read when it is first used."""
 
     def __init__(self, module: str) -> None:
         self._module = module

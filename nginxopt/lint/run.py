@@ -153,7 +153,7 @@ def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
 def _merged(read: Sequence[Finding], rule: Rule, times: Mapping[Source, int]) -> Iterator[Finding]:
     """Yield each finding once, however often its file is included.
 
-    A fix changes a file for all places that include it, so it stands only if the same fix is offered for all of them.
+    A fix changes a file for all places that include it, so it is kept only if the same fix is offered for all of them.
     So does a finding of a rule with `everywhere`.
     """
     groups: dict[tuple[Source, Span, str], list[tuple[Finding, bool]]] = {}

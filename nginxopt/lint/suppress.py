@@ -452,7 +452,7 @@ _LINES = lazy.pattern(r"(?:(?:ignore|disable|off)[-_]?)?(?:next[-_]?)?line|disab
 
 
 def _meant(word: str) -> SuppressionScope | None:
-    """Return the keyword that is meant by another; None if none is similar."""
+    """Return the keyword that a word is probably meant to be; None if none is similar."""
     if _LINES.fullmatch(word):
         return SuppressionScope.LINE
     from difflib import get_close_matches

@@ -88,7 +88,7 @@ class _Lines:
                     self._lines[source.path, line.start] = new
 
     def changed_by(self, changes: Iterable[Change]) -> Diagnostic | None:
-        """Return a finding of which the changes leave a line no longer as it is; None if there is none."""
+        """Return a recorded finding if the changes alter one of its lines; None if they alter none."""
         together = ChangeSet()
         if not self._lines or not together.take(changes):
             return None
@@ -212,7 +212,7 @@ def _shown_related(related: Related) -> Related:
 
 
 class SharedLevel:
-    """The outermost level of a fragment, which the files included beside it share; of a main configuration, nothing.
+    """The outermost level of a fragment, which it shares with the files included next to it. Empty for a main file.
 
     nginx refuses most statements that two files of a level make: `"sendfile" directive is duplicate`. What the other
     files state is not known: each is judged by itself, and not all of them need be read. So such a statement belongs in
@@ -242,5 +242,5 @@ class SharedLevel:
 
 @once
 def shared_level(model: Model) -> SharedLevel:
-    """Return the level that a fragment shares with the files beside it."""
+    """Return the level that a fragment shares with the files included next to it."""
     return SharedLevel(model)

@@ -126,7 +126,7 @@ class Workspace:
         return self._reading(good, _good_text) if good else None
 
     def rendered(self, document: Document) -> DocumentContext | None:
-        """Return a template as a configuration of its own, in all its readings; None if these are none."""
+        """Return a template as a configuration of its own, in all its readings; None if one of them is invalid."""
         settings = self.preferences.settings(document.path)
         read = _Read(tuple(self.documents.values()), _good_text, self._parser, settings, self.folders)
         try:

@@ -157,7 +157,7 @@ class Figures:
 
     @property
     def unknown(self) -> int:
-        """The number of HTTP requests of which it is not known what answers them."""
+        """The number of HTTP requests for which it is unknown what answers them."""
         return self.number("unknown") - self.empty
 
     @cached_property
@@ -211,7 +211,7 @@ class Figures:
 
     @cached_property
     def peak(self) -> Peak | None:
-        """The minute with the most requests under way; None if the log does not tell."""
+        """The minute with the most requests under way; None if the log does not show it."""
         if not self.total.request.count or not self.profile.minutes:
             return None
 
@@ -314,7 +314,7 @@ class Figures:
 
     @cached_property
     def measured(self) -> list[Compared]:
-        """The classes of which a request was measured: those that take the most first."""
+        """The measured classes of requests, the most expensive first."""
         work = self.work
         found = [
             Compared(
@@ -345,7 +345,7 @@ class Figures:
 
     @cached_property
     def verdict(self) -> str:
-        """The sentence that says whether nginx is the problem, as far as the logs tell."""
+        """The sentence that says whether nginx is the problem, as far as the logs show."""
         total = self.total
         if not total.request.count:
             return "How long requests take is not in the log ($request_time)."

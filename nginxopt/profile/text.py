@@ -136,7 +136,7 @@ def _of_nginx(figures: Figures, most: int | None) -> Iterator[str]:
 
 
 def _measured(figures: Figures, most: int | None) -> Iterator[str]:
-    """Yield what requests took that were measured, beside the estimates, and why others were not."""
+    """Yield the measured cost of requests next to the estimates, and why others were not measured."""
     if not figures.profile.measured and not figures.unmeasured:
         return
     yield ""

@@ -258,7 +258,7 @@ class Work:
 OTHER = "beyond the terms"
 """The cause of cost that no term explains, such as that of modules."""
 _MOST_FACTOR = 2.0
-"""The largest factor between measurement and estimate that the terms are taken to explain."""
+"""The largest factor between measurement and estimate that is attributed to the terms."""
 
 
 def _per_request(measured: MeasuredSums, estimate: Term) -> Term:

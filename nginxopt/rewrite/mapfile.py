@@ -11,7 +11,7 @@ maps that need no other sizes are put after their includes.
 
 **The place.** A fragment that is changed in place gets files next to it: its maps, and the hash table sizes of all
 fragments of the folder. No include reads these files by accident: `*.conf` does not match their names, and in folders
-of which nginx may include all files (`*`), the names begin with a dot.
+where nginx may include all files (`*`), the names begin with a dot.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _fragment_texts(emission: Emission, path: str) -> dict[str, bytes]:
 
 
 def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
-    """Raise `UsageError` if an output file is an input file, of which no copy would be kept."""
+    """Raise `UsageError` if an output file is an input file: no copy of its old text would be kept."""
     sources = [file.path for file in config.files]
     for path in paths:
         if is_among(path, sources):

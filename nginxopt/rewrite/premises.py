@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.kinds.rules.planning import PlannedRun
 
 LONGEST_SUBJECT = 65_536
-"""The longest string for which it is known whether PCRE reaches its match limit: 8 of nginx's default buffers."""
+"""The longest string, in bytes, for which it is known whether PCRE reaches its match limit: 8 default buffers."""
 
 
 @record(eq=True)

@@ -85,7 +85,7 @@ class Emission:
 
     @property
     def text_of_trees(self) -> bytes:
-        """What stands in `maps` where `trees` were put, for the proof."""
+        """The part of `maps` where `trees` were inserted, read again for the proof."""
         return self.maps[len(self.maps_of_rewrites + self.groups) :]
 
     @property
@@ -246,7 +246,7 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
 
 
 def _without(plan: Plan, refutation: Refutation) -> Plan | None:
-    """Return a plan without what a refutation is about; None if there is none that may be proved."""
+    """Return a plan without the list that a refutation is about; None if no plan remains that may be proved."""
     return next((smaller for kind in PROVED if (smaller := _without_lists(plan, kind, refutation)) is not None), None)
 
 

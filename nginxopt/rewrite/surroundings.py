@@ -238,7 +238,7 @@ _REDIRECTS = (b"redirect", b"permanent")
 _REDIRECTING = (b"http://", b"https://", b"$scheme")
 _ERROR = lazy.pattern(r"[45]\d\d")
 _FILES = ("$uri", "$uri/")
-"""The files of `try_files` that do not change `$uri`, but for a slash at its end."""
+"""The parameters of `try_files` that do not change `$uri`, except for a slash at its end."""
 _INDEX = b"index.html"
 """The default of `index`."""
 

@@ -150,7 +150,7 @@ def _has_files(text: bytes) -> bool:
 
 
 _SITE = "http://localhost/"
-"""Where a path is asked for. A fragment is put into the only server of a configuration, which answers each host."""
+"""The site to which a path belongs. A fragment is in the only server of its configuration, which answers any host."""
 
 _AROUND = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\nlocation / { return 200 "$uri$is_args$args"; }\n}\n}\n'
 """A server around a fragment. It answers with the URI if no rule does."""

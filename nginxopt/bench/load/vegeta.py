@@ -82,7 +82,7 @@ class Vegeta:
             f"-keepalive={str(load.keepalive).lower()}",
             f"-duration={load.seconds:g}s",
             *(f"-connect-to={mapping}" for mapping in connect_to),
-            *([] if tls is None else ["-insecure"]),  # whoever asks for a `Tls` knows the certificate
+            *([] if tls is None else ["-insecure"]),  # a `Tls` accepts any certificate
             *_pace(load),
         ]
 

@@ -71,7 +71,7 @@ def render(report: FleetReport) -> Iterator[str]:
 
 
 def _savings(report: FleetReport) -> Iterator[str]:
-    """Yield what findings cost: under the traffic of hosts where that is known, else by one request to each."""
+    """Yield what findings cost: under the traffic of the hosts if it is known, otherwise for one request each."""
     traffic = report.traffic
     if traffic is None:
         yield from _table(

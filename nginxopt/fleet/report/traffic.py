@@ -89,7 +89,7 @@ def paths_of(pattern: str) -> dict[str, list[str]]:
 def traffic(database: DuckDBPyConnection, paths: dict[str, list[str]]) -> FleetTraffic:
     """Return what findings cost under the profiles of hosts; several of a host add up.
 
-    Raises `UsageError` if none is of a host of the result, `InputError` for files that are no profiles.
+    Raises `UsageError` if no profile belongs to a host of the result, `InputError` for files that are not profiles.
     """
     known = {host for (host,) in database.execute("SELECT host FROM hosts").fetchall()}
     named = sorted(known.intersection(paths))

@@ -84,7 +84,7 @@ def _others(level: Level) -> Iterator[HostName]:
 
 
 def _name(directive: Directive, word: Token, url: str, where: str, *, is_url: bool = False) -> Iterator[HostName]:
-    """Yield the host of an address, unless that is no name. nginx shows the whole address, or only the host."""
+    """Yield the host of an address, if it is a name. nginx's message shows the whole address, or only the host."""
     host = url.rpartition("]")[0][1:] if url.startswith("[") else url.partition(":")[0]
     if not host or "$" in url or has_placeholder(url) or url[:5].lower() == "unix:" or _is_address(host):
         return

@@ -35,7 +35,7 @@ CACHED = Version(1, 27, 2)
 _TEMPORARY = tuple(f"{name}_temp_path" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 _CACHES = tuple(f"{name}_cache_path" for name in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _PASSED = {"proxy": "https", "grpc": "grpcs", "uwsgi": "suwsgi"}
-"""The modules that pass requests over TLS, with the scheme that says so."""
+"""The modules that pass requests over TLS, each with its scheme for TLS."""
 
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """The errors with which opening a path fails if nothing is there."""
@@ -88,7 +88,7 @@ def refusals(model: Model) -> tuple[HostRefusal, ...]:
 
 @once
 def unread(model: Model) -> tuple[OutOfReach, ...]:
-    """Return what could not be looked at, each file once."""
+    """Return what could not be inspected, each file once."""
     first: dict[str, OutOfReach] = {}
     for found in _found(model):
         if isinstance(found, OutOfReach):
@@ -242,7 +242,7 @@ def _not_loaded(file: ReadFile, place: tuple[Directive, Token], kind: str, funct
 
 
 def _place_of_key(pair: CertificatePair) -> tuple[Directive, Token]:
-    """Return the place of a finding about a key: never a key that stands in the configuration."""
+    """Return the place of a finding about a key: never a key that is written in the configuration."""
     key = pair.key
     if key is None or key.args[0].startswith(INLINE):
         return pair.certificate, pair.certificate.args[0]

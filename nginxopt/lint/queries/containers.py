@@ -26,8 +26,8 @@ _NEAREST = 6
 
 
 def is_in_container(model: Model) -> bool:
-    """Return whether the main file says so: it stays in the foreground, logs to streams, asks Docker's name server, is
-    in a folder that is named for containers, or a Dockerfile or compose file near it speaks of nginx.
+    """Return whether the main file shows it: it stays in the foreground, logs to streams, uses Docker's name server, is
+    in a folder that is named for containers, or a Dockerfile or compose file near it mentions nginx.
     """
     words = [word for directive, _ in model.each("resolver", "error_log", "access_log") for word in directive.args]
     path = Path(model.config.main.path).absolute()
@@ -40,7 +40,7 @@ def is_in_container(model: Model) -> bool:
 
 
 def _builds(folder: Path) -> bool:
-    """Return whether a folder has a Dockerfile or a compose file that speaks of nginx."""
+    """Return whether a folder has a Dockerfile or a compose file that mentions nginx."""
     try:
         with os.scandir(folder) as entries:
             files = [entry.path for entry in islice(entries, _MOST) if BUILDS.fullmatch(entry.name)]

@@ -60,7 +60,7 @@ def time(instructions: float) -> str:
 
 
 def between(least: float, most: float) -> str:
-    """Return how long instructions take that are between two numbers, such as `170 to 540 microseconds`."""
+    """Return the time for a range of instructions, such as `170 to 540 microseconds`."""
     low, high = time(least), time(most)
     number, _, unit = low.partition(" ")
     if low == high:

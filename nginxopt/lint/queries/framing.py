@@ -1,4 +1,4 @@
-"""Requests whose length is not that of their body: on a kept connection, the rest is taken for another request.
+"""Requests whose length is not that of their body: on a kept connection, the server reads the rest as a new request.
 
 nginx passes a request with the client's `Content-Length`, but without a body (ngx_http_proxy_create_request; verified
 on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
@@ -114,7 +114,7 @@ class Framing:
         return "" if early is None else _EARLY.format(early.directive.name, early.directive.args[0], early.protocol)
 
     def _may_lack_body(self, level: Level) -> bool:
-        """Return whether a request may come to a level of which nginx no longer has the body."""
+        """Return whether a request may reach a level after nginx has discarded its body."""
         server = level.around("server")
         if server is None:
             return bool(self._bodiless)
@@ -221,7 +221,7 @@ def _may_drop(directive: Directive) -> bool:
 
 
 class Landing:
-    """The locations of a server that may serve a URI, or what it is rewritten to there.
+    """The locations of a server that may serve a URI, or the URI to which it is rewritten there.
 
     All passes of a server ask about the same URIs, so what holds for the whole server is computed once.
     """
@@ -237,7 +237,7 @@ class Landing:
         )
 
     def may_be(self, level: Level) -> bool:
-        """Return whether a level of the server, or one inside it, may serve the URI or what it is rewritten to."""
+        """Return whether a level of the server, or one inside it, may serve the URI or the rewritten one."""
         location = level.around("location")
         return self._is_anywhere or location is None or self._may_serve(location)
 

@@ -43,7 +43,7 @@ def lost(level: Level, name: str) -> Mapping[str, Directive]:
 
 
 def _inherit(level: Level, name: str) -> str | None:
-    """Return how a list is inherited, if anything says so."""
+    """Return how a list is inherited, if a directive states it."""
     return level.setting(INHERITANCE[name]).value if name in INHERITANCE else None
 
 

@@ -298,7 +298,7 @@ class Model:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The names of all directives, but for rows of tables."""
+        """The names of all directives, without rows of tables."""
         others = (str(directive.name) for level in self._others for directive in level.directives)
         folded = (bulk.name for level in self._levels for bulk in level.bulks)
         return frozenset(self._index).union(others, folded)

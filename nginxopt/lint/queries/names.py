@@ -118,7 +118,7 @@ def shown(conflict: Conflict) -> str:
 
 
 def place(server: Level) -> tuple[Source, Span] | None:
-    """Return where a server stands; None if that was not read."""
+    """Return the place of a server; None if it was not read."""
     return (server.source, server.span) if server.source is not None else None
 
 
@@ -152,7 +152,7 @@ def _first(owners: dict[str, Level], name: str, server: Level) -> Level:
 
 
 def _words(server: Level) -> list[WrittenName | None]:
-    """Return the names of a server; one that is None if it has none. A pattern is a name of its own."""
+    """Return the names of a server, or None as the only one if it has no name. A pattern is a name like any other."""
     words = [WrittenName(directive, token) for directive in server.own("server_name") for token in directive.args]
     return list(words) or [None]
 

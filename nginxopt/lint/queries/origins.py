@@ -65,7 +65,7 @@ def foreign(pattern: str, kind: Kind, *, caseless: bool) -> str | None:
 
 @lru_cache(maxsize=1 << 12)
 def inexact(pattern: str, kind: Kind, *, caseless: bool) -> str | None:
-    """Return a text that a pattern accepts, and that is no value of a domain that it names, or of a name below it.
+    """Return a text that a pattern accepts, although it is no value for a domain that it names or for a name below one.
 
     None if it names no domain, or accepts nothing else.
     """
@@ -108,7 +108,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _registered(name: str) -> str:
-    """Return the part of a name that somebody registers: `example.co.uk` of `www.example.co.uk`."""
+    """Return the part of a name that is registered: `example.co.uk` for `www.example.co.uk`."""
     labels = name.split(".")
     has_three = len(labels) > _COUNTRY and len(labels[-1]) == _COUNTRY and labels[-2] in _SECOND_LEVEL
     return ".".join(labels[-3:] if has_three else labels[-2:])

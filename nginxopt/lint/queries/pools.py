@@ -211,8 +211,8 @@ def states_http10(pass_: Pass) -> bool:
 def stays_open(model: Model, pass_: Pass) -> bool:
     """Return whether the server of a `proxy_pass` certainly reads its connection for another request.
 
-    It does over HTTP/1.1 without `Connection: close`, or if it is asked to (RFC 9112, section 9.3), whether nginx has a
-    pool or not (verified on nginx 1.22.1 and 1.31.3).
+    It does over HTTP/1.1 without `Connection: close`, or if the request asks for it (RFC 9112, section 9.3), whether
+    nginx has a pool or not (verified on nginx 1.22.1 and 1.31.3).
     """
     header, version = connection(model, pass_), pass_.setting("http_version").value
     if header is Connection.KEEP_ALIVE:

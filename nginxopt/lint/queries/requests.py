@@ -80,7 +80,7 @@ class ModelAnswer:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known what becomes of the request."""
+        """Whether the outcome of the request is known."""
         return self.outcome["kind"] != "unknown"
 
     @property
@@ -134,7 +134,7 @@ class ModelAnswer:
 class Requests:
     """The model of requests of a configuration; it is made when it is first asked.
 
-    `decline` is called for each request of which it is not known what becomes. `refusal` is why there is no model.
+    `decline` is called for each request whose outcome is unknown. `refusal` is the reason if there is no model.
     """
 
     def __init__(self, config: Config, root: Level, target: Version, decline: Callable[[], None]) -> None:
@@ -178,7 +178,7 @@ class Requests:
                 )
 
     def first(self, level: Level, *requests: AskedRequest) -> ModelAnswer | None:
-        """Return the first answer that settles in a level or inside it; None if there is none.
+        """Return the first answer with the settings of a level or of one inside it; None if there is none.
 
         A file that decides whether it does is assumed to be missing first, and then to exist, as for `try_files`.
         """
@@ -206,7 +206,7 @@ class Requests:
     def model(self) -> SiteModel | None:
         """The model; None for a configuration that nginx refuses, or that shows no server.
 
-        A directive that only later releases have is taken as if the target had it, as a rule of its own reports it.
+        A directive of later releases is modelled as if the target had it, because another rule reports it.
         """
         from nginxopt.request.model import SiteModel
 
@@ -267,7 +267,7 @@ def _text(latin: str) -> str:
 
 
 def _latin(text: str) -> str:
-    """Return text as the model takes it: bytes as Latin-1."""
+    """Return text in the form of the model: bytes as Latin-1."""
     return encode(text).decode("latin-1")
 
 

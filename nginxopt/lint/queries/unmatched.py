@@ -141,14 +141,14 @@ def _file(glob: str) -> bytes:
 
 
 _STEP = 40
-"""A step of an automaton takes as long as so many of PCRE2."""
+"""The number of PCRE2's steps that take as long as one step of an automaton."""
 
 
 def _never(pattern: bytes, shown: str, level: Level, at: Directive) -> _Why | None:
     """Return why no ordinary request matches a pattern; None if one does."""
     merges = level.setting("merge_slashes")
     spent = budget.meter("backtracking")
-    spent.spend(0, source=at.source, span=at.name.span)  # no more is asked, once all is spent
+    spent.spend(0, source=at.source, span=at.name.span)  # raises if the budget is spent, before anything is tried
     why, steps = why_never(pattern, merge_slashes=merges.known and merges.value != "off")
     spent.spend(steps * _STEP, source=at.source, span=at.name.span)
     if why == Never.IMPOSSIBLE:

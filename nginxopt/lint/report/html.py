@@ -126,7 +126,7 @@ def _place(placed: Locatable, path: str | None, report: LintReport) -> str:
 
 
 def _lines(placed: Locatable) -> Iterator[_Line]:
-    """Yield the lines about a place, on the first of which it is marked; none of a file that may not be shown."""
+    """Yield the lines around a place, which is marked in its first line; none if the file may not be shown."""
     at = ends(placed)
     if at is None or placed.source is None or placed.source.outside:
         return
@@ -146,6 +146,6 @@ def _lines(placed: Locatable) -> Iterator[_Line]:
 
 
 def _cut(text: str) -> str:
-    """Return the beginning of a text, of which nothing controls a terminal or the order of letters; tabs are kept."""
+    """Return the beginning of a text, without characters that control a terminal or reverse text; tabs stay."""
     shown = "\t".join(map(printable, text[:_WIDEST].split("\t")))
     return f"{shown}…" if len(text) > _WIDEST else shown

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Question = Callable[[Binary, Limits], Differential]
     """A comparison of a list with its new form on a real nginx."""
 
-# What is asked: the options of a compilation
+# The input: the options of a compilation
 
 OLDEST = Version(1, 11, 7)
 """The oldest nginx that can run the result: the first with `volatile` maps (CHANGES 1.11.7)."""
@@ -122,7 +122,7 @@ class Options:
             )
 
 
-# What a kind answers
+# The output of a kind
 
 Offsets = Mapping[File, Sequence[int]]
 """The offsets of statements, in ascending order, by file."""

@@ -33,7 +33,7 @@ _FLAGS = lazy.pattern(rb"\(\?[a-z]+\)")
 _ESCAPE = lazy.pattern(rb"%([0-9A-Fa-f]{2})")
 _CAPTURE = lazy.pattern(rb"\$[0-9]")
 _ESCAPED_AND_DECODED = b"<>\\^`{|}"
-"""Characters that a target cannot have beside captures: they are escaped, and nginx decodes that."""
+"""Characters that a target with captures cannot have: they are escaped, and nginx decodes the escapes."""
 _NAMED_GROUP = lazy.pattern(rb"\(\?(?:P?<[A-Za-z_]|')")
 
 

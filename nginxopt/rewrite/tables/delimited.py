@@ -35,7 +35,7 @@ _PLACEHOLDER = lazy.pattern(rb"/:[A-Za-z]")
 
 
 def read(source: Source) -> Table:
-    """Return the table of a CSV file or a spreadsheet. Raises `InputError` if it is none."""
+    """Return the table of a CSV file or a spreadsheet. Raises `InputError` if the file is not a table."""
     source = as_text(source)
     columns = columns_of(source)
     table = TableRows()

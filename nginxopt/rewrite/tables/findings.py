@@ -66,7 +66,7 @@ class CheckedTable:
 def check(table: Table) -> CheckedTable:
     """Return the rows that answer, and the findings about the others.
 
-    Linear in the rows, but for patterns of which it is not known how a path must begin: each may be tried on all paths.
+    Linear in the rows, except for patterns without a known beginning: each of them may be tried on all paths.
     """
     review = _Review(table)
     for number, row in enumerate(table.rows):

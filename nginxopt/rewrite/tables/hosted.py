@@ -36,7 +36,7 @@ DEFAULT_STATUS = {"netlify": 301, "cloudflare": 302}
 _WORD = lazy.pattern(rb"[^ \t\r\f\v]+")
 _PLACEHOLDER = lazy.pattern(rb":([A-Za-z][A-Za-z0-9_]*)")
 _LIKE_PLACEHOLDER = lazy.pattern(rb"(?<![A-Za-z0-9]):([A-Za-z][A-Za-z0-9_]*)|:(splat)")
-"""In a target: `/a:b` and a port are no placeholders."""
+"""In a target, a colon in `/a:b` or before a port begins no placeholder."""
 _STATUS = lazy.pattern(rb"(\d{3})(!?)\Z")
 _CONDITION = lazy.pattern(rb"(?i)(?:country|language|role|cookie)=")
 
@@ -151,7 +151,7 @@ def _check_placeholders(target: bytes, names: Collection[bytes]) -> None:
 
 
 def _hint(like: Collection[bytes], names: Collection[bytes]) -> str:
-    """Return the advice for a target with an unknown placeholder; beside a known one, nginx would decode `%3A`."""
+    """Return the advice for a target with an unknown placeholder. With a known one, nginx would decode `%3A`."""
     if not names:
         return "write %3A for the colon"
     return "use a placeholder of the path" + ("" if any(name in names for name in like) else ", or %3A for the colon")
@@ -197,7 +197,7 @@ def _target(text: bytes, status: int, platform: Platform) -> bytes:
 
 
 def _arguments(target: bytes, status: int, platform: Platform) -> Arguments:
-    """Return what becomes of the arguments: Cloudflare keeps those of the target if it has any."""
+    """Return the treatment of the arguments: Cloudflare keeps those of the target if it has any."""
     if status == 200:
         return "append"
     if platform == "cloudflare" and b"?" in target.partition(b"#")[0]:

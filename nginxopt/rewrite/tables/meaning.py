@@ -15,7 +15,7 @@ _RAW_IN_QUERY = _RAW - frozenset(b"&+;<>?\\^`{|}")
 
 
 class RowRequest(NamedTuple):
-    """A request: its scheme and host, or nothing where any is meant, the decoded path, and the arguments."""
+    """A request: its scheme and host (empty for any), the decoded path, and the arguments."""
 
     site: bytes
     path: bytes

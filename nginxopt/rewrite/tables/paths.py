@@ -37,7 +37,7 @@ class From(NamedTuple):
 
 
 def read_from(text: bytes) -> From:
-    """Parse the request of a row. Raises `CannotAnswer` if it is none, or nginx cannot distinguish it from others."""
+    """Parse the request of a row. Raises `CannotAnswer` if it is invalid, or like others to nginx."""
     if _PLAIN_PATH.match(text) and b"//" not in text and b"/." not in text:
         return From(b"", text, None)
     if _CONTROL.search(text):

@@ -34,7 +34,7 @@ PREMISES = (FIRST_IN_SERVER, *_OF_TABLES.values(), OWN_NAMES, TABLE_SIZES)
 
 
 def behind_proxy(table: Table) -> Table:
-    """Return a table whose hosts are asked through a proxy that states the scheme of the client."""
+    """Return the table for hosts behind a proxy that states the scheme of the client."""
     names = ("forwarded-proto" if name == "client-scheme" else name for name in table.premises)
     return replace(table, premises=tuple(names))
 

@@ -109,7 +109,7 @@ class Table:
         rejected: The rejected rows.
         in_order: Whether the first row that matches a request answers it; otherwise the order has no meaning.
         premises: Names of premises in `nginxopt.rewrite.tables.premises`.
-        notes: What was taken as given about the columns, sentences without a full stop.
+        notes: What was assumed about the columns, as sentences without a full stop.
     """
 
     source: Source

@@ -76,7 +76,7 @@ class Ways:
     def _end(self, start: RowRequest) -> bytes | None:
         """Return where the last redirect after a request leads: empty if it ends in another response, None if never.
 
-        A row that answers a different request each time, such as `/a/*` to `/a/b/:splat`, is taken to have no end.
+        A row that answers a different request each time, such as `/a/*` to `/a/b/:splat`, is assumed to have no end.
         """
         passed: list[RowRequest] = []
         times: Counter[int] = Counter()

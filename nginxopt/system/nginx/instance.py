@@ -83,7 +83,7 @@ class Instance:
         wrapper: A command before that of nginx, for example a profiler.
         also: Further folders where it may write.
         avoid: Bytes that must not contain the digits of a port.
-        alone: Whether it has a network of its own, where the kernel lets it. Then only `client` reaches it.
+        alone: Whether it has a private network, if the kernel allows one. Then only `client` reaches it.
 
     Raises `InputError` with the error log if nginx does not start within `start_seconds`.
     """
@@ -166,7 +166,7 @@ def running(
     ready; it ends with the block.
 
     Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
-    `InputError` with its messages if it does not start within `start_seconds`, and `MissingError` if nobody can run it.
+    `InputError` with its messages if it does not start within `start_seconds`, and `MissingError` if it cannot be run.
     """
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
     pid_file.unlink(missing_ok=True)

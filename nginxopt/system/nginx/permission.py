@@ -9,7 +9,7 @@ place, unless an option allows it:
 - directives of nginx's own modules that run programs or write anywhere (`--allow-code`): Perl, XSLT (a style
   sheet can write files: `exsl:document`), engines and stores of OpenSSL, which are libraries, and variables that `env`
   sets, of which the loader and OpenSSL read some;
-- directives of other modules, of which nothing is known (`--allow-code`), if nginx or a module that it loads has them;
+- directives of other modules, which may do anything (`--allow-code`), if nginx or a module that it loads has them;
   what no module has, nginx refuses itself;
 - where nginx passes requests on (`--allow-network`), servers of another machine or unknown ones, and sockets, such
   as that of a container engine. A trial without that has no network, or echoes in place of all servers.
@@ -54,7 +54,7 @@ _SHOWN = 10
 def refuse(config: Config, binary: Binary) -> dict[Directive, Path]:
     """Return the files of the modules that a configuration loads, by their directives.
 
-    Raises `InputError` for what is not allowed to run, at its first place; the other places are below.
+    Raises `InputError` for what is not allowed to run, at its first place. The message lists the others.
     """
     directives = list(statements(config))
     loads = [directive for directive in directives if directive.name == "load_module" and directive.args]

@@ -103,7 +103,7 @@ class _Copy:
         return hosts_of(words)
 
     def _link(self) -> None:
-        """Link to what is beside the original main file."""
+        """Link to the other files in the folder of the original main file."""
         with suppress(OSError):  # there is no such folder, or it may not be read
             for path in self._beside.iterdir():
                 if path.name != self.main.name:

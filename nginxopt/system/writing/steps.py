@@ -72,7 +72,7 @@ def prepared(target: WriteTarget, scratches: Scratches, *, keep_old: bool) -> St
     """
     if target.status is None:
         return _Creation(target, scratches)
-    _refuse_changed(target, target.here)  # before anything is made beside it
+    _refuse_changed(target, target.here)  # before a file is made next to it
     if target.here.stat().st_nlink > 1:
         return _InPlace(target, scratches, "it has several names (hard links)")
     try:

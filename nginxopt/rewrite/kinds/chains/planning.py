@@ -450,7 +450,7 @@ def _of_strings(compiled: PlannedChain) -> str:
     """Return the maps from the variable to the string that it may be equal to, and to the number of the answer."""
     quoted = [(layout.quoted(text), number) for text, number in compiled.strings.items()]
     variable = compiled.chain.conditions[0].variable
-    # By default another string than the variable is: else an `if` in a location would be true.
+    # The default must differ from the variable, so that the `if` in a location is false without a match.
     keys = _map(variable, compiled.key, ((text, text) for text, _ in quoted), default=quoted[0][0])
     return keys + _map(variable, compiled.root, ((text, str(number)) for text, number in quoted))
 

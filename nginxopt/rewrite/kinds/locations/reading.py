@@ -143,7 +143,7 @@ def answers(location: RegexLocation) -> bool:
 def is_plain(location: Directive, quiet: Collection[str]) -> bool:
     """Return whether the meaning of no directive of a location changes if a group is put around it.
 
-    `quiet` are the arguments of the includes of which this is known.
+    `quiet` are the arguments of includes whose files are known to contain only such directives.
     """
     assert location.block is not None
     return all(isinstance(node, Comment) or is_known(node, quiet) for node in location.block.nodes)

@@ -1,7 +1,7 @@
 """Decides which maps become trees of lookups and why the others stay, and writes the edits.
 
-The edits remove regular expressions from a map and make its default the tree. Comments stay in place, those beside
-removed rows included.
+The edits remove regular expressions from a map and make its default the tree. Comments stay in place, even those next
+to removed rows.
 """
 
 from __future__ import annotations

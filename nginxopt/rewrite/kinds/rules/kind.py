@@ -77,7 +77,7 @@ class Rules(Kind[RulesPlan]):
         return planning.http(plan)
 
     def begun(self, plan: RulesPlan, head: bytes) -> bytes:
-        """Return a text with the maps of keys, of which there may be a million."""
+        """Return a text with the maps of keys. There may be a million keys."""
         return planning.maps(plan, head)
 
     def moved_in_words(self, plan: RulesPlan) -> str:
@@ -105,7 +105,7 @@ class Rules(Kind[RulesPlan]):
         return None
 
     def questions(self, emission: Emission) -> list[Question]:
-        """Return the comparisons of runs: of those of a fragment together, otherwise of each by itself."""
+        """Return the comparisons of runs: one for all runs of a fragment, otherwise one for each run."""
         from nginxopt.rewrite.kinds.rules import differential
 
         return list(differential.questions(emission))
