@@ -1,4 +1,9 @@
-"""Statistics: percentiles of an attack, figures of a sample, and ratios of after to before with intervals."""
+"""Statistics: percentiles of an attack, figures of a sample, and ratios of after to before with intervals.
+
+Other work on a machine changes times by more than many improvements do. So all variants are attacked one after the
+other in each round, and a ratio is computed in each round: what slows down a whole round leaves its ratio unchanged.
+The result is the median of these ratios, with a bootstrap interval.
+"""
 
 from __future__ import annotations
 

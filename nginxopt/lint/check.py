@@ -1,4 +1,14 @@
-"""Runs the linter: returns the findings, or the fixed texts and the remaining findings. Writes nothing."""
+"""Runs the linter: returns the findings, or the fixed texts and the remaining findings. Writes nothing.
+
+A `Judge` checks one configuration. It makes the `Model` that rules query, runs the rules (`nginxopt.lint.run`), and
+removes findings step by step: refusals that depend on a guessed release, findings that comments suppress, and findings
+that the settings exclude. A finding that remains may lose its fix: if a suppressed finding has the same fix, as the
+user declined it; if other configurations read the file that it would change; or if that file is outside of the named
+paths.
+
+`check` and `check_and_fix` go over all configurations and merge their results. Fixes are applied in rounds, each to the
+texts of the one before, until none is left (`nginxopt.lint.fix`).
+"""
 
 from __future__ import annotations
 

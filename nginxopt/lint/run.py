@@ -1,4 +1,10 @@
-"""Runs rules on a configuration; the findings are sorted and without duplicates."""
+"""Runs rules on a configuration; the findings are sorted and without duplicates.
+
+A file that is included twice is read twice, and each reading has its own place in the tree. So a rule may find the same
+twice, or something in one reading only. The findings of one place are merged into one. A fix changes the file for all
+readings, so it is kept only if the rule offers it in each. A fix that may depend on text that was not read gets the
+premise `whole-configuration`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Reads logs into a profile."""
+"""Reads logs into a profile.
+
+A log is read in pieces. For each piece, the native core (`rust/src/logs`) splits the lines into fields, and groups the
+lines that agree in all fields on which an outcome may depend, except the target of the request. For each new group,
+`_placed` returns the requests that its lines may be: several, if the log does not show the host or the scheme. The core
+then asks the model once for each distinct request, and adds every line to the sums of its outcome.
+"""
 
 from __future__ import annotations
 

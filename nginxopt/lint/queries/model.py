@@ -1,4 +1,12 @@
-"""The queries of rules: a configuration as levels, with an index of its directives, for one nginx version."""
+"""The model that rules query: a configuration as levels, with an index of its directives, for one nginx version.
+
+A *level* is a block that may inherit settings from the one around it, such as a server or a location
+(`nginxopt.semantics.inherit`). Rules ask for directives by name (`each`), and for the settings in force at their
+levels. What takes long is computed when a rule first asks, and shared by all rules (`once`).
+
+The model also records, for the rule that is running, why its silence may mean nothing: it asked for settings that may
+be around a fragment (`unknown`), could not judge a part (`decline`), or exceeded a budget (`exceeded`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Finds faults between the rows of a table: duplicates, conflicts, rows that never answer, chains and loops."""
+"""Finds faults between the rows of a table: duplicates, conflicts, rows that never answer, chains and loops.
+
+Rows are reviewed in order. A row keeps the paths and the pattern that no earlier row answers. A row that keeps nothing
+is dropped with a finding; in a table without order, it is rejected as a conflict if the earlier row answers
+differently. Rows that would answer requests of rejected rows are skipped, too (`nginxopt.rewrite.tables.skipped`).
+"""
 
 from __future__ import annotations
 
