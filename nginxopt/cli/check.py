@@ -14,7 +14,7 @@ from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, status_of
 from nginxopt.semantics import levels
 from nginxopt.semantics.inherit import packaged_names
-from nginxopt.semantics.refusals import before, first, refusals
+from nginxopt.semantics.refusals import before, cause, first, refusals
 from nginxopt.settings import file as settings
 from nginxopt.settings.target import ASSUMED
 from nginxopt.text import Span
@@ -111,6 +111,8 @@ def _of_error(error: InputError, target: Version) -> Iterator[str]:
     assert error.nginx is not None
     assert error.source is not None
     yield from map(_of, before(error, target))
+    if cause(error, target) is not error:
+        return
     message, _, _ = error.nginx.rpartition(f" in {error.source.path}:")
     span = error.span or Span(0, 0)
     yield _line(error.source, span, message or error.nginx)

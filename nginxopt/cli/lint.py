@@ -24,6 +24,7 @@ from nginxopt.lint.report import FORMATS
 from nginxopt.lint.report.model import Note, notes_of_inputs
 from nginxopt.lint.report.model import notes as notes_of
 from nginxopt.records import record
+from nginxopt.semantics.refusals import cause
 from nginxopt.settings import file as settings_
 from nginxopt.settings import vocabulary
 from nginxopt.settings.target import GUESSES, choose, recognised
@@ -351,7 +352,8 @@ def _finish(
     checked: Checked,
 ) -> int:
     """Try the result on nginx, write it, and report what was found; return the exit status."""
-    errors = (*inputs.errors, *judge.catalogue.errors.values(), *checked.errors)
+    read = (cause(error, target.version) for error in inputs.errors)
+    errors = (*read, *judge.catalogue.errors.values(), *checked.errors)
     notes = lint_results.try_fixes(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:
         return lint_results.write_baseline(call.write_baseline, checked, errors)

@@ -85,3 +85,19 @@ def test_a_syntax_error_is_a_refusal_and_what_is_before_it_is_judged(run: Any, t
         'nginx.conf:3:3: unknown directive "sendfil"',
         'nginx.conf:4:10: unexpected end of file, expecting "}"',
     ]
+
+
+def test_a_block_without_its_brace_is_the_fault_and_not_a_later_brace(run: Any, tmp_path: Path) -> None:
+    """nginx 1.22.1 and 1.31.3 stop at the location, as `${` opens no block. `lint` and `check` say the same, once."""
+    (tmp_path / "nginx.conf").write_text(
+        "events {}\nhttp {\n  server {\n    location ~ \\.css${\n      expires 1h;\n    }\n    listen 80;\n  }\n}\n"
+    )
+    message = 'directive "location" has no opening "{"'
+    ran = run("check", "nginx.conf")
+    assert (ran.status, ran.out.decode()) == (1, f"nginx.conf:4:5: {message}\n")
+    linted = run("lint", "nginx.conf")
+    assert linted.status == 3
+    lines = linted.out.decode().splitlines()
+    assert lines[0] == f"nginx.conf:4:5: error {message}"
+    assert f"  as nginx words it: {message} in nginx.conf:5" in lines
+    assert [line for line in lines if "closes no block" in line] == []

@@ -108,6 +108,8 @@ class Refusal:
     def error(self) -> InputError:
         """The refusal as an error, with what nginx says and the place that it adds."""
         hint = f"nginx has it since {self.since}: set --target-version" if self.since else None
+        if self.is_unopened and any(word.endswith("${") for word in self.directive.args):
+            hint = 'a space before the "{": "${" is the start of a variable, and opens no block'
         return self.directive.error(self.message, at=self.word, nginx=self.sentence, hint=hint)
 
     @property
@@ -118,6 +120,11 @@ class Refusal:
         if self.ended is not None and self.stage is not RefusalStage.LOCATION and not _OF_ITS_OWN.match(self.message):
             return f"{self.message} in {self.ended.source.path}:{self.ended.source.position(self.ended.end - 1).line}"
         return self.directive.located(self.message)
+
+    @property
+    def is_unopened(self) -> bool:
+        """Whether a block has no `{`: what follows stands a level too high, and its `}` closes another one."""
+        return self.stage is RefusalStage.HANDLER and self.message.endswith('has no opening "{"')
 
     @property
     def is_while_reading(self) -> bool:
@@ -573,7 +580,7 @@ def before(error: InputError, target: Version) -> list[Refusal]:
     """Return what nginx refuses of a file before its syntax error, in nginx's order. Takes time linear in the file.
 
     The statements before the error are judged with their open blocks closed, without what nginx says at the end of
-    these.
+    these, and up to a block without its `{`.
     """
     source = error.source
     if source is None or source.outside or error.nginx is None:
@@ -593,4 +600,13 @@ def before(error: InputError, target: Version) -> list[Refusal]:
         found = first(refusals(levels(config, target), target))
     except InputError:
         return []
-    return [refusal for refusal in found if refusal.is_while_reading and refusal.at <= end]
+    found = [refusal for refusal in found if refusal.is_while_reading and refusal.at <= end]
+    unopened = next((number for number, refusal in enumerate(found, 1) if refusal.is_unopened), None)
+    return found[:unopened]  # what follows stands a level too high
+
+
+def cause(error: InputError, target: Version) -> InputError:
+    """Return the error of a block without its `{`, of which a `}` that closes nothing is the end; else the error."""
+    if error.nginx is None or not error.nginx.startswith('unexpected "}"'):
+        return error
+    return next((refusal.error for refusal in before(error, target) if refusal.is_unopened), error)
