@@ -63,6 +63,12 @@ location /health {
     add_header X-Health ok;
     return 200 ok;
 }
+location = /counters {
+    stub_status;
+    allow 127.0.0.1;
+    deny all;
+    add_header Cache-Control no-store;
+}
 ```
 ```nginx server 1.29.3
 add_header X-Frame-Options SAMEORIGIN always;
@@ -137,4 +143,5 @@ def _protects(name: str, stated: Directive, level: Level) -> bool:
 def _loses(answer: ModelAnswer, settled: Level, level: Level) -> bool:
     """Return whether a response has the headers of a level, and a content that they are about."""
     has_own = settled.setting("add_header").level is level
-    return has_own and answer.is_at not in ("return", "redirect", "closed", "error")
+    says_little = answer.is_at in ("return", "redirect", "closed", "error") or bool(settled.own("stub_status"))
+    return has_own and not says_little

@@ -222,7 +222,7 @@ def _fix(passes: list[Pass], taken: set[str], levels: set[Level], keepalive: int
             return None
         changes |= dict.fromkeys(moved)  # headers that several passes share are changed once
     taken.add(name)
-    return Fix(f"pass to an upstream `{name}` with a pool", tuple(changes), Safety.UNSAFE)
+    return Fix("pass to an upstream with a pool", tuple(changes), Safety.UNSAFE)
 
 
 def _server_block(pass_: Pass) -> Directive | None:

@@ -74,7 +74,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import pools, purpose
 from nginxopt.semantics import Level, Pass
 
@@ -131,7 +131,12 @@ def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
         f"without buffering, a slow client keeps the upstream busy until it has read everything{places}",
         fix,
         "" if fix else "move it to the locations that stream responses",
+        () if fix else tuple(_related(pass_) for pass_ in plain),
     )
+
+
+def _related(pass_: Pass) -> Related:
+    return Related(pass_.directive.source, pass_.directive.name.span, "nothing suggests a stream here")
 
 
 def _streams(pass_: Pass, directive: Directive) -> bool:

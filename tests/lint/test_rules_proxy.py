@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.lint.pools import CLEAR, OLD, POOL, V11
-from tests.lintcheck import fix_text
+from tests.lintcheck import diagnose, fix_text
 
 FIXES: dict[str, tuple[str, str, str]] = {
     "the set of the location gets the header": (
@@ -60,3 +60,14 @@ def test_where_a_fix_puts_its_lines(rule: str, server: str, after: str) -> None:
     head, tail = f"events {{}}{newline}http {{ {POOL}{newline}server {{{newline}", f"}} }}{newline}"
     result = fix_text(rule, (head + server + tail).encode(), target=OLD).decode()
     assert result == head + after + tail
+
+
+def test_places_that_need_buffering_are_named_among_those_that_stream() -> None:
+    """Of a setting that several locations inherit, the number alone says too little."""
+    [found] = diagnose(
+        "proxy-buffering-off",
+        b"events {}\nhttp {\n  proxy_buffering off;\n  server {\n    location /a { proxy_pass http://10.0.0.1; }\n"
+        b"    location /events { proxy_pass http://10.0.0.1; }\n  }\n}\n",
+    )
+    assert found.message.endswith(" in 1 of 2 places")
+    assert [each.source.position(each.span.start).line for each in found.finding.related] == [5]
