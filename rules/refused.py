@@ -50,13 +50,6 @@ location / {
 }
 ```
 
-Words that a script replaces:
-```nginx server
-server_name ${app_name}.example.com;
-access_log /var/log/nginx/${app_name}.log;
-client_max_body_size ${limit};
-```
-
 ## When to ignore it
 If a patched nginx or a fork accepts it.
 

@@ -61,7 +61,9 @@ def ask(folder: Path, talk: Callable[[Any], Awaitable[None]]) -> None:
         parameters = StdioServerParameters(
             command=sys.executable, args=["-m", "nginxopt", "mcp", str(folder)], cwd=str(folder)
         )
-        async with Client(stdio_client(parameters)) as client:
+        assert sys.__stderr__ is not None
+        server = stdio_client(parameters, errlog=sys.__stderr__)  # by default, what it was when `mcp` was imported
+        async with Client(server) as client:
             await talk(client)
 
     anyio.run(main)

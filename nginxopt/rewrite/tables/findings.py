@@ -19,7 +19,7 @@ from nginxopt.rewrite.tables.ways import Ways
 from nginxopt.text import Span
 
 _LONG = 150
-"""Texts of up to this number of bytes are taken to fit into a parameter: counting each exactly takes long."""
+"""Texts of up to this number of bytes fit into a parameter if they have no dollar sign; counting each takes long."""
 _LONGEST_NAME = 50
 """The longest name of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.kinds.kind`)."""
 _ARGUMENTS = _LONGEST_NAME + len("$args")
@@ -214,7 +214,7 @@ def _is_too_long(row: Row) -> bool:
 
 
 def _is_longer(text: bytes, longest: int) -> bool:
-    return len(text) > _LONG and _written_length(text) > longest
+    return (len(text) > _LONG or b"$" in text) and _written_length(text) > longest
 
 
 def _written_length(text: bytes) -> int:

@@ -105,6 +105,10 @@ def test_other_encodings() -> None:
             b"/" + b"a" * 4_093 + b",/b",
             "with variables and escapes, this may be longer than the 4,095 bytes of a parameter",
         ),
+        (
+            b"/a,/" + b"$" * 80,  # each is written as a variable, whose name may have 40 characters
+            "with variables and escapes, this may be longer than the 4,095 bytes of a parameter",
+        ),
     ],
 )
 def test_messages(row: bytes, message: str) -> None:
