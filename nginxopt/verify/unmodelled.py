@@ -16,7 +16,7 @@ from nginxopt import lazy
 from nginxopt.facts import group, having
 from nginxopt.facts.table import declarations
 from nginxopt.semantics.site.form import OpaqueStatementForm, SiteForm
-from nginxopt.semantics.site.levels import ROWS, effect
+from nginxopt.semantics.site.levels import ROWS, effect, latin
 from nginxopt.verify.canonical import (
     default_words,
     is_of_fields,
@@ -461,7 +461,7 @@ def blocks_of(level: Level | None) -> Iterator[str]:
     while level is not None:
         yield level.kind
         if level.opener is not None:
-            yield from map(str, level.opener.args)
+            yield from map(latin, level.opener.args)
         yield from _names_of(level)
         level = level.parent
 
@@ -477,7 +477,7 @@ def _names_of_server(level: Level | None) -> Iterator[str]:
 def _names_of(level: Level) -> Iterator[str]:
     """Yield the names that a block states, if it is a server."""
     if level.kind == "server":
-        yield from sorted(str(word) for names in level.own("server_name") for word in names.args)
+        yield from sorted(latin(word) for names in level.own("server_name") for word in names.args)
 
 
 def _counted(content: Sequence[Words]) -> Iterator[Words]:

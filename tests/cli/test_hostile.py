@@ -113,6 +113,7 @@ def ends_well(folder: Path, old: str, new: str) -> None:
 
 CASES = {
     "the words of a setting": ("valid_referers none;", "valid_referers none 你好$x;"),
+    "the names of a server": ("valid_referers server_names;", "valid_referers server_names; server_name ~^п(?<g>.*)$;"),
     "a block of Lua": ("server_tokens on;", "server_tokens on; content_by_lua_block { ngx.say('你 $uri') }"),
     "an upstream": ("upstream u { server a; }", "upstream u { server a; hash $привет; }"),
     "an if without a condition": (FRAGMENT, "http { if {} server { listen 80; location / { return 200; } } }"),
