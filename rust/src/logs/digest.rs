@@ -174,7 +174,8 @@ impl Digest {
             let end = memchr::memchr(b'\n', piece);
             self.rest.extend(&piece[..end.unwrap_or(piece.len())]);
             if end.is_none() && !piece.is_empty() {
-                return self.keep(&[]);
+                self.keep(&[]);
+                return read.new;
             }
             let line = std::mem::take(&mut self.rest);
             self.read_line(&line, &mut read);
@@ -189,13 +190,12 @@ impl Digest {
     }
 
     /// Keeps the start of a line.
-    fn keep(&mut self, start: &[u8]) -> Vec<Vec<u8>> {
+    fn keep(&mut self, start: &[u8]) {
         self.rest.extend(start);
         if self.rest.len() > LONGEST {
             self.rest.clear();
             self.rest.extend(LONG);
         }
-        Vec::new()
     }
 
     fn read_line(&mut self, line: &[u8], read: &mut Read) {
