@@ -43,8 +43,8 @@ from nginxopt.verify.hosts import (
     Part,
     addresses,
     alone,
+    known_hosts,
     may_add_servers,
-    only_hosts,
     pairs,
     servers,
     taken,
@@ -241,7 +241,7 @@ class _Verifier:
             self._old,
             self._new,
             PathCondition() if only is None else only.region,
-            only_hosts(self._old, self._new, self._pairs) if is_closed else {},
+            known_hosts(self._old, self._new, self._pairs) if is_closed else {},
         )
         self._addresses = addresses(self._old), addresses(self._new)
         self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)), defined=defined)

@@ -83,6 +83,7 @@ class Part:
 
 _HOST = "a-host."
 _OTHER = "other.invalid"
+_HOSTNAME = "$hostname"
 _SHAPES = (b"", rb"^www\.", rb"^[^.]+\.[^.]+\.[^.]+\.", rb"^[^.]+-", rb"^[^.]*[0-9]", rb"^[a-z]{4}")
 
 
@@ -166,8 +167,17 @@ def unlike(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> It
             is_seen = not mine[address]["tls"] or old.counts("http2")
             if is_seen and mine[address]["http2"] != theirs[address]["http2"]:
                 yield address, "http2 differs"  # without TLS, nginx before 1.25.1 speaks nothing else there
+            if _before_hostname(old, mine[address]) != _before_hostname(new, theirs[address]):
+                yield address, f"{_HOSTNAME} may be the name of another server on one side"
     if any(address.quic for address in mine):
         yield from dict.fromkeys(_unlike_protocols(old, new, part))
+
+
+def _before_hostname(side: VerifiedSide, socket: SocketForm) -> frozenset[str] | None:
+    """Return the names at an address that count before `$hostname`, as any of them may be the name of the machine; None
+    if no server has that name."""
+    names = [folded(name) for name in _names(side, socket)]
+    return frozenset(names[: names.index(_HOSTNAME)]) if _HOSTNAME in names else None
 
 
 _HTTP3 = {"http3": "on", "http3_hq": "off"}
@@ -203,31 +213,53 @@ def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Ite
             yield from _chosen(before, after, address, example)
 
 
-def only_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> dict[tuple[int, int], str]:
-    """Return the host of each pair of servers that answers a single one, by a plain name: it is `$host` there.
+@record(eq=True)
+class KnownHost:
+    """What is known of `$host` in a pair of servers.
 
-    A pair at an address with TLS has none: the handshake chooses a server, too, and a request whose host no server
-    names stays with it (`ngx_http_set_virtual_server`). Neither has a pair at an address with patterns, as `hosts`
-    may lack an example of the hosts that these match.
+    Attributes:
+        only: Its only value, where the pair answers a single plain name.
+        never: Names of the servers that others answer. The first name of a server is none of them, as it is `$host` in
+            a request without a host.
+    """
+
+    only: str | None = None
+    never: frozenset[str] = frozenset()
+
+
+def known_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> dict[tuple[int, int], KnownHost]:
+    """Return what is known of `$host` in each pair of servers.
+
+    Of a pair at an address with TLS nothing is known: the handshake chooses a server, too, and a request whose host no
+    server names stays with it (`ngx_http_set_virtual_server`). Nor is anything known of a pair at an address with
+    patterns, as `hosts` may lack an example of the hosts that these match.
     """
     sides = [(side, addresses(side)) for side in (old, new)]
-    found: dict[tuple[int, int], str | None] = {}
     plain: dict[ListenAddress, frozenset[str]] = {}
+    answered: dict[tuple[int, int], dict[ListenAddress, set[str | None]]] = {}
     for each in hosts:
         if each.address not in plain:
             plain[each.address] = _plain_names([(side, sockets[each.address]) for side, sockets in sides])
-        host = each.example if each.example in plain[each.address] else None
-        pair = each.old, each.new
-        found[pair] = host if found.get(pair, host) == host else None
-    return {pair: host for pair, host in found.items() if host is not None}
+        answered.setdefault((each.old, each.new), {}).setdefault(each.address, set()).add(each.example)
+    found = {}
+    for pair, examples in answered.items():
+        names = [
+            [folded(name["text"]) for name in side.server(number)["names"]]
+            for side, number in zip((old, new), pair, strict=True)
+        ]
+        sent = {name for each in names for name in each} - {name.rstrip("\n") for each in names for name in each[:1]}
+        never = (name for name in sent if all(name in plain[at] and name not in examples[at] for at in examples))
+        first, *more = {host if host in plain[at] else None for at, each in examples.items() for host in each}
+        found[pair] = KnownHost(None if more else first, frozenset(never))
+    return found
 
 
 def _plain_names(sockets: Sequence[tuple[VerifiedSide, SocketForm]]) -> frozenset[str]:
-    """Return the names at an address that are hosts; none at an address for which `only_hosts` says nothing."""
+    """Return the names at an address that are hosts; none at an address for which `known_hosts` says nothing."""
     names = {folded(name) for side, socket in sockets for name in _names(side, socket)}
     if any(name.startswith("~") for name in names) or any(socket["tls"] or socket["quic"] for _, socket in sockets):
         return frozenset()
-    return frozenset(name for name in names if name and name[0] not in "*." and name[-1] != "*") - {_OTHER}
+    return frozenset(name for name in names if name and name[0] not in "*.$" and name[-1] != "*") - {_OTHER}
 
 
 def _chosen(old: ServerNames, new: ServerNames, address: ListenAddress, example: str | None) -> Iterator[Hosts]:

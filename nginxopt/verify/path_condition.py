@@ -233,14 +233,14 @@ class Known:
         return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
 
 
-_NO_CAPITALS, _ANY_CASE = rb"^[^A-Z]*\z", b"(?i)"
+NO_CAPITALS, _ANY_CASE = rb"^[^A-Z]*\z", b"(?i)"
 
 
 def _only(patterns: Collection[bytes]) -> bytes | None:
     """Return the only value that can match all patterns, where that is obvious: a text, or the spelling of a text
     without capital letters."""
     found = next((value for pattern in patterns if (value := only_value(pattern)) is not None), None)
-    if found is not None or _NO_CAPITALS not in patterns:
+    if found is not None or NO_CAPITALS not in patterns:
         return found
     texts = (only_value(pattern.removeprefix(_ANY_CASE)) for pattern in patterns if pattern.startswith(_ANY_CASE))
     return next((text.lower() for text in texts if text is not None), None)

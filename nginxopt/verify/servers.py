@@ -5,9 +5,10 @@ named location, whatever the state of the request there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, reduce
+from itertools import product
 from operator import or_
 
 from nginxopt import lazy
@@ -19,15 +20,15 @@ from nginxopt.verify.dataflow import Liveness, splitting
 from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of
 from nginxopt.verify.executor import SymbolicExecutor
 from nginxopt.verify.explore import Divergence, Explorer, SideRunner, may_leave
-from nginxopt.verify.hosts import Hosts
+from nginxopt.verify.hosts import Hosts, KnownHost
 from nginxopt.verify.influences import READING, Reads
 from nginxopt.verify.names import defined, is_own
-from nginxopt.verify.path_condition import Matches, PathCondition
-from nginxopt.verify.patterns import starts_with
+from nginxopt.verify.path_condition import NO_CAPITALS, Matches, PathCondition
+from nginxopt.verify.patterns import equal_to, starts_with
 from nginxopt.verify.program import Compiler, Program
 from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.state import State, TooMuchError, Values
-from nginxopt.verify.symbols import URI, Interner, Variable
+from nginxopt.verify.symbols import URI, Interner, Symbol, Variable
 from nginxopt.verify.unfold import Unfolding
 from nginxopt.verify.unread import Words
 
@@ -59,7 +60,7 @@ class ServerComparison:
     """
 
     def __init__(
-        self, old: VerifiedSide, new: VerifiedSide, region: PathCondition, hosts: Mapping[tuple[int, int], str]
+        self, old: VerifiedSide, new: VerifiedSide, region: PathCondition, hosts: Mapping[tuple[int, int], KnownHost]
     ) -> None:
         self._hosts = hosts
         self._region = region
@@ -174,8 +175,10 @@ class ServerComparison:
         return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
     def _compare(self, old: int, new: int) -> ServersCompared:
-        host = self._hosts.get((old, new))
-        mine, theirs = self._compiled(0, old, host), self._compiled(1, new, host)
+        known = self._hosts.get((old, new), KnownHost())
+        mine, theirs = self._compiled(0, old, known.only), self._compiled(1, new, known.only)
+        hosts = dict.fromkeys((mine.host, theirs.host))
+        named, requests = (_without_hosts(region, hosts, known.never) for region in (PathCondition(), self._requests))
         reasons = [*self._reasons(old, new)]
         has_named = bool(mine.named or theirs.named)
         unfolding = Unfolding(self._tables)
@@ -188,13 +191,9 @@ class ServerComparison:
         # rewrite, an error page or `try_files`. What they find there is compared once, for any state.
         try:
             for before, after, region, is_rewritten in (
-                (mine.program, theirs.program, self._requests, rewritten),
-                (mine.locating, theirs.locating, self._requests, False),
-                *(
-                    (mine.named[name], theirs.named[name], PathCondition(), False)
-                    for name in mine.named
-                    if name in theirs.named
-                ),
+                (mine.program, theirs.program, requests, rewritten),
+                (mine.locating, theirs.locating, requests, False),
+                *((mine.named[name], theirs.named[name], named, False) for name in mine.named if name in theirs.named),
             ):
                 is_choice = before is mine.locating  # which no request reaches if scripts answer all of them
                 if is_choice and not (explorer.chooses or self._may_lead or mine.may_leave or theirs.may_leave):
@@ -222,7 +221,7 @@ class ServerComparison:
         values = Values(self._sides[side], server, compiler, self._tables, host)
         runner = SideRunner(SymbolicExecutor(values, level, locating), compiler)
         leaves = may_leave(compiler.script(level))
-        return _Server(level, compiler.server(level), locating, compiler.named(level), runner, leaves)
+        return _Server(level, values.host, compiler.server(level), locating, compiler.named(level), runner, leaves)
 
     def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:
         levels = self._sides[0].server(old)["level"], self._sides[1].server(new)["level"]
@@ -257,11 +256,23 @@ class ServerComparison:
 @record(eq=True)
 class _Server:
     level: int
+    host: Symbol
     program: Program
     locating: Program
     named: dict[bytes, Program]
     runner: SideRunner
     may_leave: bool
+
+
+def _without_hosts(region: PathCondition, hosts: Iterable[Symbol], names: Collection[str]) -> PathCondition:
+    """Return the part of a region in which `$host` is none of some names. It has no capital letters and no newlines
+    (`ngx_http_validate_host`).
+    """
+    for host in hosts if names else ():
+        region = region.with_answer(Matches(host, NO_CAPITALS), True)
+        for name, end in product(sorted(names), (b"", b"\n")):  # which a pattern with `$` would match
+            region = region.with_answer(Matches(host, equal_to(name.encode("latin-1") + end)), False)
+    return region
 
 
 class ServerTexts:

@@ -338,6 +338,14 @@ class Values:
     def _keeps_first(self, name: str) -> bool:
         return keeps_first(name, self._side.stated_in_locations)
 
+    @property
+    def host(self) -> Symbol:
+        """The value of `$host`."""
+        if self._host is not None:
+            return self._host
+        # without a header, the name of the server
+        return Derived("host", (KnownBytes(b"") if self._side.has_host_header else self._server_name,))
+
     def _own(self, name: str, state: State) -> Symbol:
         """Return the current value of a variable of nginx itself, or of one that another script sets."""
         match name:
@@ -351,10 +359,8 @@ class Values:
                 return KnownBytes(b"") if state.args == KnownBytes(b"") else Derived("is_args", (state.args,))
             case "server_name":
                 return self._server_name
-            case "host" if self._host is not None:
-                return self._host
-            case "host":  # without a header, the name of the server
-                return Derived("host", (KnownBytes(b"") if self._side.has_host_header else self._server_name,))
+            case "host":
+                return self.host
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
         if name in SETTINGS:

@@ -360,6 +360,13 @@ def handshaken(name: str, old: str, new: str) -> Forms:
     return Forms(name, f"{before} {text.format('h', old)}", f"{before} {text.format('h', new)}")
 
 
+def divided(name: str, test: str, *names: str, before: str = "") -> Forms:
+    """A default server that tests the host, and two servers in place of the test."""
+    start, to = "server { listen {L}; server_name", "return 301 https://h$request_uri;"
+    old = f"{before} {start} {' '.join(names) or 'h b'}; {test} {{ {to} }} return 200 a; }}"
+    return Forms(name, old, f"{before} {start} h; return 200 a; }} {start} b; {to} }}")
+
+
 _TO_HOST = "return 301 https://$host$request_uri;"
 
 HOSTS_ALIKE = (
@@ -372,8 +379,21 @@ HOSTS_ALIKE = (
         " server { listen {L}; server_name b; return 301 https://b$request_uri; }",
         f"server {{ listen {{L}}; server_name d; return 403; }} server {{ listen {{L}}; server_name b h; {_TO_HOST} }}",
     ),
+    divided("a test of a name that has a server of its own", "if ($host = b)"),
+    divided("the same by a pattern", "if ($host ~* ^B$)"),
+    divided("the same by a map", "if ($to{N})", before="map $host $to{N} { B 1; }"),
 )
 IN_DOUBT_OF_HOSTS = (
+    divided("a test of the first name, which is the host without a header", "if ($host = b)", "b", "h"),
+    divided("a test of other names as well", "if ($host ~ ^b)"),
+    hosted("the name of the machine", "if ($host = b) { return 403; } return 200 a;", "return 200 a;", "$hostname"),
+    Forms(
+        "the name of the machine before another name",
+        "server { listen {L}; return 403; } server { listen {L}; server_name $hostname; return 200 a; }"
+        " server { listen {L}; server_name b; return 200 b; }",
+        "server { listen {L}; return 403; } server { listen {L}; server_name b; return 200 b; }"
+        " server { listen {L}; server_name $hostname; return 200 a; }",
+    ),
     hosted("one of two names", "return 301 https://h$request_uri;", _TO_HOST, "h", "b"),
     hosted("beside a name that may be sent", "return 301 https://h$request_uri;", _TO_HOST, "h", "_"),
     hosted("beside a pattern", "return 301 https://h$request_uri;", _TO_HOST, "h", "~^.b$"),
