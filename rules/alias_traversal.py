@@ -4,8 +4,8 @@ Flags locations from which a request can leave the directory of the `alias`: a p
 `alias` with one, or a pattern whose capture may begin with `..`. The rule asks the model of `nginxopt trace` for the
 file that such a request gets.
 
-Does not flag locations where both or neither end with a slash, exact ones, an `alias` that is a file, and locations
-whose requests another location takes.
+Does not flag locations where both or neither end with a slash, exact ones, an `alias` that is a file, locations whose
+requests another location takes, and a capture with a fixed name behind it, which no client gets around.
 
 ## Why it matters
 nginx appends the rest of the URI to the `alias` (`ngx_http_map_uri_to_path`). The `files..` in `/files../x` is an
@@ -49,6 +49,9 @@ location /media {
 }
 location ^~ /media. {
     return 404;
+}
+location ~ ^/~(.+?)(/.*)?$ {
+    alias /home/$1/public_html$2;
 }
 location /sent {
     internal;

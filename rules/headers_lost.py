@@ -55,6 +55,14 @@ location ~* \\.(?:png|jpg|woff2)$ {
     add_header Cache-Control immutable;
     root /srv/www;
 }
+location ~* \\.(?:svg|ttf|eot)$ {
+    add_header Cache-Control public;
+    root /srv/www;
+}
+location ~* favicon.ico {
+    add_header Cache-Control public;
+    root /srv/www;
+}
 location = /favicon.ico {
     add_header Cache-Control "public, max-age=86400";
     root /srv/www;
@@ -119,6 +127,10 @@ _PRIVATE = {"cache-control": ("no-store", "private"), "content-disposition": ("a
 @rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True, about=("add_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find levels that drop headers which protect clients."""
+    yield from inheritance.once_a_line(_found(model))
+
+
+def _found(model: Model) -> Iterator[Finding]:
     for level in model.levels("server", "location", "if"):
         inherited = inheritance.lost(level, "add_header")
         lost = {name: stated for name, stated in inherited.items() if _protects(name, stated, level)}

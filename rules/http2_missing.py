@@ -1,9 +1,9 @@
 """TLS without HTTP/2: browsers send few requests at a time
 
 Flags servers that listen with TLS on a public address and offer no HTTP/2. Does not flag servers that only redirect or
-reject, listen on this machine only or are named so (`localhost`, `.test`), are behind another proxy (`proxy_protocol`
-or `set_real_ip_from`), or ask clients for certificates: their clients may not be browsers. Nor does it flag an explicit
-`http2 off`.
+reject, listen on this machine only, have names or addresses of one network only (`localhost`, `.test`, `.lan`,
+`192.168.0.7`), are behind another proxy (`proxy_protocol` or `set_real_ip_from`), or ask clients for certificates:
+their clients may not be browsers. Nor does it flag an explicit `http2 off`.
 
 ## Why it matters
 Over HTTP/1.1, a browser opens about six connections to a host and sends one request at a time on each; a page of a
@@ -86,6 +86,12 @@ server {
     ssl_certificate cert.pem;
     ssl_certificate_key cert.key;
 }
+server {
+    listen 8443 ssl;
+    server_name 192.168.0.7 nas.lan;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
 ```
 
 Another proxy connects here:
@@ -152,7 +158,7 @@ def _is_excused(server: Level) -> bool:
     """Whether a server sets HTTP/2 explicitly, would not benefit from it, or has other clients than browsers."""
     return (
         server.setting("http2").is_set
-        or names.is_of_developer(server)
+        or names.is_inside(server)
         or server.setting("ssl_reject_handshake").value == "on"
         or server.setting("ssl_verify_client").value in ("on", "optional", "optional_no_ca")
         or server.setting("set_real_ip_from").is_set

@@ -37,6 +37,7 @@ server {
 }
 server {
     listen SERVER_IP:8082;
+    listen PORT;
 }
 ```
 

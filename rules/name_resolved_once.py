@@ -4,8 +4,9 @@ Flags host names of the internet in `proxy_pass` and in a `server` of an upstrea
 with a dot that do not end in `.local`, `.internal` or the like and are not those of an upstream.
 
 Does not flag addresses, names without a dot (containers, machines of the same network), names with `resolve`, blanks
-to be filled in (`XX.XX.XX.XX`, `your-app.example.com`), and targets with variables, which are resolved for each
-request: see `upstream-variable-target`.
+to be filled in (`XX.XX.XX.XX`, `your-app.example.com`), machines of the domain that the server itself has
+(`app1.example.net` behind `www.example.net`), and targets with variables, which are resolved for each request: see
+`upstream-variable-target`.
 
 ## Why it matters
 nginx resolves the name when it reads its configuration, and keeps the addresses until the next reload. Cloud load
@@ -57,6 +58,12 @@ server {
         proxy_pass http://XX.XX.XX.XX:8080;
     }
 }
+server {
+    server_name www.shop.example.net;
+    location / {
+        proxy_pass http://app1.shop.example.net;
+    }
+}
 ```
 
 ## When to ignore it
@@ -74,6 +81,7 @@ from collections.abc import Iterator
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, Version, pattern, rule
 from nginxopt.lint.queries import names, pools
+from nginxopt.semantics import Pass
 
 _RESOLVES = Version(1, 27, 3)
 """The first version with `resolve` outside of NGINX Plus (CHANGES 1.27.3)."""
@@ -83,6 +91,9 @@ _PRIVATE = pattern(
     r"\.(?:local|localdomain|internal|intranet|lan|dmz|home|corp|private|svc|cluster|consul|docker|prod|staging|stage|test|example|server|service|backend|upstream|domain|tld)\.?$",
     re.I,
 )
+
+_DOMAIN = pattern(r"[a-z0-9-]{4,}\.[a-z]+$")
+"""Matches a domain that somebody has: not `com`, nor `co.uk`."""
 
 
 @rule(severity=Severity.INFO, category="correctness")
@@ -104,8 +115,18 @@ def check(model: Model) -> Iterator[Finding]:
 def _of_passes(model: Model) -> Iterator[tuple[str, Directive, str]]:
     """Yield hosts with the directives that name them, and what has to be set if an upstream takes their place."""
     for pass_ in model.passes:
-        if pass_.upstream is None and not pass_.has_variable and pass_.scheme:
+        if pass_.upstream is None and not pass_.has_variable and pass_.scheme and not _is_of_same_domain(pass_):
             yield pass_.host, pass_.directive, pools.keeping_names(pass_)
+
+
+def _is_of_same_domain(pass_: Pass) -> bool:
+    """Return whether a host is beside a name of its server, such as `app1.example.net` beside `www.example.net`."""
+    _, _, domain = pass_.host.lower().partition(".")
+    server = pass_.level.around("server")
+    if server is None or not _DOMAIN.search(domain):
+        return False
+    stated = (word.lower() for named in server.own("server_name") for word in named.args)
+    return any(name == domain or name.endswith(f".{domain}") for name in stated)
 
 
 def _of_upstreams(model: Model) -> Iterator[tuple[str, Directive, str]]:

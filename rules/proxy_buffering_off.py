@@ -46,6 +46,13 @@ location /events {
 ```
 
 ```nginx server
+location /http-bind {
+    proxy_pass http://localhost:5280;
+    proxy_buffering off;
+}
+```
+
+```nginx server
 location /files/ {
     proxy_pass http://minio:9000;
     proxy_http_version 1.1;
@@ -85,7 +92,7 @@ LONG = 300
 
 _STREAMS = pattern(
     r"sse(?![a-z])|\bws|event|(?<!up)stream|socket|chat|log|tail|live|hub|signalr|poll|watch|notif|push|completion|generate|mcp|"
-    r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell|comet|s3\b|minio|amazonaws|chunked_transfer",
+    r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell|comet|bosh|http-bind|xmpp|s3\b|minio|amazonaws|chunked_transfer",
     re.IGNORECASE,
 )
 _REASON = pattern(r"buffering\b.{0,40}\b(?:to|for|because|since|as|so|else|otherwise)\b", re.IGNORECASE)

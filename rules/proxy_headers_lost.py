@@ -5,7 +5,8 @@ Forwarded and X-Forwarded-*, an upgrade of the connection, and headers that the 
 (`""`). The rule asks the model of `nginxopt trace` for a request that is passed on from there.
 
 Does not flag levels that set the headers again, with the same or another value, nor headers with the value that nginx
-sends anyway (`Host $proxy_host`).
+sends anyway (`Host $proxy_host`). Of a location for health checks, or one that states only the upgrade of a WebSocket,
+only the loss of `Host` is reported: nobody reads the rest there.
 
 ## Why it matters
 A level with a `proxy_set_header` inherits none (`ngx_http_proxy_merge_loc_conf`). Without `X-Real-IP` and the like,
@@ -47,6 +48,19 @@ location /app/ {
 }
 ```
 
+```nginx server
+proxy_set_header X-Real-IP $remote_addr;
+location /healthz {
+    proxy_set_header X-Probe yes;
+    proxy_pass http://127.0.0.1:8080;
+}
+location /socket {
+    proxy_set_header Upgrade $http_upgrade;
+    proxy_set_header Connection upgrade;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
 ## Fix safety
 May change: upstream requests, responses.
 
@@ -61,17 +75,20 @@ If this upstream does not need the headers and trusts none of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from nginxopt.config import Directive
-from nginxopt.lint import AskedRequest, Finding, Model, Safety, Severity, Sign, rule
+from nginxopt.lint import AskedRequest, Finding, Model, Safety, Severity, Sign, pattern, rule
 from nginxopt.lint.queries import inheritance, reaching
 from nginxopt.semantics import Level, Pass
 
 _WHO = {"x-real-ip", "forwarded", "true-client-ip", "x-client-ip"}
 _WHERE = {"host", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-for", "x-forwarded-port", "x-forwarded-ssl"}
 _CONNECTION = {"connection", "upgrade"}
+_OF_LITTLE_INTEREST = {"host"}
+_HEALTH = pattern(r"(?:^|[/_-])(?:health(?:z|check)?|livez?|readyz?|ping|status)\b", re.IGNORECASE)
 _AS_ALWAYS = {"host": ("$proxy_host",), "connection": ("close", ""), "upgrade": ("",), "accept-encoding": ("",)}
 """Values that are as nginx sends them, or that no client can abuse."""
 
@@ -79,9 +96,14 @@ _AS_ALWAYS = {"host": ("$proxy_host",), "connection": ("close", ""), "upgrade": 
 @rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True, about=("proxy_set_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find levels that drop headers which the upstream should get."""
+    yield from inheritance.once_a_line(_found(model))
+
+
+def _found(model: Model) -> Iterator[Finding]:
     for level in model.levels("server", "location", "if"):
         lost = inheritance.lost(level, "proxy_set_header")
-        missing = {name: stated for name, stated in lost.items() if _matters(name, stated)}
+        named = _OF_LITTLE_INTEREST if _is_of_little_interest(level) else lost
+        missing = {name: stated for name, stated in lost.items() if name in named and _matters(name, stated)}
         if not missing:
             continue
         for pass_ in _passes(model, level):
@@ -90,6 +112,13 @@ def check(model: Model) -> Iterator[Finding]:
                 witness = answer.witness(*_shows(missing, pass_))
                 yield inheritance.finding(level, "proxy_set_header", missing, witness)
                 break
+
+
+def _is_of_little_interest(level: Level) -> bool:
+    """Return whether a level is for health checks, or states only the upgrade of a connection."""
+    stated = {header.args[0].lower() for header in level.own("proxy_set_header") if header.args}
+    location = level.around("location")
+    return stated <= _CONNECTION or (location is not None and _HEALTH.search(location.path) is not None)
 
 
 def _matters(name: str, stated: Directive) -> bool:

@@ -4,8 +4,9 @@ Flags what `nginx -t` refuses for its text alone: values out of bounds, sizes, t
 unknown parameters, variables, log formats, zones and caches that nothing defines, conflicting zones and `listen`s,
 upstreams without servers, conditions, rows of maps, buffers that do not fit each other, certificates without a key.
 Each finding is what nginx says, and nginx stops at the first: all are found at once. Does not flag what depends on
-files, names, certificates or the machine, placeholders (`<size>`, `<doc root>`, `127.0.0.1:xxx`, `${limit}`, or
-`CACHE_SIZE` for a size), names that text which was not read may define, and directives of other modules.
+files, names, certificates or the machine, placeholders (`<size>`, `<doc root>`, `127.0.0.1:xxx`, `${limit}`,
+`[NAME-OF-HOST]`, or `CACHE_SIZE` for a size), names that text which was not read may define, and directives of other
+modules.
 
 Directives that are unknown, misplaced, given twice or have a wrong number of arguments, second locations and patterns
 have rules of their own in the same category.
@@ -50,6 +51,18 @@ location / {
 }
 ```
 
+A script fills in names in capitals:
+```nginx http
+proxy_cache_path /var/cache/nginx keys_zone=images:1m max_size=CACHE_MAX_SIZE;
+server {
+    listen PORT SSL_LISTEN;
+    location / {
+        proxy_pass http://[NAME-OF-HOST]:80/;
+        proxy_cache images;
+    }
+}
+```
+
 ## When to ignore it
 If a patched nginx or a fork accepts it.
 
@@ -67,10 +80,16 @@ from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.lint.queries import names
 from nginxopt.semantics import refusals
 
+_NAME_OF_VALUE = pattern(r"\[?[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+\]?(?::\d+)?/?")
 _FILLED_IN = pattern(r"(?:^|[=:])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|:[xX]{2,}(?:/|$)|\$\{\w+\}")
 """Matches a word that ends with a name in place of a value, such as `keys_zone=a:CACHE_SIZE`, or has a name in braces
 where nginx has no variables. A script replaces such names.
 """
+
+_QUOTED = pattern(r'"(?:https?://)?([^"]+)"')
+
+_ZONE = pattern(r"(?:keys_)?zone=([^:]+)")
+"""Matches the zone of a directive; if a placeholder follows, nothing of the directive is read."""
 
 _BRACED = pattern(r"\$\{(\w+)\}")
 
@@ -89,8 +108,13 @@ _STAGES = (
 def check(model: Model) -> Iterator[Finding]:
     """Find what nginx refuses when it reads a directive or closes a block; for each directive, the first refusal."""
     seen: set[Directive] = set()
+    unread: set[str] = set()
     for refusal in refusals.refusals(model.root, model.target):
-        if refusal.stage in _STAGES and refusal.directive not in seen and not _is_filled_in(refusal):
+        if refusal.stage not in _STAGES or refusal.directive in seen:
+            continue
+        if _is_filled_in(refusal):
+            unread.update(match[1] for word in refusal.directive.args if (match := _ZONE.match(word)))
+        elif not any(f'zone "{name}"' in refusal.message for name in unread):
             seen.add(refusal.directive)
             message = f"nginx refuses it: {refusal.message}"
             cause = _UPSTREAMS if refusal.message.startswith(_UPSTREAMS) else None
@@ -105,6 +129,9 @@ def _braced(directive: Directive) -> Iterator[str]:
 def _is_filled_in(refusal: refusals.Refusal) -> bool:
     """Return whether nginx refuses a value that is a placeholder, or a variable in braces."""
     if names.has_blank(refusal.directive):
+        return True
+    is_parameter = "invalid parameter" in refusal.message and not names.is_blank(str(refusal.directive.args[0]))
+    if not is_parameter and any(map(_NAME_OF_VALUE.fullmatch, _QUOTED.findall(refusal.message))):
         return True
     if refusal.stage is refusals.RefusalStage.VARIABLE:
         return any(f'unknown "{name}" variable' == refusal.message for name in _braced(refusal.directive))

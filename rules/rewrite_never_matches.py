@@ -12,7 +12,8 @@ Flags the pattern of a `rewrite` or `location`, or the text of a `location`, tha
 - is a shell pattern: `/*.html` is any number of slashes, one character, and `html`.
 
 The rule decides that nothing matches with automata over all normalized URIs, not by how the pattern looks. It is an
-error only if no request can match; a pattern that a client could match with an unusual URL is a warning.
+error only if no request can match; a pattern that a client could match with an unusual URL is a warning. A location
+that denies `/../` is not flagged: it bars what nginx bars anyway.
 
 ## Why it matters
 The directive has no effect, and nginx tries the pattern on request after request. `ngx_http_parse_complex_uri` decodes
@@ -50,6 +51,12 @@ rewrite ^/a(?:%20|-)b$ /ab permanent;
 rewrite ^/what\\?$ /help permanent;
 rewrite ^/colou?r$ /color permanent;
 ```
+What is barred anyway:
+```nginx server
+location ~* /\\.\\./ {
+    deny all;
+}
+```
 An optional slash is the slash of `/`, the home page:
 ```nginx server
 rewrite ^/?$ /home/ redirect;
@@ -86,6 +93,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.lint.queries import unmatched
 
@@ -96,5 +104,13 @@ def check(model: Model) -> Iterator[Finding]:
     with model.within_budget():
         for found in chain(unmatched.unmatched_rewrites(model), unmatched.unmatched_locations(model)):
             directive, message, advice, severity = found
+            if directive.name == "location" and _bars_dots(directive):
+                continue
             word = directive.args[0] if directive.name == "rewrite" else directive.args[-1]
             yield Finding(directive.source, word.span, message, help=advice, severity=severity, cause=advice)
+
+
+def _bars_dots(location: Directive) -> bool:
+    """Return whether a location is for `/../` and denies it."""
+    inner = location.block.directives if location.block else ()
+    return "/\\.\\./" in location.args[-1] and any(each.name in ("deny", "return") for each in inner)

@@ -6,7 +6,7 @@ nginx ignores all of it, so requests for the other half go to another server. ng
 server name". A server without a name left is reported by `server-never-chosen`.
 
 Does not flag servers at different addresses (`listen 80` and `listen 127.0.0.1:80`), names that overlap
-(`*.example.com` and `www.example.com`), and patterns.
+(`*.example.com` and `www.example.com`), patterns, and blanks to be filled in (`<name of the shop>`).
 
 ## Why it matters
 nginx keeps the first of two equal names (`ngx_http_server_names`, `ngx_hash_add_key`). The second server gets no
@@ -107,6 +107,23 @@ server {
 }
 ```
 
+Blanks that share a word are no names:
+
+```nginx http
+server {
+    listen 80;
+    server_name <name of the shop>;
+}
+server {
+    listen 80;
+    server_name <name of the blog> blog;
+}
+server {
+    listen 80;
+    server_name <name of the shop> shop;
+}
+```
+
 ## When to ignore it
 Never.
 
@@ -144,7 +161,7 @@ def _of_other_servers(model: Model) -> Iterator[Finding]:
     never_chosen = names.never_chosen(model)
     for conflict in names.conflicts(model):
         word, server = conflict.word, conflict.server
-        if word is None or server.source is None or server in never_chosen:
+        if word is None or server.source is None or server in never_chosen or names.has_blank(word.directive):
             continue
         if (word.directive, word.token) in reported:  # at another address
             continue

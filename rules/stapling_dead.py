@@ -39,6 +39,15 @@ server {
     ssl_stapling on;
 }
 ```
+acme.sh asks ZeroSSL for certificates by default:
+```nginx http
+server {
+    listen 443 ssl;
+    ssl_certificate /root/.acme.sh/example.com_ecc/fullchain.cer;
+    ssl_certificate_key /root/.acme.sh/example.com_ecc/example.com.key;
+    ssl_stapling on;
+}
+```
 
 ## Fix safety
 May change: logs.
@@ -63,7 +72,7 @@ from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, read_listens
 
-_OF_LETS_ENCRYPT = ("letsencrypt", "certbot", "/.acme.sh/")
+_OF_LETS_ENCRYPT = ("letsencrypt", "certbot")
 _OTHERWISE = ("ssl_stapling_file", "ssl_stapling_responder")
 """Directives that name another source of OCSP responses."""
 

@@ -1,6 +1,7 @@
 """`tcp_nopush` without `sendfile` has no effect
 
-Flags a `tcp_nopush on` that applies only where `sendfile` is off.
+Flags a `tcp_nopush on` that applies only where `sendfile` is off. Does not flag it where files are served and
+`sendfile off` is stated, as on a shared folder of a virtual machine.
 
 ## Why it matters
 nginx sets `TCP_CORK` in one place, where it sends a header and then a file with `sendfile`. Elsewhere, the directive
@@ -44,6 +45,15 @@ server {
 }
 ```
 
+`sendfile` is off on purpose:
+```nginx http
+sendfile off;
+tcp_nopush on;
+server {
+    root /srv/www;
+}
+```
+
 ## Fix safety
 May change: nothing.
 
@@ -77,7 +87,10 @@ def check(model: Model) -> Iterator[Finding]:
         is_known = all(inner.setting("tcp_nopush").known for inner in level.walk())
         if not (is_known and _is_on(directive)) or not all(_is_without_sendfile(inner) for inner in held):
             continue
-        fix = Fix("remove it", (layout.delete(directive),)) if sending.isdisjoint(held) else None
+        senders = sending.intersection(held)
+        if senders and all(sender.setting("sendfile").is_set for sender in senders):
+            continue
+        fix = None if senders else Fix("remove it", (layout.delete(directive),))
         message = "tcp_nopush has no effect with sendfile off"
         yield Finding(
             directive.source, directive.name.span, message, fix, "" if fix else "add `sendfile on;` next to it"

@@ -10,7 +10,9 @@ unless asked to, and accepts ciphers without encryption or authentication, and M
 `@SECLEVEL=0`, the severity is warning.
 
 Does not flag lists that exclude such ciphers (`!RC4`), servers that reject handshakes, and directives with a comment
-that says that old clients need them.
+that says that old clients need them. Nor does it flag an `ssl_protocols` of the `http` block that no server takes: all
+that have TLS state their own, or none has TLS, not even in `sites-available`, and the line is the one that comes with
+Debian and Ubuntu.
 
 ## Why it matters
 TLSv1 and TLSv1.1 are deprecated (RFC 8996), and only clients from before 2014 need them. RC4 is prohibited (RFC 7465),
@@ -65,6 +67,27 @@ server {
     ssl_reject_handshake on;
     # the terminals of the warehouse are from 2009
     ssl_protocols TLSv1 TLSv1.2;
+    ssl_ciphers HIGH:DES-CBC3-SHA;
+}
+```
+
+The server states its own protocols:
+```nginx http
+ssl_protocols TLSv1 TLSv1.1 TLSv1.2;
+server {
+    listen 443 ssl;
+    include /etc/letsencrypt/options-ssl-nginx.conf;
+}
+server {
+    listen 8443 ssl;
+    ssl_protocols TLSv1.3;
+}
+```
+The line comes with the package, and there is no TLS:
+```nginx http
+ssl_protocols TLSv1 TLSv1.1 TLSv1.2; # Dropping SSLv3, ref: POODLE
+server {
+    listen 80;
 }
 ```
 
@@ -85,9 +108,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import dropwhile, takewhile
 
-from nginxopt.config import Comment, Directive, layout
+from nginxopt.config import Directive, decode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, pattern, rule
 from nginxopt.lint.queries import tls
 from nginxopt.semantics import Level
@@ -115,7 +138,7 @@ _AT_LEVEL_0 = {"NULL", "anonymous key exchange", "MD5"}
 _LEVEL_0 = "@SECLEVEL=0"
 _ADVICE = "use the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"
 _EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
-_FOR_OLD_CLIENTS = pattern(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
+_FOR_OLD_CLIENTS = pattern(r"\bold|legacy|java|android|\bIE ?\d*\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
 
 
 @rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", fix=Safety.UNSAFE)
@@ -123,13 +146,39 @@ def check(model: Model) -> Iterator[Finding]:
     """Find protocols and ciphers that are broken."""
     for directive, level in model.everywhere("ssl_protocols"):
         old = [str(word) for word in directive.args if word in _OLD]
-        if old and not _is_meant(directive, level):
+        if old and not _is_meant(directive, level) and _is_taken(model, directive, level):
             yield _protocols(directive, old, _new(model.target))
     for directive, level in model.everywhere("ssl_ciphers"):
         weak = _weak(str(directive.args[0])) if directive.args and not _is_for_new(level) else []
         if weak and not _is_meant(directive, level):
             yield _ciphers(directive, weak)
     yield from _defaults(model)
+
+
+def _is_taken(model: Model, directive: Directive, level: Level) -> bool:
+    """Return whether a server takes the protocols of its http block, or one that was not read may well do."""
+    if level.kind != "http":
+        return True
+    servers = [server for server in level.levels if server.kind == "server" and _speaks_tls(server)]
+    if servers:
+        settings = (server.setting("ssl_protocols") for server in servers)
+        return any(setting.known and setting.directive is directive for setting in settings)
+    return not any("POODLE" in remark for remark in layout.remarks(directive)) or _is_taken_beside(model)
+
+
+def _is_taken_beside(model: Model) -> bool:
+    """Return whether a fragment of the same tree, such as one of `sites-available`, has TLS without protocols."""
+    speaking = {listen.source.path for listen in model.beside("listen") if "ssl" in listen.args}
+    stating = {
+        directive.source.path
+        for directive in model.beside("ssl_protocols", "include")
+        if directive.name == "ssl_protocols" or any("ssl" in word for word in directive.args)
+    }
+    return not speaking <= stating
+
+
+def _speaks_tls(server: Level) -> bool:
+    return any("ssl" in listen.args for listen in server.own("listen")) or server.setting("ssl").value == "on"
 
 
 def _new(target: Version) -> tuple[str, ...]:
@@ -211,15 +260,16 @@ def _rejects(server: Level) -> bool:
 
 def _is_meant(directive: Directive, level: Level) -> bool:
     """Return whether the server rejects handshakes, or a comment above or behind names old clients."""
-    remarks = (*_above(directive, level), *layout.remarks(directive))
+    remarks = (*_above(directive), *layout.remarks(directive))
     return _rejects(level) or any(_FOR_OLD_CLIENTS.search(remark) for remark in remarks)
 
 
-def _above(directive: Directive, level: Level) -> Iterator[str]:
-    """Yield the comment on the line before a directive, if no other directive is between."""
-    for before, node in pairwise(level.block.nodes if level.block else ()):
-        if node is directive and isinstance(before, Comment) and directive.line - before.line <= 1:
-            yield before.text
+def _above(directive: Directive) -> Iterator[str]:
+    """Yield the comments on the lines right above a directive, or above those of TLS right above it."""
+    data = directive.source.data
+    lines = reversed(data[: data.rfind(b"\n", 0, directive.span.start) + 1].splitlines())
+    above = dropwhile(lambda line: line.lstrip().startswith(b"ssl_"), lines)
+    yield from (decode(line) for line in takewhile(lambda line: line.lstrip().startswith(b"#"), above))
 
 
 def _listed(words: list[str]) -> str:

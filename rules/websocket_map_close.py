@@ -1,8 +1,8 @@
 """WebSocket map with `'' close`: other requests close their connection
 
 Flags a `map` of `$http_upgrade` that maps requests without an `Upgrade` header to `close`, if its variable is the
-`Connection` header of a `proxy_pass` to an upstream that keeps connections, or will once `upstream-keepalive-missing`
-is fixed.
+`Connection` header of a `proxy_pass` to an upstream that keeps connections. Of an upstream without a pool, only
+`upstream-keepalive-missing` is reported; once it has one, this rule looks at it.
 
 The fix does not change upgrades. If the variable is used for more than that header, the fix needs `--unsafe-fixes`.
 
@@ -67,6 +67,28 @@ server {
 }
 ```
 
+The same holds for an upstream without one, which `upstream-keepalive-missing` reports:
+```nginx http 1.22.1
+map $http_upgrade $connection_upgrade {
+    default upgrade;
+    '' close;
+}
+upstream app {
+    server 10.0.0.1:8080;
+}
+server {
+    location / {
+        proxy_pass http://app;
+    }
+    location /live/ {
+        proxy_pass http://app;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection $connection_upgrade;
+    }
+}
+```
+
 ## Fix safety
 May change: upstream requests, connections.
 
@@ -101,9 +123,9 @@ def check(model: Model) -> Iterator[Finding]:
     """Find maps that close the connection of requests without an upgrade."""
     by_map: dict[Level, Pass] = {}
     reasons: dict[Level, str] = {}
-    pooled, offered = pools.pooled(model), pooling.offers(model)
+    pooled, stated, offered = pools.pooled(model), pools.stated(model), pooling.offers(model)
     for pass_ in model.passes:
-        if pass_.protocol != "proxy" or pass_.upstream not in pooled or pools.states_http10(pass_):
+        if pass_.protocol != "proxy" or pass_.upstream not in stated or pools.states_http10(pass_):
             continue
         if pools.connection(model, pass_) is pools.Connection.MAPPED:
             name = pools.variable(pools.culprit(model, pass_, pools.Connection.MAPPED).args[1]) or ""

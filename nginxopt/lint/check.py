@@ -272,11 +272,13 @@ def _kept(config: Config, linted: list[Linted]) -> Iterator[None]:
 def _together(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Checked:
     """Return the findings in all configurations."""
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
+    firsts: dict[tuple[object, ...], Linted] = {}
     for tree, result in zip(_trees(configs), linted, strict=True):
         for diagnostic in result.diagnostics:
-            diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=tree))
+            if firsts.setdefault(_place(diagnostic), result) is result:  # of a line that several include: the first
+                diagnostics.setdefault(_key(diagnostic), replace(diagnostic, tree=tree))
     for other in _not_everywhere(configs, linted, judge):
-        del diagnostics[other]
+        diagnostics.pop(other, None)
     errors = {error.render(): error for result in linted for error in result.errors}
     unknown: dict[str, frozenset[str]] = {}
     for result in linted:

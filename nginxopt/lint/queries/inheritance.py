@@ -7,12 +7,13 @@ A level with an `add_header` or `proxy_set_header` inherits none (`ngx_http_head
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from nginxopt.config import Directive, layout
 from nginxopt.lint.diagnostic import Finding, Fix, Related, Safety, Witness
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import INHERITANCE
+from nginxopt.text import Span
 
 MOST_NAMED = 3
 """How many headers a message names."""
@@ -40,6 +41,15 @@ def lost(level: Level, name: str) -> Mapping[str, Directive]:
     own = {directive.args[0].lower() for directive in level.own(name) if directive.args}
     inherited = effective(level.parent, name)
     return {header: directive for header, directive in inherited.items() if header not in own}
+
+
+def once_a_line(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield one finding for each place: a file that several blocks include may lose other headers in each."""
+    seen: set[tuple[str, Span]] = set()
+    for found in findings:
+        if (found.source.path, found.span) not in seen:
+            seen.add((found.source.path, found.span))
+            yield found
 
 
 def _inherit(level: Level, name: str) -> str | None:

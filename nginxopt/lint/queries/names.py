@@ -12,7 +12,7 @@ from nginxopt.records import record
 from nginxopt.semantics import Address, Endpoint, Level
 
 _BLANK = lazy.pattern(
-    r"x+(?:[.-]x+)*|(?:.*[._-])?(?:ip|ip[_-]?addr(?:ess)?)|(?:your|change)[._-]\w.*|your(?:domain|site|server|host|app|ip).*"
+    r"x+(?:[.-]x+)*|(?:.*[._-])?(?:ip|ip[_-]?addr(?:ess)?|port)|(?:your|change)[._-]\w.*|your(?:domain|site|server|host|app|ip).*"
     r"|(?:.+\.)?example\.(?:com|org|net)",
     re.IGNORECASE,
 )
@@ -20,6 +20,13 @@ _BLANK = lazy.pattern(
 
 _OF_DEVELOPER = lazy.pattern(r"(?:.*\.)?(?:localhost|test)", re.IGNORECASE)
 """Names that no public server has (RFC 6761)."""
+
+_INSIDE = lazy.pattern(
+    r"local\..+|(?:.*\.)?(?:localhost|test|local|localdomain|internal|intranet|lan|home|home\.arpa|corp|private)|127(?:\.\d+){3}"
+    r"|10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}|\[::1\]",
+    re.IGNORECASE,
+)
+"""Names and addresses of one network (RFC 6761, 6762, 8375, 1918)."""
 
 _BLANK_WORDS = lazy.pattern(rb"<[A-Za-z][\w.-]*(?: [\w.-]+)+>")
 
@@ -31,7 +38,7 @@ def has_blank(directive: Directive) -> bool:
 
 
 def is_blank(host: str) -> bool:
-    """Return whether a host is a placeholder: `XX.XX.XX.XX`, `SERVER_IP`, `your-app.example.com`."""
+    """Return whether a host is a placeholder: `XX.XX.XX.XX`, `SERVER_IP`, `PORT`, `your-app.example.com`."""
     return _BLANK.fullmatch(host) is not None
 
 
@@ -39,6 +46,12 @@ def is_of_developer(server: Level) -> bool:
     """Return whether all names of a server are those of a developer's own machine: `localhost`, `shop.test`."""
     words = [str(word) for named in server.own("server_name") for word in named.args]
     return bool(words) and all(map(_OF_DEVELOPER.fullmatch, words))
+
+
+def is_inside(server: Level) -> bool:
+    """Return whether all names of a server are those of one network: `shop.lan`, `192.168.0.7`, `localhost`."""
+    words = [str(word) for named in server.own("server_name") for word in named.args]
+    return bool(words) and all(map(_INSIDE.fullmatch, words))
 
 
 @record(eq=True)

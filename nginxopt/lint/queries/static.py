@@ -13,10 +13,11 @@ _ELSEWHERE = group("elsewhere")
 _MEDIA = {
     "png", "apng", "jpg", "jpeg", "gif", "ico", "cur", "bmp", "webp", "avif", "avifs", "jxl", "tif", "tiff", "woff",
     "woff2", "ttf", "ttc", "otf", "eot", "mp3", "mp4", "m4a", "m4v", "ogg", "oga", "ogv", "webm", "wav", "flac", "mov",
-    "avi", "mpg", "mpeg",
+    "avi", "mpg", "mpeg", "svg", "svgz",
 }  # fmt: skip
-"""Extensions of images, fonts, sounds and videos that hold no scripts."""
-_EXTENSIONS = _MEDIA | {"css", "js", "mjs", "map", "wasm", "svg", "svgz", "swf", "webmanifest"}
+"""Extensions of images, fonts, sounds and videos."""
+_EXTENSIONS = _MEDIA | {"css", "js", "mjs", "map", "wasm", "swf", "webmanifest"}
+_FAVICON = lazy.pattern(r"\^?/?favicon\\?\.ico\$?")
 _PATTERNS = (("~",), ("~*",))
 _ENDING = lazy.pattern(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
 _FOLDER = lazy.pattern(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?")
@@ -61,6 +62,8 @@ def is_for_media(level: Level) -> bool:
 def _extensions(level: Level) -> set[str]:
     """Return the extensions of the files of a location, in lower case; none if they are not known."""
     pattern = level.args[-1] if level.args else ""
+    if _FAVICON.fullmatch(pattern):
+        return {"ico"}
     if level.args[:1] not in _PATTERNS:
         _, dot, extension = pattern.rpartition(".")
         return {extension.lower()} if dot and "/" not in extension else set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from nginxopt import lazy
 from nginxopt.config.layout import replace
 from nginxopt.lint.diagnostic import Fix, Safety
 from nginxopt.lint.queries.reaching import also
@@ -16,6 +17,8 @@ from nginxopt.semantics import Level
 from nginxopt.text import encode
 
 _OUTSIDE = b"../secret"
+_BEHIND = lazy.pattern(r"\A[^$]*\$\{?\w+\}?/([^/$]+)")
+"""The name behind the first variable of a path."""
 
 
 def targets(location: Level, folder: str) -> Iterator[bytes]:
@@ -28,9 +31,14 @@ def targets(location: Level, folder: str) -> Iterator[bytes]:
 
 
 def leaves(path: str, folder: str) -> bool:
-    """Return whether a path is outside of a folder as written, of which the part before variables counts."""
+    """Return whether a path is outside of a folder as written, of which the part before variables counts.
+
+    A name that follows the first variable stays: `/home/$1/public_html$2` leads to `/home/../public_html`, no further.
+    """
     inside = path.partition(folder.partition("$")[0].rpartition("/")[0] + "/")[2]
-    return posixpath.normpath(inside).startswith("../")
+    outside = posixpath.normpath(inside)
+    stays = _BEHIND.search(folder)
+    return outside.startswith("../") and not (stays and outside.startswith(f"../{stays[1]}"))
 
 
 def fix(location: Level) -> Fix | None:

@@ -26,6 +26,11 @@ PAGE = 4096
 """`ngx_pagesize` of most machines: zones must have a multiple of it at least."""
 
 
+_ZONE = lazy.pattern(r"(?:keys_)?zone=([^:]+):")
+_UNKNOWN = -1
+"""The size of a zone whose directive cannot be read."""
+
+
 @record(eq=True, frozen=False)
 class Zone:
     """A shared memory zone: the module that it belongs to, its size (0 if none was given yet), and what uses it."""
@@ -89,8 +94,13 @@ class ReadState:
             yield f'the shared memory zone "{name}" is already declared for a different use'
         elif zone.size == 0:
             zone.size = size
-        elif size and size != zone.size:
+        elif size and size != zone.size and zone.size != _UNKNOWN:
             yield (f'the size {size} of shared memory zone "{name}" conflicts with already declared size {zone.size}')
+
+    def take_zones(self, words: Iterable[str], module: str) -> None:
+        """Declare the zones of a directive that cannot be read, such as `limit_req_zone $NAME zone=a:1m rate=1r/s;`."""
+        for match in filter(None, map(_ZONE.match, words)):
+            self.zones.setdefault(match[1], Zone(module, _UNKNOWN))
 
 
 @record(eq=True)

@@ -278,6 +278,7 @@ class _Open:
         if refuses is None and rows is None:
             return
         if _has_placeholder(directive.args):
+            self._reading.take_zones(directive.args, declaration.module)
             return
         stated = Stated(directive, directive.args, declaration, self.level, block, self._protocol, self._reading)
         for message in refuses(stated) if refuses is not None else ():
