@@ -88,9 +88,6 @@ where nginx has no variables. A script replaces such names.
 
 _QUOTED = pattern(r'"(?:https?://)?([^"]+)"')
 
-_ZONE = pattern(r"(?:keys_)?zone=([^:]+)")
-"""Matches the zone of a directive; if a placeholder follows, nothing of the directive is read."""
-
 _BRACED = pattern(r"\$\{(\w+)\}")
 
 _UPSTREAMS = "duplicate upstream"
@@ -108,13 +105,8 @@ _STAGES = (
 def check(model: Model) -> Iterator[Finding]:
     """Find what nginx refuses when it reads a directive or closes a block; for each directive, the first refusal."""
     seen: set[Directive] = set()
-    unread: set[str] = set()
     for refusal in refusals.refusals(model.root, model.target):
-        if refusal.stage not in _STAGES or refusal.directive in seen:
-            continue
-        if _is_filled_in(refusal):
-            unread.update(match[1] for word in refusal.directive.args if (match := _ZONE.match(word)))
-        elif not any(f'zone "{name}"' in refusal.message for name in unread):
+        if refusal.stage in _STAGES and refusal.directive not in seen and not _is_filled_in(refusal):
             seen.add(refusal.directive)
             message = f"nginx refuses it: {refusal.message}"
             cause = _UPSTREAMS if refusal.message.startswith(_UPSTREAMS) else None

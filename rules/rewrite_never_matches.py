@@ -112,5 +112,5 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _bars_dots(location: Directive) -> bool:
     """Return whether a location is for `/../` and denies it."""
-    inner = location.block.directives if location.block else ()
+    inner = location.block.directives() if location.block else ()
     return "/\\.\\./" in location.args[-1] and any(each.name in ("deny", "return") for each in inner)

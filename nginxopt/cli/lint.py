@@ -19,7 +19,7 @@ from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.lint.baseline import load, read
 from nginxopt.lint.catalogue import AskedRules, load_from, selection
-from nginxopt.lint.check import Judge, check, check_and_fix
+from nginxopt.lint.check import Judge, check, check_and_fix, identities
 from nginxopt.lint.report import FORMATS
 from nginxopt.lint.report.model import Note, notes_of_inputs
 from nginxopt.lint.report.model import notes as notes_of
@@ -358,7 +358,12 @@ def _finish(
     if call.write_baseline:
         return lint_results.write_baseline(call.write_baseline, checked, errors)
     if call.applies_fixes:
-        notes += lint_results.write_fixes(call, inputs.configs, checked)
+        failed: dict[Config, InputError] = {}
+        notes += lint_results.write_fixes(call, inputs.configs, checked, failed)
+        if failed:
+            judge = replace(judge, kept=identities(failed))
+            checked = check_and_fix(inputs.configs, judge, unsafe=call.unsafe)
+            errors = (*errors, *failed.values())
     diagnostics = lint_results.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_results.beside_base(base, diagnostics, notes)
     diagnostics = lint_results.confirmed(call.nginx, checked.configs, diagnostics, notes)

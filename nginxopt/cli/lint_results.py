@@ -141,8 +141,14 @@ def try_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> li
     return notes
 
 
-def write_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[Note]:
-    """Write the changed files, or print the diff or the new standard input; return notes."""
+def write_fixes(
+    call: LintCall, configs: Sequence[Config], checked: Checked, failed: dict[Config, InputError]
+) -> list[Note]:
+    """Write the changed files, or print the diff or the new standard input; return notes.
+
+    The files of a configuration are written all or none. If there are several, one whose files cannot be written is
+    added to `failed`, and the others are written.
+    """
     drafts = checked.drafts
     if call.diff:
         stdout.write(unified(draft.original, draft.edits, path) for path, draft in drafts.items())
@@ -151,12 +157,26 @@ def write_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> 
         _refuse_more_than_piped(checked)
         stdout.write(config.main.source.data for config in checked.configs)
         return []
-    written = change(configs, {path: draft.text for path, draft in drafts.items()})
-    return [
-        Note(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
-        for file in written
-        if file.in_place
-    ]
+    notes: list[Note] = []
+    several = sum(not drafts.keys().isdisjoint(file.path for file in config.files) for config in configs) > 1
+    for group in [[config] for config in configs] if several else [configs]:
+        texts = {file.path: drafts[file.path].text for each in group for file in each.files if file.path in drafts}
+        try:
+            written = change(group, texts, so_far=_LEFT if several else "nothing was written")
+        except InputError as error:
+            if not several:
+                raise
+            failed[group[0]] = error
+            continue
+        notes += [
+            Note(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
+            for file in written
+            if file.in_place
+        ]
+    return notes
+
+
+_LEFT = "its configuration was left as it is"
 
 
 def _refuse_more_than_piped(checked: Checked) -> None:

@@ -64,6 +64,7 @@ class Judge:
         assumed: The premises declared to hold; a fix that needs no others is safe.
         host: The machine to check as well; None for none.
         shared: The files that several configurations read. They are not fixed, as that would change the others.
+        kept: The files that could not be written, with those of the same configurations. They are not fixed either.
         fragments: The fragments that are checked as well, to which no main file leads: one may be included elsewhere.
         is_complete: Whether all named files could be read.
         around: The main configuration that fragments are included in; None if that is unknown.
@@ -80,6 +81,7 @@ class Judge:
     host: Host | None = None
     assumed: frozenset[Premise] = frozenset()
     shared: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
     fragments: tuple[Config, ...] = ()
     is_complete: bool = True
     around: Config | None = None
@@ -102,7 +104,10 @@ class Judge:
         unsuppressed = suppress(files, linted.diagnostics, active, self.catalogue.ids, further).diagnostics
         selected = reported(unsuppressed, self.catalogue.rules, self.settings)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined(linted.diagnostics, selected))
-        unshared = [_unshared(diagnostic, config, self.shared) for diagnostic in offered]
+        free = (_unshared(diagnostic, config, self.kept, "could not be written") for diagnostic in offered)
+        unshared = [
+            _unshared(diagnostic, config, self.shared, "belongs to several configurations") for diagnostic in free
+        ]
         words = words_outside(config.files)
         diagnostics = tuple(withheld.without_fix(diagnostic, words) for diagnostic in unshared)
         return replace(linted, diagnostics=diagnostics, declined=declined, left=withheld.left(unshared))
@@ -391,18 +396,23 @@ def _place(diagnostic: Diagnostic) -> tuple[object, ...]:
     return diagnostic.path, diagnostic.finding.span, diagnostic.rule
 
 
+def identities(configs: Iterable[Config]) -> frozenset[str]:
+    """Return what identifies the files of configurations, for `Judge.kept`."""
+    return frozenset(_identity(config, file.path) for config in configs for file in config.files)
+
+
 def _identity(config: Config, path: str) -> str:
     return config.origin.identity(path)
 
 
-def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -> Diagnostic:
-    """Return a diagnostic; if its fix changes a shared file, replace the fix by the reason."""
-    if not shared or diagnostic.fix is None:
+def _unshared(diagnostic: Diagnostic, config: Config, files: Collection[str], reason: str) -> Diagnostic:
+    """Return a diagnostic; if its fix changes one of the files, replace the fix by the reason."""
+    if not files or diagnostic.fix is None:
         return diagnostic
-    paths = {change.source.path for change in diagnostic.fix.changes if _identity(config, change.source.path) in shared}
+    paths = {change.source.path for change in diagnostic.fix.changes if _identity(config, change.source.path) in files}
     if not paths:
         return diagnostic
-    why = f"{', '.join(sorted(paths))} belongs to several configurations"
+    why = f"{', '.join(sorted(paths))} {reason}"
     return diagnostic.without_fix(f"{diagnostic.fix.title} (not by --fix: {why})")
 
 

@@ -18,11 +18,13 @@ def change(
     *,
     like: Mapping[str, str] | None = None,
     keep_old: bool = False,
+    so_far: str = "nothing was written",
 ) -> tuple[Written, ...]:
     """Write new texts into files of configurations, and new files beside them, with `system.files.write_all`.
 
     Also removes leftovers of killed runs, even if there is nothing to write. Raises `InputError`, without writing, if a
-    file of the configurations has changed since it was read, or an include leads to other files now.
+    file of the configurations has changed since it was read, or an include leads to other files now. `so_far` is the
+    end of the message if a file cannot be written.
     """
     read = _read(configs)
     sweep(os.path.dirname(os.path.realpath(path)) for path in read)  # noqa: PTH120
@@ -32,7 +34,7 @@ def change(
     for config in configs:
         _refuse_other_files(config)
         _refuse_to_keep_where_it_is_read(config, texts)
-    return write_all(texts, read=read, like=like or {}, keep_old=keep_old)
+    return write_all(texts, read=read, like=like or {}, keep_old=keep_old, so_far=so_far)
 
 
 def _read(configs: Iterable[Config]) -> dict[str, bytes]:

@@ -106,6 +106,17 @@ def test_a_read_only_file_is_not_changed(run: Any, tmp_path: Path, command: str)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+def test_one_file_that_cannot_be_written_does_not_keep_the_others(run: Any, tmp_path: Path) -> None:
+    """Of several configurations, those that can be written are fixed; the other one is named and keeps its findings."""
+    for path in (tmp_path / "sites").glob("*.conf"):
+        path.write_text(f"events {{}}\nhttp {{\n{SITE}}}\n")
+    (tmp_path / "sites" / "b.conf").chmod(0o444)
+    ran = run(*LINT, "sites", "--fix")
+    assert (ran.status, levels(tmp_path)) == (3, ["6", "9", "6"])
+    assert b"sites/b.conf: error is read-only (mode 0444); its configuration was left as it is" in ran.out
+    assert b"sites/b.conf:5:51: info gzip-level" in ran.out
+
+
 def test_fix_keeps_hard_links_and_attributes(run: Any, tmp_path: Path) -> None:
     """A file with two names keeps both, with the same text; extended attributes stay."""
     site, other = tmp_path / "sites" / "a.conf", tmp_path / "elsewhere"

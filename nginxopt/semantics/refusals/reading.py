@@ -98,7 +98,7 @@ class ReadState:
             yield (f'the size {size} of shared memory zone "{name}" conflicts with already declared size {zone.size}')
 
     def take_zones(self, words: Iterable[str], module: str) -> None:
-        """Declare the zones of a directive that cannot be read, such as `limit_req_zone $NAME zone=a:1m rate=1r/s;`."""
+        """Declare the zones of a directive that is refused, or cannot be read: `limit_req_zone $NAME zone=a:1m ...`."""
         for match in filter(None, map(_ZONE.match, words)):
             self.zones.setdefault(match[1], Zone(module, _UNKNOWN))
 

@@ -283,6 +283,7 @@ class _Open:
         stated = Stated(directive, directive.args, declaration, self.level, block, self._protocol, self._reading)
         for message in refuses(stated) if refuses is not None else ():
             yield _refusal(directive, message, RefusalStage.SETTER)
+            self._reading.take_zones(directive.args, declaration.module)
         if rows is not None and block is not None:
             for row, message in http.with_blocks(stated, rows):
                 if not _has_placeholder((row.name, *row.args)):
