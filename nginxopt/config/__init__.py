@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nginxopt.config.configuration import Config, Context, File, Scope, load, load_text, reread
     from nginxopt.config.places import may_read_more
     from nginxopt.config.templating import has_placeholder
-    from nginxopt.config.tree import Block, Bulk, Comment, Directive, Token, directive_at, statements
+    from nginxopt.config.tree import Block, Bulk, Comment, Directive, Token, directive_at, statements, words_of
     from nginxopt.text import Change, Edit, Source, Span, decode, encode
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "may_read_more",
     "reread",
     "statements",
+    "words_of",
 ]
 
 __getattr__ = attributes(
@@ -52,7 +53,7 @@ __getattr__ = attributes(
         "configuration": ("Config", "Context", "File", "Scope", "load", "load_text", "reread"),
         "places": ("may_read_more",),
         "templating": ("has_placeholder",),
-        "tree": ("Block", "Bulk", "Comment", "Directive", "Token", "directive_at", "statements"),
+        "tree": ("Block", "Bulk", "Comment", "Directive", "Token", "directive_at", "statements", "words_of"),
         "nginxopt.text": ("Change", "Edit", "Source", "Span", "decode", "encode"),
     },
 )

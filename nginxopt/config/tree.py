@@ -127,6 +127,13 @@ def statements(
     yield from map(_alone, comments)
 
 
+def words_of(source: Source, start: int, end: int) -> Iterator[list[str]]:
+    """Yield the words of the directives without a block in a part of `source` that was read before. They have no
+    positions, which takes a third of the time of `statements`."""
+    for batch in Events(source.data, start=start, end=end):
+        yield from ([text for text, *_ in words] for kind, *_, words in batch if kind == ";")
+
+
 def _alone(comment: Comment) -> Statement:
     return Statement("#", comment.span.start, comment.span.end, comment.line, 0, (), (comment,))
 

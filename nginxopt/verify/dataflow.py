@@ -18,7 +18,7 @@ from nginxopt.verify.definitions import SideDefinitions, groups_of
 from nginxopt.verify.names import statement_words
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.side import VerifiedSide
-from nginxopt.verify.symbols import variables
+from nginxopt.verify.symbols import variables, variables_in
 
 
 @dataclass(slots=True)
@@ -166,18 +166,14 @@ class Liveness:
                 for word in stated
             )
         )
-        return Live(_variables(words), everything, everything or _has_captures(words), frozenset(kept))
+        return Live(frozenset(variables_in(words)), everything, everything or _has_captures(words), frozenset(kept))
 
 
 _HTTP = 0  # the number of the http block
 
 
-def _variables(words: Iterable[str]) -> frozenset[str]:
-    return frozenset().union(*(variables(encode(word)) for word in words if "$" in word))
-
-
 def _has_captures(words: Iterable[str]) -> bool:
-    return any(name.isdigit() for name in _variables(words))
+    return any(name.isdigit() for name in variables_in(words))
 
 
 def _is_opaque_outside(side: VerifiedSide) -> bool:
@@ -197,7 +193,7 @@ def splitting(side: VerifiedSide, definitions: SideDefinitions) -> tuple[tuple[s
     reading = _Reading(side, definitions)
     levels = range(len(side.form["levels"]))
     statements = [statement for number in levels for statement in side.script(number)]
-    if not any(_SPLIT & reading.variables(word) for statement in statements for word in _read(statement)):
+    if not _SPLIT & reading.variables_in(word for statement in statements for word in _read(statement)):
         return ()
     return tuple(
         (statement["kind"], *(spelt(word, side.taken) for word in (*_read(statement), *statement_words(statement))))
@@ -215,7 +211,11 @@ class _Reading:
 
     def variables(self, word: str) -> set[str]:
         """Return the variables that a word reads, directly or not."""
-        names = variables(encode(word)) if "$" in word else set()
+        return self.variables_in((word,))
+
+    def variables_in(self, words: Iterable[str]) -> set[str]:
+        """Return the variables that any of the words reads, directly or not."""
+        names = variables_in(words)
         defined = filter(self._definitions.defines, names)
         return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
 
@@ -256,10 +256,10 @@ class _Read:
         return frozenset(self._settings).union(*map(_read, statements))
 
     @property
-    def names(self) -> frozenset[str]:
+    def names(self) -> set[str]:
         """The variables that are read."""
         targets = (each["replacement"] for each in self._statements if each["kind"] == "rewrite")
-        return _variables([*self.words, *targets])
+        return variables_in([*self.words, *targets])
 
     @property
     def kept(self) -> set[str]:

@@ -125,7 +125,8 @@ def named_groups(form: SiteForm, script: Iterable[StatementForm]) -> Iterator[tu
             yield from _of(" ".join(level["args"]), level["node"])
     for statement in script:
         for word in statement_words(statement):
-            yield from _of(word, statement["node"])
+            if "(?" in word:
+                yield from _of(word, statement["node"])
     for variable in form["variables"]:
         for row in variable["rows"] if variable["kind"] == "map" else ():
             yield from _of(row["args"][0] if row["args"][0].startswith("~") else "", variable["node"])

@@ -40,6 +40,8 @@ _MOST_AGAINST_TEXT = 200
 _UNIT = lazy.pattern(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
 """A byte that stands for itself in a pattern."""
 
+_ESCAPED = lazy.pattern(rb"\\(.)", re.DOTALL)
+
 _REPEATED = lazy.pattern(rb"[*+?{]|\(\?#|\\[EQ]")
 """How a quantifier begins, or what PCRE passes over before one."""
 
@@ -467,7 +469,8 @@ def _longest_beginning(patterns: Iterable[bytes]) -> bytes | None:
 @lru_cache(maxsize=1 << 16)
 def beginning(pattern: bytes) -> bytes | None:
     """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
-    pattern = FLAGS.sub(b"", pattern, 1)
+    if pattern.startswith(b"("):
+        pattern = FLAGS.sub(b"", pattern, 1)
     if not pattern.startswith(b"^") or has_branches(pattern):
         return None
     folded = _FOLDED.match(pattern)
@@ -491,7 +494,9 @@ def _beginning(pattern: bytes) -> bytes:
 
 def _plain(text: bytes) -> bytes:
     """Return the bytes that units of a pattern stand for."""
-    return text if b"\\" not in text else b"".join(map(_byte, _UNIT.findall(text)))
+    if b"\\x" in text:
+        return b"".join(map(_byte, _UNIT.findall(text)))
+    return text if b"\\" not in text else _ESCAPED.sub(rb"\1", text)
 
 
 def _byte(unit: bytes) -> bytes:

@@ -174,6 +174,8 @@ def without(pattern: bytes) -> bytes | None:
 
 def group_names(pattern: bytes) -> tuple[str, ...]:
     """Return the names of the groups of a pattern, in lower case."""
+    if b"(?" not in pattern:
+        return ()
     names = (match["angle"] or match["quote"] for match in _NAMED.finditer(pattern))
     return tuple(name.decode().lower() for name in names if name)
 

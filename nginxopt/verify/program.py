@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 
 from nginxopt.facts import fact, group
@@ -28,7 +28,7 @@ from nginxopt.verify.influences import SETTINGS, Reads, reads
 from nginxopt.verify.path_condition import beginning, is_plain
 from nginxopt.verify.patterns import equal_to, starts_with
 from nginxopt.verify.side import VerifiedSide
-from nginxopt.verify.symbols import Interner, variables
+from nginxopt.verify.symbols import Interner, variables_in
 from nginxopt.verify.unread import Unread, Value, Words
 
 
@@ -332,7 +332,8 @@ class Compiler:
                 return self._evaluating("set", words, server_name, node)
             case "rewrite":
                 words = (statement["pattern"], statement["replacement"], statement["flag"])
-                return self._evaluating("rewrite", words, server_name, node, test=statement["pattern"])
+                read = (statement["replacement"],)  # the `$` of a pattern is an anchor
+                return self._evaluating("rewrite", words, server_name, node, test=statement["pattern"], read=read)
             case "if":
                 level = statement["level"]
                 body = (self._enter(level), *self.script(level))
@@ -359,9 +360,11 @@ class Compiler:
         level: int | None = None,
         body: Program = (),
         test: Hashable = None,
+        read: Iterable[str] | None = None,
     ) -> Operation:
-        """Return an operation with variables in its words."""
-        meaning = self._words_meaning((word for word in words if word is not None), server_name)
+        """Return an operation with variables in its words, or in those of them that it reads."""
+        found = (word for word in words if word is not None) if read is None else read
+        meaning = self._words_meaning(found, server_name)
         return self._operation(kind, words, level, body, node, test=test, also=meaning)
 
     def _enter(self, level: int) -> Operation:
@@ -516,11 +519,8 @@ class Compiler:
 
     def used(self, words: Iterable[str]) -> set[str]:
         """Return the variables in words, and those by which the maps among them are looked up in the end."""
-        used: set[str] = set()
-        for word in words:
-            if "$" in word:
-                used |= variables(word.encode("latin-1"))
-        return used.union(*map(self.definitions.bases, filter(self.definitions.defines, used)))
+        used = variables_in(words)
+        return used and used.union(*map(self.definitions.bases, filter(self.definitions.defines, used)))
 
 
 def ends_script(operation: Operation) -> bool:
@@ -536,7 +536,7 @@ def _arranged(operations: Iterable[Operation]) -> Iterator[Operation]:
     """
     run: list[tuple[bytes, Operation]] = []
     for operation in operations:
-        start = _start(operation) if operation.kind == "rewrite" and ends_script(operation) else None
+        start = _start(operation.words[0] or "") if operation.kind == "rewrite" and ends_script(operation) else None
         if start is not None:
             run.append((start, operation))
             continue
@@ -569,11 +569,12 @@ _END = b"\n"
 """Stands for the end of a text. A pattern that ends with `$` also matches a line end there."""
 
 
-def _start(operation: Operation) -> bytes | None:
-    """Return the text with which each URI begins that a rewrite matches, in lower case; None if that is not clear.
+@lru_cache(maxsize=1 << 16)
+def _start(text: str) -> bytes | None:
+    """Return the text with which each URI begins that a pattern matches, in lower case; None if that is not clear.
 
-    If the rewrite matches only this text, `_END` is appended, so that no longer text begins with it.
+    If the pattern matches only this text, `_END` is appended, so that no longer text begins with it.
     """
-    pattern = (operation.words[0] or "").encode("latin-1")
+    pattern = text.encode("latin-1")
     start = beginning(pattern)
     return start + _END if start is not None and is_plain(pattern) else start

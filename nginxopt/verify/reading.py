@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt import lazy
-from nginxopt.config import statements
+from nginxopt.config import words_of
 from nginxopt.facts import script
 from nginxopt.records import record
 from nginxopt.semantics.inherit import origin
@@ -182,9 +182,9 @@ class SideReading:
             yield statement
             return
         source = Source("", self.site.texts[statement["text"]])
-        rules = statements(source, start=statement["start"], end=statement["end"])
-        for node, rule in enumerate((rule for rule in rules if rule.kind == ";"), statement["node"]):
-            _, *words = map(latin, rule.words)
+        rules = words_of(source, statement["start"], statement["end"])
+        for node, rule in enumerate(rules, statement["node"]):
+            _, *words = map(latin, rule)
             yield {
                 "kind": "rewrite",
                 "node": node,

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from nginxopt import lazy
 from nginxopt._native import captures
+from nginxopt.text import encode
 from nginxopt.verify.patterns import are_groups_plain
 
 URI = "uri"
@@ -195,7 +196,13 @@ def pieces(value: bytes) -> tuple[bytes | str, ...]:
 
 def variables(value: bytes) -> set[str]:
     """Return the names of the variables in a value."""
-    return {part for part in pieces(value) if isinstance(part, str)}
+    return {(number or name or braced).decode().lower() for number, name, braced in _VARIABLE.findall(value)}
+
+
+def variables_in(words: Iterable[str]) -> set[str]:
+    """Return the names of the variables in any of the words, which are searched as one text: no name has a line end."""
+    found = [word for word in words if "$" in word]
+    return variables(encode("\n".join(found))) if found else set()
 
 
 class Interner:
