@@ -188,6 +188,9 @@ def _parameters(data: bytes) -> Iterator[bytes]:
     while content:
         end, sizes = 0, 0
         for _ in ("name", "value"):
+            if end >= len(content):  # the recorder stopped within a record
+                yield content
+                return
             width = 4 if content[end] >> 7 else 1
             sizes += int.from_bytes(content[end : end + width], "big") & (1 << (8 * width - 1)) - 1
             end += width

@@ -191,7 +191,7 @@ def _unlike_protocols(old: VerifiedSide, new: VerifiedSide, part: Part | None) -
         if hosts.address.quic:
             levels = [side.site.levels[side.server(key)["level"]] for side, key in ((old, hosts.old), (new, hosts.new))]
             for name, default in _HTTP3.items():
-                if len({level.setting(name).value or default for level in levels}) > 1:
+                if len({(level.setting(name).value or default).lower() for level in levels}) > 1:
                     yield hosts.address, f"{name} differs"
 
 

@@ -235,6 +235,9 @@ _PASSED = {"authorization", "cookie", "origin", "referer", "user-agent"}
 _PASSED_OTHERWISE = {"CONNECTION", "CONTENT_LENGTH", "CONTENT_TYPE"}
 """Headers that nginx may not pass on as parameters, or with another value."""
 
+_OF_SCGI = {"CONTENT_LENGTH", "SCGI"}
+"""Parameters that nginx sends by itself (`ngx_http_scgi_create_request`)."""
+
 _UNNAMED = {"version": "", "body": ""}
 
 _CLOSES = Version(1, 29, 7)
@@ -442,7 +445,9 @@ class _Unstated:
     def __call__(self, name: str) -> tuple[str, ...] | None:
         kind, passed = self.outcome["kind"], self.outcome["upstream"]
         if kind not in ("proxy", "grpc"):
-            return self._of_client(name.removeprefix("HTTP_")) if name.startswith("HTTP_") else _none(name)
+            if name.startswith("HTTP_"):
+                return self._of_client(name.removeprefix("HTTP_"))
+            return None if kind == "scgi" and name in _OF_SCGI else ()
         if name == "host":
             return None if kind == "grpc" or passed is None else (name_of(passed),)
         if name == "connection":
@@ -460,11 +465,6 @@ class _Unstated:
         if name in _PASSED_OTHERWISE or not is_passed or any("_" in key for key, _ in found):
             return None
         return tuple(value for _, value in found)
-
-
-def _none(name: str) -> tuple[str, ...] | None:
-    """Return the value of a parameter that is not stated; None if it is not known."""
-    return None if name == "CONTENT_LENGTH" else ()
 
 
 def _version(level: Level) -> _Shown | None:

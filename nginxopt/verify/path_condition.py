@@ -519,7 +519,7 @@ def _read(pattern: bytes) -> Patterns:
 
 
 _ADDRESS = lazy.pattern(rb"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}")
-_METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND")
+_METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND", b"TRACK", b"DEBUG")
 _SAFE = "/-_.~!$&'()*,;=:@"
 _IN_LINE = rb"\A[^\x00-\x20\x7f]*\z"
 _IN_HEADER = rb"\A[^\x00-\x1f\x7f]*\z"

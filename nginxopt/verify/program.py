@@ -162,22 +162,24 @@ class Compiler:
         known = self._handlers.get(level)
         if known is None:
             around = self.location_of(level)
-            name = self._names_around(around) if around is not None and self._names_itself(level) else None
+            name = self._names_around(around, level) if around is not None and self._names_itself(level) else None
             known = self._handlers[level] = self._keys.number(("handler", self.settings(level), name))
         return known
 
-    def _names_around(self, location: int) -> tuple[tuple[tuple[str, str], bool], ...]:
-        """Return the name of a location, and of those around it that state an `alias`, each with whether it does.
+    def _names_around(self, location: int, inner: int) -> tuple[tuple[tuple[str, str], bool], ...]:
+        """Return the name of a location if it passes requests on, or `inner` does, a block in it; and those of the
+        locations from there outwards that state an `alias`. With each name, return whether its location does that.
 
         An `alias` replaces the name of the location that states it, also in the locations that inherit it. Nothing else
         of those around a location uses their names: it does not inherit a `proxy_pass`.
         """
         names = []
+        passes = any(name.endswith("_pass") for at in {location, inner} for name in self._side.settings(at))
         level: int | None = location
         while level is not None and self._side.level(level)["kind"] == "location":
             form = self._side.level(level)
             has_alias = "alias" in form["settings"]
-            if level == location or has_alias:
+            if (level == location and passes) or has_alias:
                 names.append((self._side.location_name(level).replaced, has_alias))
             level = form["parent"]
         return tuple(names)
@@ -192,7 +194,7 @@ class Compiler:
     def _answers(self, level: int) -> Hashable:
         location = self.location_of(level)
         settings = self._read(level, _ANSWERING if location is None else _ANSWERING | _ENTERING)
-        name = self._names_around(location) if location is not None and "alias" in settings else None
+        name = self._names_around(location, level) if location is not None and "alias" in settings else None
         meaning = self._meaning(level, settings.items())
         key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
         return self._keys.number(("answering", key))
@@ -332,8 +334,8 @@ class Compiler:
                 return self._evaluating("set", words, server_name, node)
             case "rewrite":
                 words = (statement["pattern"], statement["replacement"], statement["flag"])
-                read = (statement["replacement"],)  # the `$` of a pattern is an anchor
-                return self._evaluating("rewrite", words, server_name, node, test=statement["pattern"], read=read)
+                targets = (statement["replacement"],)  # the `$` of a pattern is an anchor
+                return self._evaluating("rewrite", words, server_name, node, test=statement["pattern"], read=targets)
             case "if":
                 level = statement["level"]
                 body = (self._enter(level), *self.script(level))
@@ -389,7 +391,7 @@ class Compiler:
 
     def _location(self, level: int) -> Program:
         """Return the operations in a location, after it was chosen."""
-        names = self._names_around(level) if self._names_itself(level) else ()
+        names = self._names_around(level, level) if self._names_itself(level) else ()
         used = [name for name, _ in names[:1]] + [name for name, states_alias in names if states_alias][:1]
         identity = tuple(word for name in used for word in name)
         enter = self._operation(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.facts import group, having
-from nginxopt.semantics.inherit import HOST_ALWAYS, MERGED_SINCE
+from nginxopt.semantics.inherit import HOST_ALWAYS, MERGED_SINCE, origin, packaged_names
 from nginxopt.semantics.site.form import SiteForm
 from nginxopt.semantics.values import addresses, is_url
 from nginxopt.verify.canonical import access
-from nginxopt.verify.influences import INVISIBLE
+from nginxopt.verify.influences import INVISIBLE, SETTINGS
 from nginxopt.verify.names import Names, host_of_pass
 from nginxopt.verify.premises import COLD_CACHE, HOST_HEADER, REDIRECTS_BY_NAME
 from nginxopt.verify.unmodelled import LIMITS, UnmodelledReading, blocks_of, with_inherited, words_of, zone_of
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 _OF_UPSTREAMS = ("proxy_host", "proxy_port", "upstream_addr", "proxy_internal")
 """Variables that may have the name of an upstream."""
+
+_OF_FOLDERS = frozenset(["root", "index"])
+"""Settings that count only where files are looked for."""
+
+_FOLDER_VARIABLES = tuple(name for name, deciding in SETTINGS.items() if deciding == group("root"))
+"""Variables that name the folder or the file of a request."""
 
 _HANDLERS = tuple(sorted(having("inherited", "handler") - {"perl"}))
 _ORDERED = (("allow", "deny"), _HANDLERS)
@@ -140,8 +146,29 @@ class VerifiedSide(UnmodelledReading):
             known = self._with_access(number, known) | self._shown_name(number, known) | self._zones_of(known)
             known = {name: self._ordered(name, value) for name, value in known.items()}
             known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
+            if not _OF_FOLDERS.isdisjoint(known) and "try_files" not in known and self._only_passes(number):
+                known = {name: value for name, value in known.items() if name not in _OF_FOLDERS}
             self._known[number] = known
         return known
+
+    def _only_passes(self, number: int) -> bool:
+        """Return whether a location passes on all that it does not answer by its script, and nothing looks for a file
+        under its `root`: nginx runs no other handler then (`ngx_http_core_content_phase`).
+        """
+        if self.level(number)["kind"] != "location" or not (self.handler(number) or "").endswith("_pass"):
+            return False
+        return not self._looks_for_files
+
+    @cached_property
+    def _looks_for_files(self) -> bool:
+        """Whether anything may read the folder of a location besides the handlers of files: a program, a variable, or
+        what stores responses."""
+        if self.has_code or self.has_unread_definitions or self._may_read(*_FOLDER_VARIABLES):
+            return True
+        if any(name.endswith("_store") for level in self.site.levels for name in level.names):
+            return True
+        unread = (include for level in self.site.levels for include in self._unread(level))
+        return any(origin(each) is None or "types" not in packaged_names(each) for each in unread)
 
     def _zones_of(self, known: Mapping[str, Value]) -> dict[str, Value]:
         """Return the definitions of those zones that the limits in force use, if nothing else uses zones (`zones`)."""
@@ -205,19 +232,24 @@ class VerifiedSide(UnmodelledReading):
     @cached_property
     def _reads_names(self) -> bool:
         """Whether anything may read the names of upstreams: a program, or a variable."""
+        return self.has_code or self._may_read(*_OF_UPSTREAMS)
+
+    def _may_read(self, *variables: str) -> bool:
+        """Return whether a word or a rule that was read has the name of a variable in it."""
         words = (
-            word
+            str(word)
             for level in self.site.levels
             for directive in level.directives
             if directive.name not in self._invisible
-            for word in map(str, directive.args)
+            for word in directive.args
         )
         rows = (word for form in self.form["variables"] for word in words_of(form))
+        upstreams = (word for content in self._contents.values() for words in content for word in words)
         folded = (
             bulk.source.data[bulk.span.start : bulk.span.end] for level in self.site.levels for bulk in level.bulks
         )
-        is_read = any(name in word.lower() for word in (*words, *rows) for name in _OF_UPSTREAMS)
-        return is_read or self.has_code or any(b"proxy_" in text or b"upstream_" in text for text in folded)
+        text, bulks = "\n".join((*words, *rows, *upstreams)).lower(), b"\n".join(folded).lower()
+        return any(name in text or name.encode() in bulks for name in variables)
 
     def _with_access(self, number: int, known: dict[str, Value]) -> dict[str, Value]:
         """Return settings with what the access rules decide in place of these rules, if all of them were read. If not,

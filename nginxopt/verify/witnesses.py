@@ -152,11 +152,12 @@ _LONGEST_URI = 1 << 16
 
 
 def of_locations(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
-    """Yield a request for `/`, and one for each location of a side, without a host."""
-    yield Candidate()
-    things = (thing for side in (old, new) for thing in _things(side) if thing[0] == "location")
+    """Yield a request for `/`, and one for each location of a side and each path in a condition, without a host."""
+    plain = Candidate()
+    yield plain
+    things = (thing for side in (old, new) for thing in _things(side) if thing[0] in ("location", "condition"))
     for thing in islice(dict.fromkeys(things), MOST):
-        yield from islice(_of(thing), 1)
+        yield from (each for each in islice(_of(thing), 1) if thing[0] == "location" or each.path != plain.path)
 
 
 def _things(side: VerifiedSide) -> Iterator[_Thing]:

@@ -38,6 +38,17 @@ SHOWN = (
         "fastcgi_split_path_info ^(.+a)(.*)$; fastcgi_param A $fastcgi_script_name;",
     ),
     _fastcgi("an empty parameter", "fastcgi_param A ''; fastcgi_param B b;", "fastcgi_param B b;"),
+    _fastcgi("the length of a body that is no parameter", "fastcgi_param CONTENT_LENGTH $content_length;", ""),
+    Pair(
+        "a folder behind a condition on the URI",
+        'root {T}/r; if ($request_uri != "/f.txt") { return 301 /x; }',
+        'root {T}/s; if ($request_uri != "/f.txt") { return 301 /x; }',
+    ),
+    Pair(
+        "a method that nginx answers itself beside one that it does not",
+        "if ($http_host = h) { return 204; } if ($request_method ~ ^(TRACE|TRACK)$) { return 403; }",
+        "if ($http_host = h) { return 204; } if ($request_method ~ ^(TRACE|TRACK)$) { return 301 /; }",
+    ),
     Pair(
         "a parameter of uwsgi",
         "location / { uwsgi_pass 127.0.0.1:{U}; uwsgi_param A a; }",
