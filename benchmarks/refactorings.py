@@ -173,12 +173,15 @@ def _in_any_order(value: object) -> object:
     """Return what an upstream got, with the parameters of FastCGI in alphabetical order, as `field-order` allows."""
     match value:
         case ("fastcgi", bytes() as data):
-            return sorted(_parameters(data)), len(data)
+            try:
+                return sorted(_parameters(data)), len(data)
+            except IndexError:  # the path of a folder was put back in the text, whose length is another one now
+                return sorted(data)
     return value
 
 
 def _parameters(data: bytes) -> Iterator[bytes]:
-    """Yield the parameters of a request of FastCGI, each with its lengths."""
+    """Yield the parameters of a request of FastCGI, each with its lengths; `IndexError` if these do not fit."""
     content, at = b"", 0
     while len(data) - at >= _RECORD.size:
         kind, size, padding = _RECORD.unpack_from(data, at)
@@ -188,12 +191,11 @@ def _parameters(data: bytes) -> Iterator[bytes]:
     while content:
         end, sizes = 0, 0
         for _ in ("name", "value"):
-            if end >= len(content):  # the recorder stopped within a record
-                yield content
-                return
             width = 4 if content[end] >> 7 else 1
             sizes += int.from_bytes(content[end : end + width], "big") & (1 << (8 * width - 1)) - 1
             end += width
+        if end + sizes > len(content):
+            raise IndexError
         yield content[: end + sizes]
         content = content[end + sizes :]
 

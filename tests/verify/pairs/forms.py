@@ -78,65 +78,35 @@ VALUES_UNLIKE = (
           "location = /a { return 200 a; }",
           ("/a%0A",)),
 )  # fmt: skip
-_MAPPED = (
-    "map $request_filename $m{{N}} {{{{ default 0; ~/r/ 1; }}}} server {{{{ listen {{L}};"
-    " location / {{{{ root {{T}}/{}; add_header X $m{{N}}; proxy_pass http://127.0.0.1:{{U}}; }}}} }}}}"
-)
-_REFUSED = "deny all; error_page 403 /f.txt; location = /f.txt { allow all; }"
+
+
+def rooted(name: str, text: str, *targets: str) -> Forms:
+    """A root that is another folder in the second text."""
+    return Forms(name, text.replace("ROOT", "{T}/r"), text.replace("ROOT", "{T}/none"), targets or _TARGETS)
+
+
+_PASSED = "location / { root ROOT; %s proxy_pass http://127.0.0.1:{U}; }"
+_SHOWN = "server { listen {L}; location / { root ROOT; add_header X $m{N}; proxy_pass http://127.0.0.1:{U}; } }"
 
 FOLDERS_ALIKE = (
-    in_location("a root beside a pass", "root {T}/r;", "root {T}/none;", "/", "/f.txt"),
+    rooted("a root beside a pass", _PASSED % "", "/", "/f.txt"),
     in_location("an index beside a pass", "index f.txt;", "index a.html;", "/", "/r/"),
-    Forms(
-        "a location that inherits an alias",
-        "location /a/ { location /a/f { } alias {T}/r/; }",
-        "location /a/ { alias {T}/r/; }",
-        ("/a/f", "/a/f.txt", "/a/"),
-    ),
-)
+    Forms("a location that inherits an alias", "location /a/ { location /a/f { } alias {T}/r/; }",
+          "location /a/ { alias {T}/r/; }", ("/a/f", "/a/f.txt", "/a/")),
+)  # fmt: skip
 FOLDERS_UNLIKE = (
-    in_location(
-        "a root that a header shows",
-        "root {T}/r; add_header X $document_root;",
-        "root {T}/none; add_header X $document_root;",
-    ),
-    in_location(
-        "a root of a condition",
-        "root {T}/r; if (-f $request_filename) { return 403; }",
-        "root {T}/none; if (-f $request_filename) { return 403; }",
-        "/f.txt",
-    ),
-    in_location(
-        "a root of files that are tried",
-        "root {T}/r; try_files $uri @a;",
-        "root {T}/none; try_files $uri @a;",
-        "/f.txt",
-    ),
-    in_location(
-        "a root of a location inside",
-        "root {T}/r; location = /f.txt { }",
-        "root {T}/none; location = /f.txt { }",
-        "/f.txt",
-    ),
-    in_location("a root of an error page", f"root {{T}}/r; {_REFUSED}", f"root {{T}}/none; {_REFUSED}", "/"),
-    Forms(
-        "a root that a map shows",
-        _MAPPED.format("r").replace("{{", "{").replace("}}", "}"),
-        _MAPPED.format("none").replace("{{", "{").replace("}}", "}"),
-    ),
-    Forms(
-        "a root beside a pass under a condition",
-        "location / { root {T}/r; if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } }",
-        "location / { root {T}/none; if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } }",
-        ("/f.txt", "/f.txt?a=1"),
-    ),
-    Forms(
-        "an alias of the location that states it",
-        "location /a/ { location /a/r/ { alias {T}/r/a/; } alias {T}/; }",
-        "location /a/ { location /a/r/ { } alias {T}/; }",
-        ("/a/r/x.html",),
-    ),
-)
+    rooted("a root that a header shows", _PASSED % "add_header X $document_root;"),
+    rooted("a root of a condition", _PASSED % "if (-f $request_filename) { return 403; }", "/f.txt"),
+    rooted("a root of files that are tried", _PASSED % "try_files $uri @a;", "/f.txt"),
+    rooted("a root of a location inside", _PASSED % "location = /f.txt { }", "/f.txt"),
+    rooted("a root of an error page", _PASSED % "deny all; error_page 403 /f.txt; location = /f.txt { allow all; }"),
+    rooted("a root that a map shows", "map $request_filename $m{N} { default 0; ~/r/ 1; } " + _SHOWN),
+    rooted("a root beside a pass under a condition",
+           "location / { root ROOT; if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } }", "/f.txt", "/f.txt?a=1"),
+    Forms("an alias of the location that states it",
+          "location /a/ { location /a/r/ { alias {T}/r/a/; } alias {T}/; }",
+          "location /a/ { location /a/r/ { } alias {T}/; }", ("/a/r/x.html",)),
+)  # fmt: skip
 
 DEFAULTS_ALIKE = (
     in_location("buffering", "", "proxy_buffering on;"),
@@ -293,18 +263,11 @@ NAMES_UNLIKE = (
           " root {T}/r; }", "location / { auth_basic b; auth_basic_user_file {T}/r/f.txt; root {T}/r; }", ("/f.txt",)),
 )  # fmt: skip
 _AFTER_CODE = "js_set $j{N} main.f; server { listen {L}; set $x 1; location / { root {T}/r; %s } }"
-_HASHED = (
-    "upstream u{{N}} {{{{ hash $document_root; server 127.0.0.1:{{U}}; server 127.0.0.1:1; }}}}"
-    " server {{{{ listen {{L}}; location / {{{{ root {{T}}/{}; proxy_pass http://u{{N}}; }}}} }}}}"
-)
-_READ_ELSEWHERE = (
-    "map $uri $m{{N}} {{{{ include /nowhere/rows; }}}} server {{{{ listen {{L}};"
-    " location / {{{{ root {{T}}/{}; add_header X $m{{N}}; proxy_pass http://127.0.0.1:{{U}}; }}}} }}}}"
-)
+_HASHED = "upstream u{N} { hash $document_root; server 127.0.0.1:{U}; server 127.0.0.1:1; } "
 
 IN_DOUBT = (
-    *(Forms(name, *(text.format(each).replace("{{", "{").replace("}}", "}") for each in ("r", "none")))
-      for name, text in (("a root that chooses a server", _HASHED), ("a root in a table elsewhere", _READ_ELSEWHERE))),
+    rooted("a root that chooses a server", _HASHED + _SHOWN.replace("127.0.0.1:{U}", "u{N}").replace("$m{N}", "a")),
+    rooted("a root in a table elsewhere", "map $uri $m{N} { include /nowhere/rows; } " + _SHOWN),
     Forms("a certificate that a client has to have", "server { listen {L} ssl; ssl_certificate c;"
           " ssl_certificate_key k; ssl_client_certificate c; ssl_verify_client on; return 200; }",
           "server { listen {L} ssl; ssl_certificate c; ssl_certificate_key k; ssl_client_certificate c;"
