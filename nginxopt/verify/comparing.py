@@ -43,7 +43,7 @@ from nginxopt.verify.hosts import (
     Part,
     addresses,
     alone,
-    known_hosts,
+    known_values,
     may_add_servers,
     pairs,
     servers,
@@ -241,7 +241,7 @@ class _Verifier:
             self._old,
             self._new,
             PathCondition() if only is None else only.region,
-            known_hosts(self._old, self._new, self._pairs) if is_closed else {},
+            known_values(self._old, self._new, self._pairs) if is_closed else {},
         )
         self._addresses = addresses(self._old), addresses(self._new)
         self._asking = Asking(*(_as_empty(model, premises) for model in (old, new)), defined=defined)
@@ -484,7 +484,7 @@ class _Verifier:
         if any(name in _ACCESS for name in unlike):
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, client=client) for client in self._clients)
-        if self._sizes and "client_max_body_size" in unlike:
+        if self._sizes and "client_max_body_size" in {*unlike, *difference.checked}:
             for request in islice(candidates(difference.region, hosts.example), 1):
                 yield from (replace(request, size=size) for size in self._sizes)
 
@@ -703,11 +703,11 @@ class _Verifier:
             return f"other settings: {', '.join(names)}{both_values(*levels)}"
         if read is not None:
             return read
-        if old.state.entered != new.state.entered:
-            checked = {name for name, *_ in old.state.entered ^ new.state.entered}
-            if CUT in checked:
+        if difference.checked:
+            if CUT in difference.checked:
                 return "a map changes a capture in a text after nginx has measured the length of the text"
-            return f"nginx checks {', '.join(sorted(checked))} as it enters a location, and not alike on both sides"
+            checked = ", ".join(sorted(difference.checked))
+            return f"nginx checks {checked} as it enters a location, and not alike on both sides"
         return "the same settings, with other values of variables"
 
     def _compare_hidden(self, compared: Iterable[tuple[int, int]]) -> None:

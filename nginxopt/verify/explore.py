@@ -9,7 +9,7 @@ states.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -22,7 +22,7 @@ from nginxopt.verify.path_condition import Matches, PathCondition, overlap, sear
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.program import Compiler, Operation, Program, ends_script
 from nginxopt.verify.state import State, TooMuchError
-from nginxopt.verify.symbols import ARGS, PERHAPS, Derived, Match, Symbol, Variable, canonical, variables
+from nginxopt.verify.symbols import ARGS, PERHAPS, URI, Derived, Match, Symbol, Variable, canonical, variables
 from nginxopt.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_found
 
 
@@ -120,6 +120,34 @@ def may_leave(program: Program) -> bool:
     )
 
 
+def may_fail(program: Program) -> bool:
+    """Return whether an operation of a script may end it with an error.
+
+    If the script runs again for the page of an error, nginx passes over a further one, and chooses a location
+    (`ngx_http_rewrite_handler`).
+    """
+    operations = (item for operation in program for item in _walk(operation))
+    return any(
+        item.kind == "opaque"
+        or (item.kind == "return" and _is_error(item.words[0]))
+        or (item.kind == "rewrite" and not may_answer(item))
+        for item in operations
+    )
+
+
+def _is_error(code: str | None) -> bool:
+    return code is None or not code.isdigit() or int(code) >= 400
+
+
+def chooses_again(programs: Iterable[Program]) -> bool:
+    """Return whether an operation may change the URI and not answer, so that a location is chosen for the new one."""
+    operations = (item for program in programs for operation in program for item in _walk(operation))
+    return any(
+        item.kind == "opaque" or (item.kind == "rewrite" and item.words[2] != "break" and not may_answer(item))
+        for item in operations
+    )
+
+
 def _walk(operation: Operation) -> Iterator[Operation]:
     yield operation
     for inner in operation.body:
@@ -179,6 +207,11 @@ class Divergence:
     is_kept: bool = False
     is_at_limit: bool = False
 
+    @property
+    def checked(self) -> set[str]:
+        """What nginx checks on the way on one side only (`State.entered`)."""
+        return {name for name, *_ in self.old.state.entered ^ self.new.state.entered}
+
 
 @record(eq=True)
 class SideRunner:
@@ -195,9 +228,11 @@ _Opcode = tuple[str, int, int, int, int]
 class Explorer:
     """Compares two servers. `has_named`: whether one of them has named locations.
 
-    `work` is the maximum number of operations to run, `done` the number that were run. `chooses`: whether a request
-    came to the end of a script, where a location is chosen. `is_uneven`: whether one side chooses a location more often
-    than the other for requests that both answer alike, so that only that side may reach nginx's limit of ten.
+    `work` is the maximum number of operations to run, `done` the number that were run. `chooses`: whether requests of
+    both sides came to the end of a script, where a location is chosen; `arrived` is what their URIs and arguments have
+    in common, except for those that an operation equal on both sides led there. `is_uneven`: whether one side chooses a
+    location more often than the other for requests that both answer alike, so that only that side may reach nginx's
+    limit of ten.
     """
 
     def __init__(
@@ -215,6 +250,7 @@ class Explorer:
         self._passed_by: list[Matches] = []
         self.is_uneven = False
         self.chooses = False
+        self.arrived: PathCondition | None = None
         self.differences: list[Divergence] = []
 
     def compare(self, old: Program, new: Program, state: State, other: State, region: PathCondition) -> None:
@@ -233,7 +269,7 @@ class Explorer:
                         state, other = self._passed(mine, theirs, state, other)
                         mine, theirs = over[0], over_there[0]
                     if mine.kind == "locating":
-                        self.chooses = True
+                        self._arrive(state, self._not_taken_before(region))
                         return
                     if mine.kind in _ENDS:
                         self._compare_ends(mine, theirs, state, other, region)
@@ -381,8 +417,9 @@ class Explorer:
         waiting = [with_found(pair)]
         while waiting:
             part = waiting.pop()
-            self.chooses = self.chooses or not {part.old.kind, part.new.kind}.isdisjoint(_CHOOSING)
             if self._is_alike(part.old, part.new):
+                if part.old.kind in _CHOOSING:
+                    self._arrive(part.old.state, part.region)
                 if part.old.state.choices != part.new.state.choices:
                     self._add_uneven(part)
                 continue
@@ -449,6 +486,18 @@ class Explorer:
             (question.false(), with_answer(region, atom, False)),
             (question.true(), with_answer(region, atom, True)),
         ]
+
+    def _arrive(self, state: State, region: PathCondition) -> None:
+        """Record requests that both sides choose a location for."""
+        self.chooses = True
+        if self.arrived is not None and not self.arrived.values:
+            return
+        unchanged = {
+            symbol for symbol, now in ((Variable(URI), state.uri), (Variable(ARGS), state.args)) if symbol == now
+        }
+        known = PathCondition({subject: each for subject, each in region.values.items() if subject in unchanged})
+        self._spend(sum(len(each.outside) for each in known.values.values()))
+        self.arrived = known if self.arrived is None else self.arrived.in_common(known)
 
     def _spend(self, work: int) -> None:
         made, unfolded = searches(), self._unfolding.work

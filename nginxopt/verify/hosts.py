@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -214,25 +215,25 @@ def pairs(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Ite
 
 
 @record(eq=True)
-class KnownHost:
-    """What is known of `$host` in a pair of servers.
+class KnownValues:
+    """What is known of variables in a pair of servers, as it answers these hosts at these addresses only.
 
     Attributes:
-        only: Its only value, where the pair answers a single plain name.
-        never: Names of the servers that others answer. The first name of a server is none of them, as it is `$host` in
-            a request without a host.
+        values: The variables of which the value is known, by name: `host` where the pair answers a single plain name.
+        never: Names of the servers that others answer, so none is `$host`. The first name of a server is left out, as
+            it is `$host` in a request without a host.
     """
 
-    only: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
     never: frozenset[str] = frozenset()
 
 
-def known_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> dict[tuple[int, int], KnownHost]:
-    """Return what is known of `$host` in each pair of servers.
+def known_values(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -> dict[tuple[int, int], KnownValues]:
+    """Return what is known in each pair of servers.
 
-    Of a pair at an address with TLS nothing is known: the handshake chooses a server, too, and a request whose host no
-    server names stays with it (`ngx_http_set_virtual_server`). Nor is anything known of a pair at an address with
-    patterns, as `hosts` may lack an example of the hosts that these match.
+    Of `$host` nothing is known at an address with TLS: the handshake chooses a server, too, and a request whose host no
+    server names stays with it (`ngx_http_set_virtual_server`). Nor is anything known at an address with patterns, as
+    `hosts` may lack an example of the hosts that these match.
     """
     sides = [(side, addresses(side)) for side in (old, new)]
     plain: dict[ListenAddress, frozenset[str]] = {}
@@ -250,12 +251,27 @@ def known_hosts(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) ->
         sent = {name for each in names for name in each} - {name.rstrip("\n") for each in names for name in each[:1]}
         never = (name for name in sent if all(name in plain[at] and name not in examples[at] for at in examples))
         first, *more = {host if host in plain[at] else None for at, each in examples.items() for host in each}
-        found[pair] = KnownHost(None if more else first, frozenset(never))
+        values = _of_connections([(at, sockets[at]) for at in examples for _, sockets in sides])
+        has_pages = any("error_page" in side.stated for side, _ in sides)
+        if has_pages and values.get("https"):  # a page for plain HTTP at this port may be sent without TLS
+            del values["https"], values["scheme"]
+        found[pair] = KnownValues(values if more or first is None else {**values, "host": first}, frozenset(never))
     return found
 
 
+def _of_connections(sockets: Sequence[tuple[ListenAddress, SocketForm]]) -> dict[str, str]:
+    """Return the variables that have one value in all connections to some addresses."""
+    values = {}
+    secure = {socket["tls"] or at.quic for at, socket in sockets}
+    if len(secure) == 1:
+        values = {"scheme": "https", "https": "on"} if secure.pop() else {"scheme": "http", "https": ""}
+    ports = {at.port if at.family.startswith("inet") else None for at, _ in sockets}
+    only = ports.pop() if len(ports) == 1 else None
+    return values if only is None else {**values, "server_port": str(only)}
+
+
 def _plain_names(sockets: Sequence[tuple[VerifiedSide, SocketForm]]) -> frozenset[str]:
-    """Return the names at an address that are hosts; none at an address for which `known_hosts` says nothing."""
+    """Return the names at an address that are hosts; none at an address for which `known_values` says nothing."""
     names = {folded(name) for side, socket in sockets for name in _names(side, socket)}
     if any(name.startswith("~") for name in names) or any(socket["tls"] or socket["quic"] for _, socket in sockets):
         return frozenset()

@@ -323,6 +323,13 @@ class PathCondition:
         """Return the region with the value of a lookup that all its requests have."""
         return PathCondition(self.values, self.facts, {**self.found, looked_up: value})
 
+    def within(self, other: PathCondition) -> PathCondition:
+        """Return the part of the region in which what another one knows of values holds, too."""
+        region = self
+        for subject, known in other.values.items():
+            region = region.with_known(subject, known)
+        return region
+
     def in_common(self, other: PathCondition) -> PathCondition:
         """Return a region that contains the requests of both."""
         values = {
@@ -565,6 +572,7 @@ def candidates(region: PathCondition, host: str | None) -> Iterator[Candidate]:
         yield replace(first, method=b"POST")
     yield replace(first, path=first.path + b"x")
     yield replace(first, path=first.path + b"/x.html")
+    yield replace(first, path=first.path + b"|")  # sent as %7C, which a redirect by `rewrite` decodes
 
 
 def _sendable(name: str) -> tuple[bytes, ...]:

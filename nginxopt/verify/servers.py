@@ -19,8 +19,8 @@ from nginxopt.records import record
 from nginxopt.verify.dataflow import Liveness, splitting
 from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of
 from nginxopt.verify.executor import SymbolicExecutor
-from nginxopt.verify.explore import Divergence, Explorer, SideRunner, may_leave
-from nginxopt.verify.hosts import Hosts, KnownHost
+from nginxopt.verify.explore import Divergence, Explorer, SideRunner, chooses_again, may_fail, may_leave
+from nginxopt.verify.hosts import Hosts, KnownValues
 from nginxopt.verify.influences import READING, Reads
 from nginxopt.verify.names import defined, is_own
 from nginxopt.verify.path_condition import NO_CAPITALS, Matches, PathCondition
@@ -60,9 +60,9 @@ class ServerComparison:
     """
 
     def __init__(
-        self, old: VerifiedSide, new: VerifiedSide, region: PathCondition, hosts: Mapping[tuple[int, int], KnownHost]
+        self, old: VerifiedSide, new: VerifiedSide, region: PathCondition, known: Mapping[tuple[int, int], KnownValues]
     ) -> None:
-        self._hosts = hosts
+        self._known_values = known
         self._region = region
         self._work = limit("steps")  # operations that may be run in all: half of what is left for each pair of servers
         self._keys = Interner()
@@ -175,8 +175,8 @@ class ServerComparison:
         return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
     def _compare(self, old: int, new: int) -> ServersCompared:
-        known = self._hosts.get((old, new), KnownHost())
-        mine, theirs = self._compiled(0, old, known.only), self._compiled(1, new, known.only)
+        known = self._known_values.get((old, new), KnownValues())
+        mine, theirs = self._compiled(0, old, known.values), self._compiled(1, new, known.values)
         hosts = dict.fromkeys((mine.host, theirs.host))
         named, requests = (_without_hosts(region, hosts, known.never) for region in (PathCondition(), self._requests))
         reasons = [*self._reasons(old, new)]
@@ -196,7 +196,11 @@ class ServerComparison:
                 *((mine.named[name], theirs.named[name], named, False) for name in mine.named if name in theirs.named),
             ):
                 is_choice = before is mine.locating  # which no request reaches if scripts answer all of them
-                if is_choice and not (explorer.chooses or self._may_lead or mine.may_leave or theirs.may_leave):
+                if is_choice and self._is_chosen_once(mine, theirs):
+                    if explorer.arrived is None:
+                        continue
+                    region = region.within(explorer.arrived)
+                elif is_choice and not (explorer.chooses or self._may_lead or mine.may_leave or theirs.may_leave):
                     continue
                 state = State(mine.level, is_rewritten=is_rewritten)
                 explorer.compare(before, after, state, replace(state, level=theirs.level), region)
@@ -215,13 +219,25 @@ class ServerComparison:
         """Whether an error page may lead a request that a script has answered to a location."""
         return any("error_page" in side.stated or side.has_open for side in self._sides)
 
-    def _compiled(self, side: int, server: int, host: str | None) -> _Server:
+    def _is_chosen_once(self, mine: _Server, theirs: _Server) -> bool:
+        """Return whether all requests come to the choice of a location by the end of the script of the server, which
+        runs again after each internal redirect (`ngx_http_internal_redirect`)."""
+        if any(side.has_open or side.runs_anything for side in self._sides):
+            return False
+        return not any(
+            server.may_leave
+            or (self._may_lead and may_fail(server.script))
+            or chooses_again([server.locating, *server.named.values()])
+            for server in (mine, theirs)
+        )
+
+    def _compiled(self, side: int, server: int, known: Mapping[str, str]) -> _Server:
         compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
         locating = compiler.locate(level)
-        values = Values(self._sides[side], server, compiler, self._tables, host)
+        values = Values(self._sides[side], server, compiler, self._tables, known)
         runner = SideRunner(SymbolicExecutor(values, level, locating), compiler)
-        leaves = may_leave(compiler.script(level))
-        return _Server(level, values.host, compiler.server(level), locating, compiler.named(level), runner, leaves)
+        script, program = compiler.script(level), compiler.server(level)
+        return _Server(level, values.host, script, program, locating, compiler.named(level), runner, may_leave(script))
 
     def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:
         levels = self._sides[0].server(old)["level"], self._sides[1].server(new)["level"]
@@ -257,6 +273,7 @@ class ServerComparison:
 class _Server:
     level: int
     host: Symbol
+    script: Program
     program: Program
     locating: Program
     named: dict[bytes, Program]

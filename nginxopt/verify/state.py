@@ -208,8 +208,10 @@ def _names(text: bytes) -> list[str]:
 class Values:
     """Evaluates variables and texts in one server of a side."""
 
-    def __init__(self, side: VerifiedSide, server: int, compiler: Compiler, tables: Tables, host: str | None) -> None:
-        self._host = None if host is None else KnownBytes(host.encode("latin-1"))
+    def __init__(
+        self, side: VerifiedSide, server: int, compiler: Compiler, tables: Tables, known: Mapping[str, str]
+    ) -> None:
+        self._known = {name: KnownBytes(value.encode("latin-1")) for name, value in known.items()}
         self._side = side
         self._compiler = compiler
         self._server_name: Symbol = (
@@ -341,8 +343,8 @@ class Values:
     @property
     def host(self) -> Symbol:
         """The value of `$host`."""
-        if self._host is not None:
-            return self._host
+        if "host" in self._known:
+            return self._known["host"]
         # without a header, the name of the server
         return Derived("host", (KnownBytes(b"") if self._side.has_host_header else self._server_name,))
 
@@ -361,6 +363,8 @@ class Values:
                 return self._server_name
             case "host":
                 return self.host
+        if name in self._known:
+            return self._known[name]
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
         if name in SETTINGS:

@@ -63,8 +63,8 @@ HIDDEN = (
     ),
     Hidden(
         "a location that the server answers like",
-        "include nx.conf; return 200 x;",
-        "include nx.conf; location / { return 200 x; }",
+        "client_max_body_size 1g; include nx.conf; return 200 x;",
+        "client_max_body_size 1g; include nx.conf; location / { return 200 x; }",
         "location /b { return 200 hidden; }",
         "/b",
     ),
