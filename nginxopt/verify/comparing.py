@@ -601,9 +601,9 @@ class _Verifier:
         """Return a candidate as a request to the address of hosts; None if it needs a host there and has none."""
         if request.host is None and (hosts.address.quic or self._asked.premises.holds(HOST_HEADER)):
             return None  # nginx refuses a request of HTTP/3 without a host
-        is_tls = self._addresses[0][hosts.address]["tls"]
-        over_tls = is_tls if request.is_tls is None else request.is_tls or hosts.address.quic
-        return request_of(request, hosts.address, is_tls=over_tls)
+        takes_tls = self._addresses[0][hosts.address]["tls"]
+        is_tls = hosts.address.quic or (takes_tls and request.is_tls is not False)
+        return request_of(request, hosts.address, is_tls=is_tls)
 
     def _is_asked(self, request: Candidate) -> bool:
         return self._only is None or self._only.holds(request)

@@ -120,25 +120,6 @@ def may_leave(program: Program) -> bool:
     )
 
 
-def may_fail(program: Program) -> bool:
-    """Return whether an operation of a script may end it with an error.
-
-    If the script runs again for the page of an error, nginx passes over a further one, and chooses a location
-    (`ngx_http_rewrite_handler`).
-    """
-    operations = (item for operation in program for item in _walk(operation))
-    return any(
-        item.kind == "opaque"
-        or (item.kind == "return" and _is_error(item.words[0]))
-        or (item.kind == "rewrite" and not may_answer(item))
-        for item in operations
-    )
-
-
-def _is_error(code: str | None) -> bool:
-    return code is None or not code.isdigit() or int(code) >= 400
-
-
 def chooses_again(programs: Iterable[Program]) -> bool:
     """Return whether an operation may change the URI and not answer, so that a location is chosen for the new one."""
     operations = (item for program in programs for operation in program for item in _walk(operation))

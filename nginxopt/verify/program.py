@@ -74,6 +74,9 @@ _OF_SERVER = {"server_name", "host"}
 _ENTERING = {"internal", "client_max_body_size"}
 """The settings that nginx checks before it runs the script of a location."""
 
+_UNLIMITED = (("0",),)
+"""The value of a size that nginx does not check."""
+
 _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
 
 
@@ -193,7 +196,7 @@ class Compiler:
 
     def _answers(self, level: int) -> Hashable:
         location = self.location_of(level)
-        settings = self._read(level, _ANSWERING if location is None else _ANSWERING | _ENTERING)
+        settings = self._read(level, _ANSWERING)
         name = self._names_around(location, level) if location is not None and "alias" in settings else None
         meaning = self._meaning(level, settings.items())
         key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
@@ -263,6 +266,8 @@ class Compiler:
             return frozenset()
         settings = self._side.settings(level)
         names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())
+        if settings.get("client_max_body_size") == _UNLIMITED:
+            names = names - {"client_max_body_size"}
         return frozenset((name, (settings.get(name, ()), self.answering(level))) for name in names)
 
     def _meaning(self, level: int, settings: Collection[tuple[str, Value]]) -> Hashable:

@@ -19,7 +19,7 @@ from nginxopt.records import record
 from nginxopt.verify.dataflow import Liveness, splitting
 from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of
 from nginxopt.verify.executor import SymbolicExecutor
-from nginxopt.verify.explore import Divergence, Explorer, SideRunner, chooses_again, may_fail, may_leave
+from nginxopt.verify.explore import Divergence, Explorer, SideRunner, chooses_again, may_leave
 from nginxopt.verify.hosts import Hosts, KnownValues
 from nginxopt.verify.influences import READING, Reads
 from nginxopt.verify.names import defined, is_own
@@ -220,15 +220,15 @@ class ServerComparison:
         return any("error_page" in side.stated or side.has_open for side in self._sides)
 
     def _is_chosen_once(self, mine: _Server, theirs: _Server) -> bool:
-        """Return whether all requests come to the choice of a location by the end of the script of the server, which
-        runs again after each internal redirect (`ngx_http_internal_redirect`)."""
+        """Return whether all requests come to the choice of a location by the end of the script of the server.
+
+        The script runs again after each internal redirect (`ngx_http_internal_redirect`), also for the page of an
+        error, and there ends with a further error as with a first one (`ngx_http_rewrite_handler`).
+        """
         if any(side.has_open or side.runs_anything for side in self._sides):
             return False
         return not any(
-            server.may_leave
-            or (self._may_lead and may_fail(server.script))
-            or chooses_again([server.locating, *server.named.values()])
-            for server in (mine, theirs)
+            server.may_leave or chooses_again([server.locating, *server.named.values()]) for server in (mine, theirs)
         )
 
     def _compiled(self, side: int, server: int, known: Mapping[str, str]) -> _Server:
@@ -236,8 +236,8 @@ class ServerComparison:
         locating = compiler.locate(level)
         values = Values(self._sides[side], server, compiler, self._tables, known)
         runner = SideRunner(SymbolicExecutor(values, level, locating), compiler)
-        script, program = compiler.script(level), compiler.server(level)
-        return _Server(level, values.host, script, program, locating, compiler.named(level), runner, may_leave(script))
+        leaves = may_leave(compiler.script(level))
+        return _Server(level, values.host, compiler.server(level), locating, compiler.named(level), runner, leaves)
 
     def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:
         levels = self._sides[0].server(old)["level"], self._sides[1].server(new)["level"]
@@ -273,7 +273,6 @@ class ServerComparison:
 class _Server:
     level: int
     host: Symbol
-    script: Program
     program: Program
     locating: Program
     named: dict[bytes, Program]

@@ -52,6 +52,16 @@ def test_what_only_looks_the_same(forms: Forms, version: str) -> None:
     assert (verdict(forms, version) != "equivalent") == version.startswith(forms.versions)
 
 
+@pytest.mark.parametrize(("page", "expected"), [("", "equivalent"), ("error_page 497 /x;", "unknown")])
+def test_a_request_without_tls(page: str, expected: str) -> None:
+    """Only the page of an error is sent to a client that speaks no TLS where nginx does."""
+    text = "listen 443 ssl; ssl_certificate a; ssl_certificate_key b;"
+    old, new = (
+        f"server {{ {text} {page} {test} return 200 a; }}" for test in ("if ($https = '') { return 301 /b; }", "")
+    )
+    assert compared(old, new).verdict == expected
+
+
 @given(st.binary())
 def test_only_letters_of_ascii_have_a_case(word: bytes) -> None:
     """A word in lower case is what nginx makes of its bytes (`ngx_strlow`)."""

@@ -401,6 +401,12 @@ def divided(name: str, test: str, *names: str, before: str = "") -> Forms:
     return Forms(name, old, f"{before} {start} h; return 200 a; }} {start} b; {to} }}")
 
 
+def chosen(name: str, old: str, new: str, rest: str = "") -> Forms:
+    """A rule of a server, and a location in its place, where none refuses a large body."""
+    server = f"client_max_body_size 0; {rest} %s location / {{ return 200 [$uri]; }}"
+    return Forms(name, server % old, server % new, ("/a", "/a/f?a=1", "/x", "/b"))
+
+
 _TO_HOST = "return 301 https://$host$request_uri;"
 
 HOSTS_ALIKE = (
@@ -416,6 +422,28 @@ HOSTS_ALIKE = (
     divided("a test of a name that has a server of its own", "if ($host = b)"),
     divided("the same by a pattern", "if ($host ~* ^B$)"),
     divided("the same by a map", "if ($to{N})", before="map $host $to{N} { B 1; }"),
+    Forms("a scheme that no request has", "if ($scheme = https) { return 403; } return 200 a;", "return 200 a;"),
+    Forms("the port of an address", "if ($server_port = 1) { return 403; } return 200 a;", "return 200 a;"),
+)
+_FORBIDDEN, _LOCATION = "if ($uri ~ ^/a) { return 403; }", "location ^~ /a { return 403; }"
+
+CHOSEN_ALIKE = (
+    chosen("a test of the path is a location", _FORBIDDEN, _LOCATION),
+    chosen("redirects are locations", "rewrite ^/a/ /x redirect;", "location ^~ /a/ { rewrite ^ /x redirect; }"),
+    Forms(
+        "a location that no request reaches",
+        *(f"error_page 404 /a; return 404; location / {{ return 200 {each}; }}" for each in "ab"),
+    ),
+)
+CHOSEN_UNLIKE = (
+    chosen("a location chooses again", _FORBIDDEN, _LOCATION, "location /x { rewrite ^ /a last; }"),
+    chosen(
+        "a named location does",
+        _FORBIDDEN,
+        _LOCATION,
+        "location /x { try_files /nx @n; } location @n { rewrite ^ /a last; }",
+    ),
+    chosen("the script ends before", _FORBIDDEN, _LOCATION, "if ($arg_a) { break; }"),
 )
 IN_DOUBT_OF_HOSTS = (
     divided("a test of the first name, which is the host without a header", "if ($host = b)", "b", "h"),
@@ -571,10 +599,11 @@ ALIKE = (
     *REWRITES_ALIKE,
     *ACCESS_ALIKE,
     *HOSTS_ALIKE,
+    *CHOSEN_ALIKE,
 )
 UNLIKE = (
     *VALUES_UNLIKE, *FOLDERS_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE,
-    *WRITTEN_UNLIKE, *REWRITES_UNLIKE, *ELSEWHERE_UNLIKE, *ACCESS_UNLIKE,
+    *WRITTEN_UNLIKE, *REWRITES_UNLIKE, *CHOSEN_UNLIKE, *ELSEWHERE_UNLIKE, *ACCESS_UNLIKE,
 )  # fmt: skip
 
 

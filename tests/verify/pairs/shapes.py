@@ -189,7 +189,7 @@ UNLIKE = (
         for name, text in (
             ("a rewrite", "rewrite ^/a /b last;"),
             ("a break", "if ($arg_x) { break; }"),
-            ("an error page", "error_page 404 /a;"),
+            ("an error page", "error_page 404 /a; if ($uri = /a) { break; }"),
         )
     ),
     Pair(
