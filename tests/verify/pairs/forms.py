@@ -432,7 +432,8 @@ CHOSEN_ALIKE = (
     chosen("redirects are locations", "rewrite ^/a/ /x redirect;", "location ^~ /a/ { rewrite ^ /x redirect; }"),
     Forms(
         "a location that no request reaches",
-        *(f"error_page 404 /a; return 404; location / {{ return 200 {each}; }}" for each in "ab"),
+        "error_page 404 /a; return 404; location / { return 200 a; }",
+        "error_page 404 /a; return 404; location / { return 200 b; }",
     ),
 )
 CHOSEN_UNLIKE = (
