@@ -42,6 +42,7 @@ _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _EXAMPLE = re.compile(r"```nginx(?: ([a-z_]+))?(?: ([\d.]+))?$", re.MULTILINE)
 """The opening of an example of a rule: its context if it is no whole file, and the version if it is not for all."""
+_CELL = re.compile(r"<(t[dh])\b.*?</\1>", re.DOTALL)
 _PICTURES = (".svg", ".png")
 
 
@@ -107,6 +108,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     for number in range(0, len(parts), 2):
         parts[number] = _LINK.sub(lambda match: match[1] + _target(match[2], source, page) + match[3], parts[number])
     return "".join(parts)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    r"""Return the page with `|` for `\|` in cells of tables: Markdown needs the backslash, and leaves it in code."""
+    return _CELL.sub(lambda cell: cell[0].replace(r"\|", "|"), html)
 
 
 def _titled(opening: re.Match[str]) -> str:

@@ -146,6 +146,12 @@ def test_every_block_of_code_is_one(documents: dict[str, Document]) -> None:
         assert documents[f"/rules/{rule}/index.html"].blocks >= fences, rule
 
 
+def test_no_cell_shows_an_escape(site: Path) -> None:
+    """A bar in a cell of a table is no bar behind a backslash: a command with a pipe can be copied."""
+    cells = re.compile(r"<td>[^\n]*\\\|")
+    assert [str(path) for path in site.rglob("*.html") if cells.search(path.read_text())] == []
+
+
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """The address of a server with the site, as a browser needs one for the search."""

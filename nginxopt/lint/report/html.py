@@ -62,10 +62,11 @@ class _Group:
 
 def render(report: LintReport) -> Iterator[str]:
     """Yield the page."""
+    verdict = headline(report)
     severities = Counter(diagnostic.severity for diagnostic in report.diagnostics)
     yield page.render(
         "nginxopt.lint",
-        verdict=headline(report),
+        verdict=verdict[:1].upper() + verdict[1:],
         heading=list(_heading(report)),
         fixes=[line.strip() for line in fixes(report)],
         measures=[line.strip() for line in measures(report)],
@@ -78,7 +79,8 @@ def render(report: LintReport) -> Iterator[str]:
 
 
 def _heading(report: LintReport) -> Iterator[str]:
-    yield count(len(report.files), "file")
+    if report.diagnostics or report.errors:  # the verdict names them otherwise
+        yield count(len(report.files), "file")
     guess = "a guess: " if report.target.is_guess else ""
     yield f"for nginx {report.target.version} ({guess}{report.target.origin})"
     if report.places() > len(report.diagnostics):

@@ -55,7 +55,7 @@ def test_files_elsewhere_are_not_quoted() -> None:
 def test_nothing_found() -> None:
     """A clean run says so, and has no filter."""
     page = document(report(files=("a", "b"), notes=(Note("a.conf includes nothing"),)))
-    assert words(next(page.iter(f"{HTML}h1"))) == "no findings in 2 files"
+    assert words(next(page.iter(f"{HTML}h1"))) == "No findings in 2 files"
     assert not list(page.iter(f"{HTML}form"))
     assert "a.conf includes nothing" in words(page)
 
