@@ -314,7 +314,7 @@ def _of_fact(fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: 
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:
         case "tls":
-            return terms.TLS.times(number).plus(terms.TLS_BYTE.times(cell.bytes))
+            return terms.tls(number, cell.bytes)
         case "gzip":
             return _compressed(fact.amount, key, cell, variables=variables)
         case "log" | "log_buffered":
