@@ -53,7 +53,7 @@ Exit status: 0 success, 1 an annotation has no counterpart (--annotations), 2 us
     "--tls",
     multiple=True,
     metavar="HOST",
-    help="Host with a certificate, or all, or none: the output of nginx -T does not say.",
+    help="Host with a certificate, or all, or none: the controller's nginx.conf does not say.",
 )
 @options.TARGET_VERSION
 @click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write the configuration to FILE.")
@@ -71,19 +71,19 @@ def command(
 ) -> int:
     """Turn Kubernetes Ingresses into the nginx.conf that answers as ingress-nginx does.
 
-    MANIFESTS are files or directories with YAML or JSON, or - for standard input; or what nginx -T of a controller
-    printed. The result has none of the controller's Lua, so that trace, test, lint and verify can say what it answers.
-    Notes on standard error name what is left out.
+    MANIFESTS are files or directories with YAML or JSON, or - for standard input; or the nginx.conf of a controller,
+    alone or as nginx -T prints it. The result has none of the controller's Lua, so that trace, test, lint and verify
+    can say what it answers. Notes on standard error name what is left out.
     """
     settings = limited(lambda: settings_of(config_map), path=config_map)
     text = source(manifests[0]) if len(manifests) == 1 and not os.path.isdir(manifests[0]) else None
     if text is not None and is_printed(text.data):
         if lists:
-            raise UsageError("--annotations is for manifests: nginx -T prints no annotations")
+            raise UsageError("--annotations is for manifests: the nginx.conf of a controller has no annotations")
         printed = limited(lambda: without_lua(text, settings, tls or None), path=text.path)
         return _finish(printed, output, [*manifests, config_map], quiet)
     if tls:
-        raise UsageError("--tls is for the output of nginx -T; manifests say which hosts have a certificate")
+        raise UsageError("--tls is for the nginx.conf of a controller; manifests say which hosts have a certificate")
     files = files_of(manifests)  # once: a folder may have others by the time that the output is written
     found = limited(lambda: ingresses(files, text))
     found = [ingress for ingress in found if class_ is None or ingress.ingress_class in ("", class_)]

@@ -13,6 +13,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from ipaddress import ip_network
 from typing import Literal, NamedTuple, cast
 
 from nginxopt.ingress.manifests import Ingress
@@ -50,14 +51,16 @@ _WHY = {
 
 _CHARS = r"\-._~a-zA-Z0-9/:"
 _KINDS = {
-    "addresses": r"[0-9a-fA-F.:/, ]*",
     "any": r"(?s).*",
     "auth": r".*(basic|digest).*",
+    "balance": r"round_robin|ewma|chash|chashsubset|sticky_balanced|sticky_persistent",
     "bool": r"1|t|T|TRUE|true|True|0|f|F|FALSE|false|False",
     "chars": rf"[{_CHARS}]*",
     "ciphers": r"[A-Za-z0-9!:+\-_@=]*",
     "codes": r"([45][0-9]{2},? ?)*",
+    "connection": r"close|keep-alive",
     "cookie": r"off|[\-._~a-zA-Z0-9/:]+\s+[\-._~a-zA-Z0-9/:]+",
+    "file": r"[A-Za-z0-9.\-_]*",
     "flag": r"on|off",
     "hash": r"[A-Za-z0-9\-_~/:.$,&={}()+ ]*",
     "headers": r"[A-Za-z0-9\-_, ]*",
@@ -65,7 +68,7 @@ _KINDS = {
     "int": r"[+-]?[0-9]{1,18}",
     "method": r"GET|HEAD|POST|PUT|PATCH|DELETE|CONNECT|OPTIONS|TRACE",
     "methods": r"[A-Za-z]+(, ?[A-Za-z]+)*(, ?)?",
-    "names": r"[A-Za-z0-9.\-_~^$*\\|()\[\]+?, ]*",
+    "names": r"[A-Za-z0-9.\-_~^$*\\|()\[\]+?,/ ]*",
     "next": r"((error|timeout|invalid_header|http_500|http_502|http_503|http_504|http_403|http_404|http_429"
     r"|non_idempotent|off)\s?)+",
     "origins": r"[A-Za-z0-9.\-_~/:*, ]*",
@@ -75,6 +78,7 @@ _KINDS = {
     "protocol": r"(?i)auto_http|https?|grpcs?|fcgi",
     "quoted": r"[^\r\n\"]*",
     "satisfy": r"any|all",
+    "service": r"[a-z]([\-a-z0-9]{0,61}[a-z0-9])?",
     "size": r"(?i)[0-9]+[bkmg]?",
     "text": r"[^\r\n]*",
     "url": rf"[{_CHARS},?&=]*",
@@ -83,6 +87,16 @@ _KINDS = {
     "words": rf"[{_CHARS} ]*",
 }
 """What values match that the controller takes, by kind (parser/validators.go and the files of the annotations)."""
+
+_READ_WITH = {
+    **dict.fromkeys(("auth-always-set-cookie", "auth-method", "auth-request-redirect"), "auth-url"),
+    "auth-response-headers": "auth-url",
+    **dict.fromkeys(("auth-realm", "auth-secret", "auth-secret-type"), "auth-type"),
+    "temporal-redirect-code": "temporal-redirect",
+}
+"""What the controller reads only if the Ingress has another annotation, by name: a value is not checked otherwise."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://(?![^/]*\.\.)[^/]+.*")
 
 _VARIABLES = ("auth-url", "auth-signin")
 """URLs that may have variables."""
@@ -108,7 +122,12 @@ class AnnotationValues:
         self.notes: list[str] = []
         self._values: dict[str, str] = {}
         for name, text in ingress.annotations.items():
-            self._take(name, text, validates)
+            if _READ_WITH.get(name, name) in ingress.annotations:
+                self._take(name, text, validates)
+        if self.text("auth-type") and not self.text("auth-secret"):
+            self._deny("auth-type", "there is no auth-secret")
+        if (url := self.text("auth-url")) and not _URL.fullmatch(url):
+            self._deny("auth-url", f"{url!r} is no URL with a host")
         for former, name in ALIASES.items():
             if former in self._values:
                 self._values.setdefault(name, self._values[former])
@@ -125,6 +144,10 @@ class AnnotationValues:
             self.is_denied |= row.invalid == "denied"
         elif value:
             self._values[name] = value
+
+    def _deny(self, name: str, reason: str) -> None:
+        self.notes.append(f"{name}: {_OUTCOMES['denied']}, as {reason}")
+        self.is_denied = True
 
     def text(self, name: str, default: str = "") -> str:
         """Return the value of an annotation."""
@@ -152,13 +175,23 @@ _OUTCOMES = {
 
 
 def _fits(row: Annotation, value: str, validates: bool) -> bool:
-    """Return whether the controller takes a value. Numbers and truth values are always checked."""
+    """Return whether the controller takes a value. Numbers, truth values and addresses are always checked."""
     if not value:
         return True
+    if row.value == "addresses":
+        return all(map(_is_network, value.split(",")))
     if not validates and row.value not in ("int", "bool"):
         return True
     kind = "variables" if row.name in _VARIABLES else row.value
     return re.fullmatch(_KINDS[kind], value.strip()) is not None
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text.strip(), strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _left_out(ingress: Ingress) -> Iterator[str]:

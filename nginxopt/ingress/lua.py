@@ -28,6 +28,8 @@ _DROPPED = (
 )
 """Directives that change no answer, where they are the controller's; `more_clear_headers` only for `IngressServer`."""
 
+_HTTP = re.compile(rb"^http[ \t]*\{", re.MULTILINE)
+"""What a manifest does not have: not even its snippets begin in the first column."""
 _CALLS = re.compile(r"(?:\s*(?:lua_ingress|balancer|certificate|monitor|plugins)\.\w+\([^()]*\))*\s*")
 _OF_ANSWERS = ("access_by_lua_block", "balancer_by_lua_block", "content_by_lua_block", "rewrite_by_lua_block")
 """Blocks whose calls of these modules make answers; those of other blocks change none."""
@@ -35,6 +37,14 @@ _REWRITE = re.compile(
     r"\s*lua_ingress\.rewrite\(\{(.*)\}\)\s*balancer\.rewrite\(\)\s*(?:plugins\.run\(\)\s*)?", re.DOTALL
 )
 _STATE = re.compile(r"(\w+) = (true|false),")
+_OWN = {
+    "ngx_conf_is_dynamic_lb_initialized.lua": "return 200;",
+    "configuration.get_backends_data()": "return 200;",
+    "ngx_conf_configuration.lua": "return 404;",
+    "configuration.call()": "return 404;",
+    "ngx.exit(ngx.HTTP_NOT_FOUND)": "return 404;",
+}
+"""What a controller answers itself, on a port that only it can reach; its API of settings counts as absent."""
 _CAPTURE = re.compile(r"\s*local res = ngx\.location\.capture\('([^']+)', \{ method = ngx\.HTTP_GET, body = '' ?[,}]")
 _KEY = "ngx.var.cache_key = ngx.encode_base64(ngx.sha1_bin(ngx.var.tmp_cache_key))"
 _TARGET = re.compile(r'string\.format\("%s://%s%s(?:%s)?", redirectScheme, "([^"]+)", (?:"(:[0-9]+)", )?request_uri\)')
@@ -68,20 +78,19 @@ _MAPS = """
 
 
 def is_printed(data: bytes) -> bool:
-    """Return whether a text is what a controller's `nginx -T` prints."""
-    return (b"lua/nginx/" in data or b"lua_ingress.rewrite(" in data) and Dump.of("-", data) is not None
+    """Return whether a text is a controller's nginx.conf, or what its `nginx -T` prints."""
+    has_lua = b"lua/nginx/" in data or b"lua_ingress.rewrite(" in data
+    return has_lua and (_HTTP.search(data) is not None or Dump.of("-", data) is not None)
 
 
 def without_lua(source: Source, settings: ControllerSettings, certificates: Sequence[str] | None) -> Converted:
-    """Return the main file of what `nginx -T` of a controller printed, without the controller's Lua.
+    """Return a controller's nginx.conf, alone or the main file of what `nginx -T` prints, without the controller's Lua.
 
     `certificates` are the hosts that have one, or `all` or `none`; None if nobody says. Raises `UsageError` if a
     redirect depends on it, and `InputError` for a text that is no such configuration.
     """
     dump = Dump.of(source.path, source.data)
-    if dump is None:
-        raise InputError("not the output of nginx -T", path=source.path)
-    main = Source(dump.main, dump.read(dump.main))
+    main = Source(dump.main, dump.read(dump.main)) if dump is not None else source
     root = parse(main)
     http = next((each for each in root.directives() if each.name == "http" and each.block), None)
     if http is None:
@@ -108,7 +117,7 @@ class _Work:
             if directive.name in ("stream", "load_module", "daemon", "pid"):
                 self._drop(directive)
         assert http.block is not None
-        self._insert(http.block.span.start + 1, _MAPS)
+        self._insert(http.block.span.end - 1, _MAPS)  # behind map_hash_*, which must precede all maps
         if not self._settings.is_stated and any(each.name == "real_ip_header" for each in http.block.directives()):
             self.notes.append("without --config-map, headers X-Forwarded-* are taken to be ignored")
         names = {name for each in http.block.walk() if (name := _service(each))}
@@ -180,6 +189,8 @@ class _Work:
                 self._replace(directive, f"set {directive.args[0]} {last};")
                 note = "auth-signin: the address to return to is not escaped, which takes a module (set_escape_uri)"
                 self.notes += [] if note in self.notes else [note]
+            elif name.startswith("content_by_lua_") and (own := _own(last)):
+                self._replace(directive, own)
             elif last.endswith(f"://{_BALANCER}") and service:
                 self._replace(directive, f"{name} {last.removesuffix(_BALANCER)}{service};")
             elif self._is_dropped(directive):
@@ -241,6 +252,12 @@ def _is_redirect(directive: Directive) -> bool:
     """Return whether a directive sets the URL to redirect to the name with or without www."""
     is_set = directive.name == "set_by_lua_file" and len(directive.args) > 2
     return is_set and str(directive.args[1]).endswith("ngx_srv_redirect.lua")
+
+
+def _own(code: str) -> str:
+    """Return what stands for the code, or the file of code, of an answer of the controller itself."""
+    found = (answer for text, answer in _OWN.items() if text in code)
+    return next(found, "")
 
 
 def _service(directive: Directive) -> str:

@@ -33,6 +33,7 @@ http {{
     more_clear_headers Server;
     ssl_certificate /etc/ingress-controller/ssl/default-fake-certificate.pem;
     ssl_certificate_key /etc/ingress-controller/ssl/default-fake-certificate.pem;
+    map_hash_bucket_size 128;
     map $http_x_request_id $req_id {{ default $http_x_request_id; "" $request_id; }}
     upstream {{balancer}} {{
         server 0.0.0.1; # placeholder
@@ -52,7 +53,10 @@ def printed(found: list[Ingress], settings: Mapping[str, str]) -> str:
             text += _www(server, of_map)
     text += "".join("\n".join(_server(server, of_map)) for server in servers)
     return text + (
-        "    server { listen 8181 default_server; location / { return 404; } }\n}\n"
+        "    server { listen 8181 default_server; location / { return 404; } }\n"
+        "    server { listen 127.0.0.1:10246; location /is-dynamic-lb-initialized {\n"
+        f"        content_by_lua_file {LUA}/ngx_conf_is_dynamic_lb_initialized.lua; }}\n"
+        f"        location /configuration {{ content_by_lua_file {LUA}/ngx_conf_configuration.lua; }} }}\n}}\n"
         'stream { server { preread_by_lua_block { ngx.var.proxy_upstream_name="tcp"; } listen 9000; } }\n'
     )
 

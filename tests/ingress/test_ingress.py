@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -204,11 +205,40 @@ def test_annotations_are_listed(tmp_path: Path) -> None:
 def test_the_table_of_annotations() -> None:
     """Each row has a kind and a state that are known; cases use many of them."""
     rows = known()
-    assert {row.value for row in rows.values()} <= _KINDS.keys()
+    assert {row.value for row in rows.values()} - {"addresses"} <= _KINDS.keys()
     assert {row.state for row in rows.values()} == {"used", *_WHY}
     assert {row.invalid for row in rows.values()} == {"ignored", "denied", "dropped"}
     used = {name for case in CASES.values() for each in case.ingresses for name in each["metadata"]["annotations"]}
     assert len(used) > 15
+
+
+@pytest.mark.parametrize(
+    ("state", "annotations"),
+    [
+        ("dropped", {"custom_http_errors": "abc"}),
+        ("dropped", {"default_backend": "10m"}),
+        ("dropped", {"client_body_buffer_size": "true"}),
+        ("dropped", {"connection_proxy_header": "abc"}),
+        ("dropped", {"auth_type": "abc", "auth_secret": "users"}),
+        ("dropped", {"limit_allowlist": "abc"}),
+        ("denied", {"auth_type": "basic"}),
+        ("denied", {"auth_url": "auth/check"}),
+        ("denied", {"allowlist_source_range": "10"}),
+        ("denied", {"denylist_source_range": "10.0.0.1, abc"}),
+        ("kept", {"auth_realm": 'a "b"'}),
+        ("kept", {"auth_method": "abc"}),
+        ("kept", {"auth_response_headers": "a/b"}),
+        ("kept", {"temporal_redirect_code": "abc"}),
+        ("kept", {"upstream_vhost": "$x"}),
+        ("kept", {"allowlist_source_range": "10.0.0.1/8, ::1"}),
+    ],
+)
+def test_what_the_controller_does_with_values(state: str, annotations: dict[str, Any], tmp_path: Path) -> None:
+    """An Ingress is dropped, its paths answer 503, or it is kept, as the code of the controller itself did for each."""
+    read = ingresses([written(tmp_path, ingress("a", **annotations))])
+    result = convert(read, ControllerSettings({}), Version(1, 28, 0)).text
+    found = "dropped" if HOST not in result else "denied" if "return 503;" in result else "kept"
+    assert found == state
 
 
 def run(*args: str) -> tuple[int, str]:

@@ -74,6 +74,8 @@ _BLOCKS = {
     r"ssl_certificate_by_lua_file [^;]*;": "ssl_certificate_by_lua_block { certificate.call() }",
     r"balancer_by_lua_file [^;]*;": "balancer_by_lua_block { balancer.balance() }",
     r"header_filter_by_lua_file [^;]*;": "header_filter_by_lua_block { lua_ingress.header() plugins.run() }",
+    r"content_by_lua_file \S+_initialized.lua;": "content_by_lua_block { configuration.get_backends_data() }",
+    r"content_by_lua_file \S+_configuration.lua;": "content_by_lua_block { configuration.call() }",
     r"log_by_lua_file [^;]*;": "log_by_lua_block { balancer.log() monitor.call() plugins.run() }",
 }
 
@@ -178,6 +180,16 @@ def test_authentication(tmp_path: Path) -> None:
     assert "is not escaped" in result.notes[0]
 
 
+def test_the_file_alone(tmp_path: Path) -> None:
+    """The file that `kubectl exec ... cat /etc/nginx/nginx.conf` prints is read like the output of `nginx -T`."""
+    whole = text_of(PRINTED["app-root"], tmp_path)
+    alone = whole.partition(b":\n")[2]
+    assert alone.startswith(b"pid ")
+    assert is_printed(alone)
+    one, other = (without_lua(Source("-", text), ControllerSettings({}), ["none"]) for text in (whole, alone))
+    assert one.text.strip() == other.text.strip()
+
+
 @pytest.mark.parametrize("text", [b"events {}", b"# configuration file /etc/nginx/nginx.conf:\nevents {}"])
 def test_what_is_no_such_output(text: bytes) -> None:
     """A text that is not printed by nginx, or has no http, is refused."""
@@ -193,5 +205,5 @@ def test_the_command(tmp_path: Path) -> None:
     status, output = run(str(dump), "--tls", HOST)
     assert status == 0
     assert "upstream test-a-80 {" in output
-    with pytest.raises(UsageError, match="--tls is for the output of nginx -T"):
+    with pytest.raises(UsageError, match="--tls is for"):
         run(str(tmp_path / "a.json"), "--tls", HOST)
