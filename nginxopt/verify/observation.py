@@ -69,15 +69,17 @@ class ObservedOutcome:
         is_for_another = len(hosts) > 1 and None not in hosts
         return self.response != other.response or is_for_another or self.is_elsewhere(other)
 
-    def certainly_differs(self, other: ObservedOutcome, *, with_headers: bool) -> bool:
+    def certainly_differs(self, other: ObservedOutcome, *, with_headers: bool, with_target: bool) -> bool:
         """Return whether another outcome certainly looks different, although a filter may change the body of either.
 
-        Bodies and redirect targets are not compared, nor a status or a file that is not known; headers are compared
-        only `with_headers`.
+        Bodies are not compared, nor a status or a file that is not known; headers are compared only `with_headers`, and
+        the targets of redirects only `with_target`.
         """
-        kind, status, *_, file, headers = self.response[:6]
-        their_kind, their_status, *_, their_file, their_headers = other.response[:6]
+        kind, status, target, _, file, headers = self.response[:6]
+        their_kind, their_status, their_target, _, their_file, their_headers = other.response[:6]
         if kind != their_kind or (None not in (status, their_status) and status != their_status):
+            return True
+        if with_target and target != their_target:
             return True
         if with_headers and headers != their_headers:
             return True
@@ -103,6 +105,30 @@ def has_known_headers(outcome: OutcomeForm, site: LoweredSite) -> bool:
         return unknown is None
     filters = levels[level]["filters"]
     return any(each["node"] == unknown["node"] and each["changes"] == "body" for each in filters)
+
+
+def has_known_target(outcome: OutcomeForm, site: LoweredSite) -> bool:
+    """Return whether the target of a redirect is known: filters at most change the body, and headers of other names."""
+    unknown, level = outcome["unknown"], outcome["level"]
+    levels = site.site["levels"]
+    if unknown is None or level is None or level >= len(levels) or outcome["kind"] != "redirect":
+        return unknown is None
+    filters = levels[level]["filters"]
+    is_of_filter = any(each["node"] == unknown["node"] for each in filters)
+    return is_of_filter and all(each["changes"] == "body" or _keeps_target(site, each["node"]) for each in filters)
+
+
+def _keeps_target(site: LoweredSite, node: int) -> bool:
+    """Return whether a filter changes the headers that it names, and none of them is the target of a redirect."""
+    directive = site.nodes.directive(node)
+    if directive is None or directive.name not in _NAMING:
+        return False
+    names = [str(word).partition(":")[0].strip().lower() for word in directive.args]
+    return not any(name.startswith("location") or "*" in name or "$" in name for name in names)
+
+
+_NAMING = frozenset(["more_set_headers", "more_clear_headers"])
+"""Filters of the module headers-more, which change neither the status nor a header that they do not name."""
 
 
 def real_root(model: SiteModel, outcome: OutcomeForm) -> str | None:

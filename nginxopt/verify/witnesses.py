@@ -28,6 +28,7 @@ from nginxopt.verify.observation import (
     Effects,
     ObservedOutcome,
     has_known_headers,
+    has_known_target,
     real_root,
     resolved,
 )
@@ -457,10 +458,11 @@ class Asking:
         )
         if old["unknown"] is None and new["unknown"] is None:
             return mine.differs(theirs)
-        is_known = all(
-            has_known_headers(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True)
+        sides = [(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True)]
+        with_headers, with_target = (
+            all(test(*side) for side in sides) for test in (has_known_headers, has_known_target)
         )
-        return mine.certainly_differs(theirs, with_headers=is_known)
+        return mine.certainly_differs(theirs, with_headers=with_headers, with_target=with_target)
 
     def _is_named(self, path: str) -> bool:
         """Return whether a file is that of an error page or a fallback."""

@@ -57,6 +57,27 @@ def test_a_part_is_not_different_however_it_is_included(pair: Pair) -> None:
         assert verify(*map(part, sides)).witness is None
 
 
+@pytest.mark.parametrize(
+    ("setting", "is_kept"),
+    [
+        ('more_set_headers "X-A: $uri";', True),
+        ('more_set_headers "X-A: a" -s 302 "X-B: b";', True),
+        ("more_clear_headers X-A X-B; sub_filter a b;", True),
+        ('more_set_headers "X-A: a" " location : /c";', False),
+        ("more_clear_headers X-A L*;", False),
+        ('more_set_headers "$http_x: /c";', False),
+        ('more_set_headers "X-A: a"; header_filter_by_lua_block { x }', False),
+        ("another_filter on;", False),
+    ],
+)
+def test_a_filter_of_other_headers_keeps_the_target_of_a_redirect(setting: str, is_kept: bool) -> None:
+    """Another target is different then, and in doubt otherwise, also where only one side has the filter."""
+    sides = [f"{setting} return 302 /{target};" for target in "ab"]
+    for old, new in (sides, (sides[0], "return 302 /b;")):
+        verdict = verified(Pair("", old, new)).verdict
+        assert (verdict == "different") == is_kept, (old, new)
+
+
 def test_an_effect_has_both_values() -> None:
     """It names what the upstream gets, and what it gets on each side."""
     pass_ = "proxy_pass http://127.0.0.1:{U};"
