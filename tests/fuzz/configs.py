@@ -6,8 +6,9 @@
 Every file is one or two of the folder, often made whole by the blocks around it, with bytes, words and lines put in,
 taken out, doubled and swapped, cut off, joined, or nested. Each is checked in every format, and fixed with the safe
 fixes and with all of them. What must hold: the statuses are those that are documented, a report can be read by what
-reads it, fixes leave nothing to fix and what they make can be read, no command takes longer than `LIMIT` seconds of
-the processor, and with `--nginx` what `nginx -t` accepts is accepted after the fixes.
+reads it, a text is changed if and only if the report offers a fix, fixes leave nothing to fix and what they make can be
+read, no command takes longer than `LIMIT` seconds of the processor, and with `--nginx` what `nginx -t` accepts is
+accepted after the fixes.
 
 The same seed makes the same files. What fails is printed, and kept in the folder of `--keep`.
 """
@@ -25,9 +26,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict, cast
 from xml.etree import ElementTree as ET
 
 import html5lib
@@ -75,6 +77,14 @@ _READERS: dict[str, Callable[[bytes], object]] = {
 def _contexts(text: bytes) -> tuple[Context, ...]:
     """Return the contexts in which a text may stand."""
     return load_text(text, missing_ok=True, includes=False).candidates
+
+
+class _Found(TypedDict):
+    fix: Mapping[str, str] | None
+
+
+class _Report(TypedDict):
+    diagnostics: Sequence[_Found]
 
 
 Mutation = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
@@ -234,6 +244,7 @@ class Fuzz:
         self._binary = binary
         self._limit = limit
         self._name = ""
+        self._offered: frozenset[str] = frozenset()  # the safeties of the fixes in the report of a text
 
     def check(self, text: bytes, target: str, name: str = "", turn: int | None = None) -> None:
         """Check all about a text, called `name` in the figures; `FaultError` if something does not hold.
@@ -246,7 +257,7 @@ class Fuzz:
         formats: Sequence[str] = tuple(FORMATS)
         kinds: Sequence[Sequence[str]] = ((), ("--unsafe-fixes",))
         if turn is not None:
-            formats, kinds = [formats[turn % len(formats)]], [kinds[turn // len(formats) % 2]]
+            formats, kinds = ["json", formats[turn % len(formats)]], [kinds[turn // len(formats) % 2]]
         self.figures.statuses[_STATUSES[self._judge(options, formats)]] += 1
         for unsafe in kinds:
             self._mend(text, [*options, *unsafe, "--fix"], Version.parse(target))
@@ -263,9 +274,12 @@ class Fuzz:
 
     def _read(self, name: str) -> None:
         try:
-            _READERS[name](self._report.read_bytes())
+            report = _READERS[name](self._report.read_bytes())
         except (ValueError, ET.ParseError, html5lib.html5parser.ParseError) as error:
             raise FaultError(f"the report as {name} cannot be read: {error}") from error
+        if name == "json":
+            fixes = (found["fix"] for found in cast("_Report", report)["diagnostics"])
+            self._offered = frozenset(fix["safety"] for fix in fixes if fix is not None)
 
     def _mend(self, text: bytes, options: list[str], target: Version) -> None:
         """Fix the text, and once more, which is to change nothing."""
@@ -275,6 +289,8 @@ class Fuzz:
         again = self._run(*options)
         if self._path.read_bytes() != once:
             raise FaultError(f"a second {' '.join(options)} changes something")
+        if (once != text) != bool(self._offered if "--unsafe-fixes" in options else self._offered & {"safe"}):
+            raise FaultError(f"fixes are offered ({', '.join(self._offered)}), and {' '.join(options)} makes others")
         if again != status and _contexts(once) == _contexts(text):  # a corrected name may say where a fragment stands
             raise FaultError(f"{' '.join(options)} ends with {status}, and a second one with {again}")
         if once != text:

@@ -23,11 +23,16 @@ COUNT = 60
 
 @pytest.mark.no_cover
 def test_mutated_configurations(tmp_path: Path) -> None:
-    """They are checked in every format and fixed, once and for all, with the statuses that are documented."""
+    """They are checked in every format, and fixed once and for all where the report offers a fix.
+
+    How many of them have something to fix depends on the examples of the rules: more are drawn until it is enough.
+    """
     fuzz = Fuzz(tmp_path)
-    for _, text, target in texts(SEEDS, 2, COUNT):
+    for number, text, target in texts(SEEDS, 2, 10 * COUNT):
+        if number >= COUNT and fuzz.figures.fixed > COUNT / 6:
+            break
         fuzz.check(text, target)
-    assert sum(fuzz.figures.statuses.values()) == COUNT
+    assert fuzz.figures.statuses.total() >= COUNT
     assert fuzz.figures.fixed > COUNT / 6
 
 
@@ -65,6 +70,13 @@ def test_faults_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("nginxopt.lint.check.lint", lambda *_: 1 / 0)
     with pytest.raises(FaultError, match="ends with 70"):
         fuzz.check(b"events {}\n", "1.28.0")
+
+
+def test_a_fix_that_is_not_made_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the report offers is what `--fix` does."""
+    monkeypatch.setattr("nginxopt.lint.check.unaccepted", lambda *_: lambda *_: ())
+    with pytest.raises(FaultError, match="fixes are offered"):
+        Fuzz(tmp_path, options=ALL).check(b"events {}\nhttp { gzip on; gzip_comp_level 9; }\n", "1.28.0")
 
 
 def test_a_command_is_run_in_this_process() -> None:
