@@ -6,6 +6,7 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 from nginxopt import cli
 from nginxopt.lint import confirm
 from nginxopt.request import build, private
-from nginxopt.system import exchange, nginx, process
+from nginxopt.system import exchange, network, nginx, process
+from nginxopt.system.network import Network, own_network
 from nginxopt.system.nginx import instance
 from nginxopt.version import dotted
 from tests.nginx.layouts import Ran
@@ -43,6 +45,24 @@ def _started_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     if program():
         monkeypatch.setattr(process, "start", start)
         monkeypatch.setattr(instance, "start", start)
+
+
+@pytest.fixture(scope="package")
+def _network() -> Iterator[Network]:
+    """A private network for all that start nginx one after the other: to make one takes longer than nginx runs.
+
+    As its sockets serve all of them, more are made at once: each time, this process is copied.
+    """
+    with pytest.MonkeyPatch.context() as patch, own_network() as made:
+        patch.setattr(network, "_SOCKETS", 128)
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _one_network(monkeypatch: pytest.MonkeyPatch, _network: Network) -> None:
+    """Run each nginx that is to have a private network in the same one, on a port of its own."""
+    for module in (private, instance):
+        monkeypatch.setattr(module, "own_network", lambda: nullcontext(_network))
 
 
 @pytest.fixture(scope="session")

@@ -64,6 +64,16 @@ PROGRAMS = {
 
 
 @pytest.fixture
+def _started_without_a_copy() -> None:
+    """Start nginx as commands do: what confines it is tested here."""
+
+
+@pytest.fixture
+def _one_network() -> None:
+    """Give each nginx a network of its own, as commands do."""
+
+
+@pytest.fixture
 def out(tmp_path: Path) -> Path:
     """A folder in which everybody may write."""
     folder = tmp_path / "out"

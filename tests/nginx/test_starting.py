@@ -1,9 +1,10 @@
-"""Both ways to start nginx bind it to the process that starts it."""
+"""Both ways to start nginx bind it to the process that starts it, and confine it alike."""
 
 from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from types import ModuleType
 
 import pytest
 
-from nginxopt.system import process
+from nginxopt.system import network, process
+from nginxopt.system.confinement import Confinement
+from nginxopt.system.network import hosts_file, own_network
 from tests.nginx import starting
 from tests.support import PATIENCE, ROOT
 
@@ -68,6 +71,52 @@ def test_both_limit_open_files(limit: int | None, tmp_path: Path) -> None:
     assert soft in {None: {b"%d" % resource.getrlimit(resource.RLIMIT_NOFILE)[0]}, 7: {b"7"}, 64: {b"64"}}.get(
         limit, {hard}
     )
+
+
+_STATE = """
+pwd; readlink /proc/self/ns/net /proc/self/ns/mnt /proc/self/ns/user
+grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp|Sig(Ign|Blk))" /proc/self/status; cat /proc/self/limits
+for folder in "$1" "$2" /dev/shm; do (: > "$folder/made") 2>&1 | sed "s/.*made/made/"; ls "$folder" | grep -x made; done
+: > /dev/null && env | sort
+"""
+"""Prints what confines a shell, and where it can write."""
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+@pytest.mark.parametrize("with_hosts", [False, True])
+@pytest.mark.parametrize("seconds", [None, 50])
+def test_both_confine(tmp_path: Path, is_traced: bool, with_hosts: bool, seconds: int | None) -> None:
+    """A confined command has the same user, limits, network, files and variables."""
+    folders = mine, also, other = [tmp_path / name for name in ("mine", "also", "other")]
+    with own_network(hosts_file(tmp_path, ["app.example"]) if with_hosts else None) as made:
+        states = []
+        for module in (process, starting):
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+            other.chmod(0o777)
+            confinement = Confinement(mine, (also,), made, seconds, is_traced)
+            command = ["sh", "-c", _STATE + "cat /etc/hosts", "sh", str(mine), str(other)]
+            started = module.start(
+                command, cwd=mine, output=subprocess.PIPE, errors=subprocess.STDOUT, confinement=confinement
+            )
+            with started:
+                states.append(started.communicate(timeout=PATIENCE)[0].decode())
+    assert states[0] == states[1]
+    assert str(mine) in states[0]
+
+
+def test_a_network_that_cannot_be_entered(tmp_path: Path) -> None:
+    """Outside of its network, a command does not run."""
+    broken = network._OwnNetwork([os.open(tmp_path, os.O_RDONLY)])  # no namespace
+    confinement = Confinement(tmp_path, network=broken)
+    try:
+        command = ["touch", "ran"]
+        started = starting.start(command, cwd=tmp_path, output=subprocess.DEVNULL, confinement=confinement)
+        assert started.wait(PATIENCE) == 1
+    finally:
+        broken.close()
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("module", [process, starting], ids=["process", "starting"])
