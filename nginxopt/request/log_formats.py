@@ -157,7 +157,7 @@ def _read(directive: Directive) -> LogFormat | None:
         if stated is None:
             return None
         escape = stated
-    return LogFormat(name, "".join(texts), escape, directive) if texts else None
+    return LogFormat(name, "".join(texts).rstrip("\n"), escape, directive) if texts else None
 
 
 def _value(name: str, following: bytes, escape: Escape, *, captured: bool) -> bytes:

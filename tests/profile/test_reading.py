@@ -128,6 +128,14 @@ def test_a_format_that_is_stated(tmp_path: Path) -> None:
     assert Figures(profile).number("agrees") == 1
 
 
+def test_a_format_that_ends_its_line(tmp_path: Path) -> None:
+    """Behind a `\\n` of the format nginx writes its own: the empty lines are none of the log."""
+    form = r"http { log_format own '$remote_addr \"$request\" $status\n'; access_log access.log own;"
+    profile = profiled(tmp_path, '192.0.2.1 "GET /old HTTP/1.1" 301\n\n' * 2, FILES.replace("http {", form))
+    (file,) = profile.files
+    assert (file.format, file.lines, file.broken) == ("own", 2, 0)
+
+
 @pytest.mark.parametrize(
     ("request_line", "status", "verdict", "line"),
     [
