@@ -169,6 +169,7 @@ class Liveness:
         return Live(frozenset(variables_in(words)), everything, everything or _has_captures(words), frozenset(kept))
 
 
+_DIGITS = frozenset("0123456789")
 _HTTP = 0  # the number of the http block
 
 
@@ -307,8 +308,8 @@ def _read(statement: StatementForm) -> Sequence[str]:
 
 
 def _words_of_definitions(side: VerifiedSide) -> Iterator[str]:
-    """Yield the words of maps. A row that reads what its own pattern has captured reads nothing from outside, so these
-    names are left out.
+    """Yield the texts in maps. A row that reads what its own pattern has captured reads nothing from outside, so these
+    names are left out, and so are the numbers of groups.
     """
     for form in side.definitions.values():
         if form["kind"] != "opaque":
@@ -325,8 +326,9 @@ def _settings_outside(side: VerifiedSide) -> Iterator[str]:
 
 
 def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
-    groups = set(groups_of(args[0])) if args else set()
-    for word in args:
+    """Yield what nginx evaluates of a row, which is not its key."""
+    groups = {*groups_of(args[0]), *_DIGITS} if args and args[0].startswith("~") else set()
+    for word in args[1:]:
         if groups and "$" in word:
             read = variables(encode(word)) - groups
             yield "".join(f"${{{name}}}" for name in sorted(read))

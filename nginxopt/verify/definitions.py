@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cache, cached_property
 
 from nginxopt.budget import meter
@@ -31,6 +31,9 @@ from nginxopt.verify.symbols import (
 
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
 """The variables whose value does not change while nginx handles a request."""
+
+_MANY_ROWS = range(16, 5001)
+"""The numbers of rows for which a map is proved row by row; fewer are divided as fast, and more take too long."""
 
 _DIGITS = frozenset("0123456789")
 """The names of captures."""
@@ -149,6 +152,11 @@ class SideDefinitions:
         for row in form["rows"] if form["kind"] != "opaque" else ():
             if len(row["args"]) == 2:
                 yield row["args"][0], row["args"][1]
+
+    def has_many_rows(self, name: str) -> bool:
+        """Return whether a variable is a long map that reads no other one, and not too long."""
+        form = self.form(name)
+        return form["kind"] == "map" and len(form["rows"]) in _MANY_ROWS and not self.inner(name)
 
     def inner(self, name: str) -> tuple[str, ...]:
         """Return the defined variables that a lookup may read, directly or not, without itself."""
@@ -347,9 +355,19 @@ def table_of(form: Definition) -> MapTable | None:
 
 
 class Tables:
-    """The tables of both sides, by the names of the terms of their lookups (`key`)."""
+    """The tables of both sides, by the names of the terms of their lookups (`key`).
 
-    def __init__(self) -> None:
+    `proves_same` says whether a map of the first side certainly has the value of another one of the second.
+    """
+
+    def __init__(
+        self,
+        sides: tuple[SideDefinitions, SideDefinitions],
+        proves_same: Callable[[SideDefinitions, SideDefinitions, str], bool],
+    ) -> None:
+        self._sides = sides
+        self._proves_same = proves_same
+        self._same: dict[str, SideDefinitions | None] = {}
         self._defined: dict[str, tuple[SideDefinitions, str]] = {}
         self._known: dict[str, MapTable | None] = {}
 
@@ -363,6 +381,25 @@ class Tables:
         key = f"defined {definitions.number(name)} {kept} {','.join(definitions.bases(name))}"
         self._defined.setdefault(key, (definitions, name))
         return key
+
+    def key_of_value(self, definitions: SideDefinitions, name: str) -> str:
+        """Return the name of the term for the value of a defined variable.
+
+        It is that of the variable on the other side, if that is a long map with certainly the same value. What both
+        lookups capture is not the same.
+        """
+        if name not in self._same:
+            self._same[name] = self._plain(name)
+        return self.key(self._same[name] or definitions, name)
+
+    def _plain(self, name: str) -> SideDefinitions | None:
+        """Return the side on which a variable is a long map, if it is lookups with the same value on the other side."""
+        for one, other in (self._sides, self._sides[::-1]):
+            if not (one.defines(name) and other.defines(name)) or one.number(name) == other.number(name):
+                return None
+            if one.has_many_rows(name) and self._proves_same(one, other, name):
+                return one
+        return None
 
     def table(self, symbol: Derived) -> MapTable | None:
         """Return the table in which a term is looked up; None if it is not a lookup, or requests cannot be divided by
@@ -406,7 +443,7 @@ class Tables:
             if isinstance(piece, bytes):
                 parts.append(KnownBytes(piece))
             elif definitions.defines(piece) and piece not in known and piece not in groups:
-                key = self.key(definitions, piece)
+                key = self.key_of_value(definitions, piece)
                 parts.append(Derived(key, tuple(map(base, definitions.bases(piece)))))
             else:
                 parts.append(base(piece))

@@ -36,6 +36,10 @@ class WordIndex:
         """Yield the shorter words that a text starts with."""
         return (text[:end] for end in range(len(text)) if text[:end] in self._known)
 
+    def longest(self, text: bytes) -> bytes:
+        """Return the longest word that a text starts with; the empty one if there is none."""
+        return next((text[:end] for end in range(len(text), 0, -1) if text[:end] in self._known), b"")
+
     def near(self, text: bytes) -> Iterator[bytes]:
         """Yield the words that may stand at the start of something that starts with a text."""
         yield from self.at_start_of(text)

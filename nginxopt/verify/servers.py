@@ -67,8 +67,8 @@ class ServerComparison:
         self._work = limit("steps")  # operations that may be run in all: half of what is left for each pair of servers
         self._keys = Interner()
         self._sides = (old, new)
-        self._tables = Tables()
         self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
+        self._tables = Tables(self._definitions, _proves_same)
         self._liveness = Liveness(self._sides, self._definitions)
         self._known: dict[tuple[int, int], ServersCompared] = {}
         self.written = ServerTexts(self._sides)
@@ -267,6 +267,12 @@ class ServerComparison:
         if not self._splits_alike:
             reasons.append(("$fastcgi_script_name stays as a script used it first, and scripts differ", *nodes))
         return reasons
+
+
+def _proves_same(one: SideDefinitions, other: SideDefinitions, name: str) -> bool:
+    from nginxopt.verify.first_match import same_values  # only long maps need it
+
+    return same_values(one, other, name)
 
 
 @record(eq=True)

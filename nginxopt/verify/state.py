@@ -442,7 +442,7 @@ class Values:
         return fresh if isinstance(kept, Derived) and kept.sources[1:] == (fresh,) else kept
 
     def _fresh(self, name: str, state: State) -> Derived:
-        key = self._tables.key(self._definitions, name)
+        key = self._tables.key_of_value(self._definitions, name)
         bases = tuple(self._base(base, state) for base in self._definitions.bases(name))
         return Derived(key, (*bases, self._whole(state)) if self._definitions.is_opaque(name) else bases)
 

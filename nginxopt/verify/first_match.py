@@ -1,0 +1,639 @@
+r"""Proves that a map and lookups that replace it have the same value, row by row and in time proportional to the map.
+
+The value of a map is that of its first row that matches. Say that an answer of the lookups is *due to* some rows of the
+map if each subject that gets it matches one of them, and they have its value. The lookups have the value of the map if
+
+1. each answer but the default is due to some rows;
+2. each subject that a row matches gets the value of that row, or an answer due to rows none of which is behind it.
+
+*Proof.* If no row matches a subject, it gets the default by 1. Otherwise let r be the first row that does. By 2, the
+subject gets the value of r, or an answer due to rows that are not behind r. By 1 it matches one of these, which is r.
+
+So no row is compared with another one, and no float with a leaf. Condition 1 is checked once for each answer, and 2 by
+following the subjects of each row through the lookups. What decides where they may lead are the parts of patterns
+(`pattern_parts`), and automata where these do not. Plain keys are looked up in the map itself. Where lookups compare
+the numbers of two answers, the smaller one counts, so it is enough for 2 if one of both is not behind the row; the
+numbers must have the order of the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from nginxopt import lazy
+from nginxopt._native import Patterns
+from nginxopt.budget import meter
+from nginxopt.records import record
+from nginxopt.verify.definitions import MapTable, PatternRow, SideDefinitions, table_of
+from nginxopt.verify.path_condition import is_empty
+from nginxopt.verify.pattern_parts import Parts, SequenceIndex, as_text, covers, head, may_start, sequences, subjects
+from nginxopt.verify.patterns import WordIndex, group_names, starts_with, without
+from nginxopt.verify.symbols import pieces
+
+_KEY = lazy.pattern(rb"\^\(\?<(\w+)>(.*)\)", re.DOTALL)
+"""What captures the text that a subject starts with."""
+
+_NUMBERED = lazy.pattern(rb"(\d+)\|(.*)", re.DOTALL)
+_NUMBER = lazy.pattern(rb"\^\(\?<(\w+)>\[0-9\]\{(\d+)\}\)\\\|")
+_TEXT = lazy.pattern(rb"\(\?s\)\^\[0-9\]\{(\d+)\}\\\|\(\?<(\w+)>\.\*\)\\z")
+"""What the patterns that divide a numbered answer look like: its number, and its text."""
+
+_WIDTH = 6
+"""The length of numbers."""
+
+_IS_LESS = rb"^([0-9]*)(?:%s)" % b"|".join(rb"%d[0-9]*:\1[%d-9]" % (digit, digit + 1) for digit in range(9))
+_IS_ALONE = rb"^[0-9]+:\z"
+"""The patterns of two numbers with a colon between them: whether the first is less, and whether there is no second."""
+
+_IS_SAME = rb"(?s)^(.+)>\1\z"
+"""The pattern of two texts with `>` between them: whether they are the same, if they have the same length."""
+
+_CAPITALS = b"[A-Z]"
+_QUESTIONS = 100
+"""The maximum number of questions for automata, and one more for each eighth row."""
+
+_DEEPEST = 60
+"""The maximum number of lookups that are evaluated inside one another."""
+
+_CANDIDATES = 50
+"""The maximum number of rows with the value of a key that are tried for it."""
+
+
+class _UnprovedError(Exception):
+    """The lookups have a form that is not known, or may have another value."""
+
+
+@record(eq=True)
+class _Chain:
+    """Patterns that are tried on the subject in order.
+
+    Attributes:
+        answers: For each row, the last row of the map that its answer is due to; None if it gives the default or leads
+            to other lookups.
+        most: For each number of rows, the maximum of that.
+        places: For each row of the map, the first place at which all its subjects match.
+        others: The places without an answer.
+    """
+
+    table: MapTable
+    answers: tuple[int | None, ...]
+    most: tuple[int, ...]
+    places: Mapping[int, int]
+    others: tuple[int, ...]
+
+
+def same_values(old: SideDefinitions, new: SideDefinitions, name: str) -> bool:
+    """Return whether a map of the old side certainly has the same value as that of the new side, for each subject."""
+    if any(side.form(name)["kind"] != "map" or not _is_plain(side, name) for side in (old, new)):
+        return False
+    if old.inner(name) or old.bases(name) != new.bases(name) or len(old.bases(name)) != 1:
+        return False
+    groups = {*old.groups(name), *new.groups(name)}
+    if not groups.isdisjoint(old.bases(name)) or any(map(new.defines, groups)):
+        return False
+    table = table_of(old.form(name))
+    if table is None or pieces(table.source) != old.bases(name) or old.bases(name)[0].isdigit():
+        return False
+    try:
+        return _Proof(table, new, name).holds()
+    except _UnprovedError:
+        return False
+
+
+def _is_plain(side: SideDefinitions, name: str) -> bool:
+    """Return whether the value of a map depends on nothing but what is looked up now."""
+    left = {each: side.used(each) for each in (name, *side.inner(name))}
+    if side.is_kept(name) or side.is_opaque(name) or any(map(side.is_entangled, left)):
+        return False
+    for _ in range(_DEEPEST):  # those that read no other one, then those that read only these, and so on
+        left = {each: used for each, used in left.items() if not used.isdisjoint(left)}
+    return not left
+
+
+class _Proof:
+    def __init__(self, table: MapTable, new: SideDefinitions, name: str) -> None:
+        self._new = new
+        self._name = name
+        self._table = table
+        self._subject = pieces(table.source)[0]
+        # A request line ends at a newline, and HTTP/2 and HTTP/3 refuse one in a path.
+        self._never = (rb"\n",) if self._subject == "request_uri" else ()
+        self._rows = table.rows
+        self._place: dict[bytes, int] = {}
+        for number, row in enumerate(self._rows):
+            self._place.setdefault(row.pattern, number)
+        self._chains: dict[str, _Chain] = {}
+        self._tables: dict[str, MapTable] = {}
+        self._keys: dict[str, WordIndex] = {}
+        self._homes: dict[str, frozenset[int]] = {}
+        self._indexes: dict[bytes, SequenceIndex] = {}
+        self._settled: dict[str, tuple[bytes, frozenset[bytes]]] = {}
+        self._due: dict[tuple[bytes, bytes], int] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._reached: dict[tuple[str, bytes, bool], bool] = {}
+        self._numbered: dict[str, bool] = {}
+        self._asked = 0
+        self._steps = meter("steps")
+
+    def holds(self) -> bool:
+        """Return whether both conditions hold."""
+        table, own = self._table, self._of(self._name)
+        for text in (table.default, *table.exact.values()):
+            self._check_text(text, ())
+        for row in self._rows:
+            self._check_text(row.value, (*group_names(row.pattern), *"0123456789"))
+        if own.exact != table.exact or pieces(own.source) != (self._subject,):
+            return False
+        if b"" not in table.exact and self._of_empty(self._name) != table.default:
+            return False
+        for number, row in enumerate(self._rows):
+            self._reached = {}
+            if self._place[row.pattern] == number and not self._reaches(self._name, number, b"", is_strict=False):
+                return False
+        return self._are_ordered()
+
+    def _check_text(self, text: bytes, captured: tuple[str, ...]) -> None:
+        """Check that a value reads nothing that lookups may set, but what its own pattern captures."""
+        for piece in pieces(text) if b"$" in text else ():
+            if isinstance(piece, bytes) or piece in captured:
+                continue
+            if piece.isdigit() or self._new.defines(piece) or piece in self._new.groups(self._name):
+                raise _UnprovedError
+
+    def _are_ordered(self) -> bool:
+        """Return whether numbers have the order of the rows."""
+        if any(len(number) != _WIDTH for number in self._numbers):
+            return False
+        rows = [row for _, row in sorted(self._numbers.items())]
+        return rows == sorted(rows)
+
+    def _of(self, name: str) -> MapTable:
+        """Return the table of a lookup."""
+        if name not in self._tables:
+            form = self._new.form(name) if self._new.defines(name) else None
+            table = None if form is None else table_of(form)
+            if table is None:
+                raise _UnprovedError
+            self._tables[name] = table
+        return self._tables[name]
+
+    def _lookup(self, value: bytes) -> str | None:
+        """Return the lookup that a value leads to; None for a text."""
+        if not value.startswith(b"$"):
+            return None
+        parts = pieces(value)
+        name = parts[0]
+        return name if len(parts) == 1 and isinstance(name, str) and self._new.defines(name) else None
+
+    # What is looked up.
+
+    def _chain(self, name: str, *, is_numbered: bool) -> _Chain:
+        if self._numbered.setdefault(name, is_numbered) != is_numbered:
+            raise _UnprovedError
+        if name not in self._chains:
+            self._chains[name] = self._made_chain(self._of(name), is_numbered=is_numbered)
+        return self._chains[name]
+
+    def _made_chain(self, table: MapTable, *, is_numbered: bool) -> _Chain:
+        answers: list[int | None] = []
+        most, others = [-1], []
+        places: dict[int, int] = {}
+        for at, row in enumerate(table.rows):
+            self._steps.spend(1)
+            answer = None
+            if self._lookup(row.value) is None and not self._is_none(row.value, is_numbered=is_numbered):
+                answer, held = self._due_to(row, is_numbered=is_numbered)
+                for number in held:
+                    places.setdefault(number, at)
+            answers.append(answer)
+            most.append(most[-1] if answer is None else max(most[-1], answer))
+            if answer is None:
+                others.append(at)
+        return _Chain(table, tuple(answers), tuple(most), places, tuple(others))
+
+    def _is_none(self, value: bytes, *, is_numbered: bool) -> bool:
+        return value == (b"" if is_numbered else self._table.default)
+
+    def _due_to(self, row: PatternRow, *, is_numbered: bool) -> tuple[int, tuple[int, ...]]:
+        """Return the last row of the map that the answer of a row is due to, and the rows that this row holds."""
+        number = self._place.get(row.pattern)
+        if number is not None and self._rows[number].value == self._text(row.value, is_numbered=is_numbered):
+            named = self._named(row.value, row.pattern) if is_numbered else number
+            if is_numbered:
+                self._count(row.value, named)
+            return named, (number,) if named == number else ()
+        known = set(sequences(row.pattern))
+        numbers = {self._by_sequence.get((parts, row.value), -1) for parts in known}
+        if not known or -1 in numbers or is_numbered or b"$" in row.value:
+            raise _UnprovedError
+        return max(numbers), tuple(each for each in numbers if known.issuperset(self._sequences(each)))
+
+    @cached_property
+    def _by_sequence(self) -> dict[tuple[Parts, bytes], int]:
+        """The first row with a sequence and a value."""
+        found: dict[tuple[Parts, bytes], int] = {}
+        for number, row in enumerate(self._rows):
+            for parts in self._sequences(number):
+                found.setdefault((parts, row.value), number)
+        return found
+
+    def _sequences(self, number: int) -> tuple[Parts, ...]:
+        return sequences(self._rows[number].pattern)
+
+    def _text(self, value: bytes, *, is_numbered: bool) -> bytes:
+        """Return the text of an answer, without its number if it has one."""
+        if not is_numbered:
+            return value
+        match = _NUMBERED.fullmatch(value)
+        if match is None:
+            raise _UnprovedError
+        return match[2]
+
+    def _named(self, value: bytes, pattern: bytes) -> int:
+        """Return the row with a pattern that a number stands for; the first one with it if that is another one."""
+        number = int(value.partition(b"|")[0])
+        is_same = number < len(self._rows) and self._rows[number] == PatternRow(pattern, value.partition(b"|")[2])
+        return number if is_same else self._place[pattern]
+
+    def _count(self, value: bytes, number: int) -> None:
+        """Note the row that the number of an answer stands for."""
+        written = value.partition(b"|")[0]
+        if self._numbers.setdefault(written, number) != number:
+            raise _UnprovedError
+
+    def _words(self, name: str) -> WordIndex:
+        """Return the texts of which patterns capture the longest that a subject starts with."""
+        if name not in self._keys:
+            table = self._of(name)
+            if pieces(table.source) != (self._subject,) or table.exact or table.default:
+                raise _UnprovedError
+            words: dict[bytes, None] = {}
+            for row in table.rows:
+                match = _KEY.fullmatch(row.pattern)
+                found = () if match is None else tuple(map(as_text, sequences(match[2])))
+                if match is None or not found or pieces(row.value) != (match[1].decode().lower(),):
+                    raise _UnprovedError
+                for text in found:
+                    if text is None:
+                        raise _UnprovedError
+                    self._steps.spend(1)
+                    if any(text[:end] in words for end in range(len(text))):  # which would be tried first
+                        raise _UnprovedError
+                    words[text] = None
+            self._keys[name] = WordIndex(words)
+        return self._keys[name]
+
+    # Condition 1 for keys, and the key of a subject.
+
+    def _check_keys(self, name: str, *, is_numbered: bool) -> None:
+        """Check what a lookup by keys answers for each of them."""
+        if self._numbered.get(name) is is_numbered:
+            return
+        if self._numbered.setdefault(name, is_numbered) is not is_numbered:
+            raise _UnprovedError
+        for word in dict.fromkeys(word for chain in self._key_chains(name) for word in self._words(chain)):
+            self._check_key(name, word, is_numbered=is_numbered)
+
+    def _check_key(self, name: str, word: bytes, *, is_numbered: bool) -> None:
+        value = self._at_key(name, word)
+        while (inner := self._lookup(value)) is not None and self._is_chain(inner):
+            self._chain(inner, is_numbered=is_numbered)
+            value = self._of(inner).default
+        if inner is not None:
+            raise _UnprovedError
+        if not self._is_none(value, is_numbered=is_numbered):
+            self._due_at(word, value, is_numbered=is_numbered)
+
+    def _due_at(self, word: bytes, value: bytes, *, is_numbered: bool) -> int:
+        """Return the row that an answer for all subjects that start with a word is due to."""
+        found = self._due.get((word, value))
+        if found is None:
+            text = self._text(value, is_numbered=is_numbered)
+            numbers = self._by_value.get(text, [])[:_CANDIDATES]
+            named = int(value.partition(b"|")[0]) if is_numbered else -1
+            rows = [named] if 0 <= named < len(self._rows) and self._rows[named].value == text else numbers
+            found = next((row for row in rows if b"$" not in text and self._covers(row, word)), None)
+            if found is None:
+                raise _UnprovedError
+            self._due[word, value] = found
+            if is_numbered:
+                self._count(value, found)
+        return found
+
+    @cached_property
+    def _by_value(self) -> dict[bytes, list[int]]:
+        found: dict[bytes, list[int]] = {}
+        for number, row in enumerate(self._rows):
+            found.setdefault(row.value, []).append(number)
+        return found
+
+    def _covers(self, row: int, word: bytes) -> bool:
+        """Return whether a row matches each subject that starts with a word."""
+        if any(covers(parts, word, has_newlines=not self._never) for parts in self._sequences(row)):
+            return True
+        return self._is_empty((starts_with(word),), (self._rows[row].pattern,))
+
+    def _key_chains(self, name: str) -> Iterator[str]:
+        """Yield the lookups whose patterns capture the keys of another one."""
+        waiting, seen = [self._source(name)], set()
+        while waiting:
+            here = waiting.pop()
+            if here in seen:
+                continue
+            seen.add(here)
+            if self._is_chain(here):
+                yield here
+                continue
+            table = self._of(here)
+            inner = [self._lookup(value) for value in (table.default, *table.exact.values())]
+            waiting += [each for each in inner if each is not None]
+            waiting.append(self._source(here))
+
+    def _source(self, name: str) -> str:
+        """Return the lookup whose value another one looks up as a key."""
+        table = self._of(name)
+        source = self._lookup(table.source)
+        if source is None or table.rows:
+            raise _UnprovedError
+        return source
+
+    def _is_chain(self, name: str) -> bool:
+        return pieces(self._of(name).source) == (self._subject,)
+
+    def _at_key(self, name: str, key: bytes) -> bytes:
+        table = self._of(name)
+        return table.exact.get(key.lower(), table.default)
+
+    def _possible(self, name: str, parts: Parts, text: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys that a lookup may give for the subjects of a sequence that start with a text, each with the
+        longest text known to be at their start."""
+        if self._is_chain(name):
+            words = self._words(name)
+            text = head(parts, text)
+            yield words.longest(text), text
+            for word in words.starting_with(text):
+                self._steps.spend(1)
+                start = head(parts, word)
+                if word != text and may_start(parts, word) and words.longest(start) == word:
+                    yield word, start
+            return
+        table, source = self._of(name), self._source(name)
+        for key, start in self._possible(source, parts, text):
+            value = table.exact.get(key.lower(), table.default)
+            inner = self._lookup(value)
+            if inner == source and key.lower() not in table.exact:
+                yield key, start
+            elif inner is not None:
+                yield from self._possible(inner, parts, max(key, start, key=len))
+            else:
+                raise _UnprovedError
+
+    # Condition 2.
+
+    def _reaches(self, name: str, row: int, text: bytes, *, is_strict: bool) -> bool:
+        """Return whether each subject of a row that starts with a text gets an answer that is not due to a later row,
+        or one with the same value unless `is_strict`."""
+        key = (name, text, is_strict)
+        if key not in self._reached:
+            self._steps.spend(1)
+            self._reached[key] = self._found(name, row, text, is_strict=is_strict)
+        return self._reached[key]
+
+    def _found(self, name: str, row: int, text: bytes, *, is_strict: bool) -> bool:
+        if self._is_chain(name):
+            return self._in_chain(name, row, text, is_strict=is_strict)
+        table = self._of(name)
+        if set(table.exact) == {b""} and not table.rows:
+            least = self._least(name)
+            if least is None:
+                behind, keys = self._behind_keys(name)
+                return self._is_among(keys, row) or self._leads(behind, row, text, is_strict=is_strict)
+            if is_strict:
+                raise _UnprovedError
+            order = least if row in self._home(least[0]) else least[::-1]
+            return any(self._reaches(each, row, text, is_strict=True) for each in order)
+        return self._by_keys(name, row, is_strict=is_strict)
+
+    def _in_chain(self, name: str, row: int, text: bytes, *, is_strict: bool) -> bool:
+        chain = self._chain(name, is_numbered=is_strict)
+        end = chain.places.get(row, len(chain.answers))
+        if chain.most[end] > row and not all(
+            self._is_right(chain, at, row, is_strict=is_strict) or self._is_apart(row, text, chain.table.rows[at])
+            for at in range(end)
+            if chain.answers[at] is not None
+        ):
+            return False
+        passed: list[bytes] = []  # patterns behind which all is well
+        for at in chain.others:
+            if at >= end:
+                break
+            other = chain.table.rows[at]
+            if self._leads(other.value, row, text, is_strict=is_strict):
+                if self._stands(other.pattern, row, text):
+                    return True
+                passed.append(other.pattern)
+            elif not self._is_apart(row, text, other):
+                return any(self._holds(each, row, text) for each in passed)
+        if end < len(chain.answers) or self._leads(chain.table.default, row, text, is_strict=is_strict):
+            return True
+        if any(self._holds(each, row, text) for each in passed):
+            return True
+        tried = [each.pattern for each in chain.table.rows]
+        return self._is_empty((self._rows[row].pattern, starts_with(text)), tuple(tried))
+
+    def _is_right(self, chain: _Chain, at: int, row: int, *, is_strict: bool) -> bool:
+        answer = chain.answers[at]
+        assert answer is not None
+        value = chain.table.rows[at].value
+        return answer <= row or (not is_strict and b"$" not in value and value == self._rows[row].value)
+
+    def _leads(self, value: bytes, row: int, text: bytes, *, is_strict: bool) -> bool:
+        """Return whether a value is right for each subject of a row that starts with a text."""
+        inner = self._lookup(value)
+        if inner is not None:
+            return self._reaches(inner, row, text, is_strict=is_strict)
+        if not is_strict and b"$" not in value and value == self._rows[row].value:
+            return True
+        if self._is_none(value, is_numbered=is_strict) or not text:
+            return False
+        return self._due_at(text, value, is_numbered=is_strict) <= row
+
+    def _by_keys(self, name: str, row: int, *, is_strict: bool) -> bool:
+        self._check_keys(name, is_numbered=is_strict)
+        source = self._source(name)
+        for parts in self._sequences(row):
+            for key, text in self._possible(source, parts, head(parts)):
+                value = self._at_key(name, key)
+                if not self._leads(value, row, text, is_strict=is_strict) and not self._is_no_key(name, row, key, text):
+                    return False
+        return bool(self._sequences(row))
+
+    def _is_no_key(self, name: str, row: int, key: bytes, text: bytes) -> bool:
+        """Return whether no subject of a row that starts with a text has a key: all start with a longer one."""
+        longer = {
+            word for chain in self._key_chains(name) for word in self._words(chain).starting_with(key) if word != key
+        }
+        if len(longer) > _CANDIDATES:
+            return False
+        return self._is_empty((self._rows[row].pattern, starts_with(text)), tuple(map(starts_with, sorted(longer))))
+
+    def _is_apart(self, row: int, text: bytes, other: PatternRow) -> bool:
+        """Return whether another pattern matches no subject of a row that starts with a text."""
+        inside = without(other.pattern)
+        if inside is not None:
+            return self._holds(inside, row, text)
+        return self._is_empty((self._rows[row].pattern, other.pattern, starts_with(text)), ())
+
+    def _holds(self, pattern: bytes, row: int, text: bytes) -> bool:
+        """Return whether a pattern matches each subject of a row that starts with a text."""
+        if self._stands(pattern, row, text):
+            return True
+        return self._is_empty((self._rows[row].pattern, starts_with(text)), (pattern,))
+
+    def _stands(self, pattern: bytes, row: int, text: bytes) -> bool:
+        """Return whether the parts of the pattern of a row show that."""
+        if pattern not in self._indexes:
+            self._indexes[pattern] = SequenceIndex(sequences(pattern))
+        found = self._sequences(row)
+        return bool(found) and all(self._indexes[pattern].holds(parts) for parts in found if may_start(parts, text))
+
+    def _is_empty(self, inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+        self._asked += 1
+        if self._asked > _QUESTIONS + len(self._rows) // 8:
+            raise _UnprovedError
+        return is_empty(tuple(each for each in inside if each != b"^"), (*outside, *self._never))
+
+    def _home(self, name: str) -> frozenset[int]:
+        """Return the rows that a lookup, or another one that it leads to, holds."""
+        if name not in self._homes:
+            chain = self._chain(name, is_numbered=True)
+            values = (chain.table.default, *(chain.table.rows[at].value for at in chain.others))
+            inner = (each for value in values if (each := self._lookup(value)) is not None)
+            self._homes[name] = frozenset(chain.places).union(*map(self._home, inner))
+        return self._homes[name]
+
+    # Lookups of other forms.
+
+    def _least(self, name: str) -> tuple[str, str] | None:
+        """Return the lookups of numbered answers of which the one with the smaller number counts; None if this lookup
+        is of another form."""
+        table = self._of(name)
+        lower = self._lookup(table.default)
+        if lower is None or self._is_chain(lower):
+            return None
+        numbers = pieces(self._of(lower).source)
+        if len(numbers) != 3 or numbers[1] != b":":
+            return None
+        first, second = (self._divided(each, _NUMBER, b"") for each in (numbers[0], numbers[2]))
+        last = self._lookup(table.exact[b""])
+        tests = self._of(lower).rows
+        if first != self._source(name) or [row.pattern for row in tests] != [_IS_LESS, _IS_ALONE]:
+            raise _UnprovedError
+        text = self._lookup(tests[0].value)
+        is_such = tests[1].value == tests[0].value and self._of(lower).default == table.exact[b""]
+        if not is_such or self._of(lower).exact or self._divided(text, _TEXT, b"") != first:
+            raise _UnprovedError
+        if self._divided(last, _TEXT, self._table.default) != second:
+            raise _UnprovedError
+        return first, second
+
+    def _divided(self, name: bytes | str | None, form: re.Pattern[bytes], default: bytes) -> str:
+        """Return the lookup of numbered answers of which another one gives the numbers or the texts."""
+        if not isinstance(name, str) or not self._new.defines(name):
+            raise _UnprovedError
+        table = self._of(name)
+        source = self._lookup(table.source)
+        match = form.fullmatch(table.rows[0].pattern) if len(table.rows) == 1 else None
+        if source is None or match is None or table.exact or table.default != default:
+            raise _UnprovedError
+        width, group = sorted((match[1], match[2]), key=bytes.isdigit, reverse=True)
+        if pieces(table.rows[0].value) != (group.decode().lower(),):
+            raise _UnprovedError
+        if int(width) != _WIDTH:
+            raise _UnprovedError
+        return source
+
+    def _is_among(self, keys: frozenset[bytes], row: int) -> bool:
+        """Return whether a row has no other subjects than these."""
+        all_of = [subjects(parts) for parts in self._sequences(row)]
+        texts = (text for found in all_of for text in found if not (self._never and b"\n" in text))
+        return bool(all_of) and all(all_of) and keys.issuperset(texts)
+
+    def _behind_keys(self, name: str) -> tuple[bytes, frozenset[bytes]]:
+        """Return where subjects go on that are no plain key of a list, and those with an answer, which is checked."""
+        if name not in self._settled:
+            table = self._of(name)
+            keys = self._of(self._source(name))
+            if keys.rows or keys.default or pieces(keys.source) != (self._subject,):
+                raise _UnprovedError
+            behind = table.exact[b""]
+            other = self._lookup(table.default)
+            if other is None or self._lookup(behind) is None:
+                raise _UnprovedError
+            check = self._check_small if self._is_chain(other) else self._check_same
+            decided = frozenset(check(self._of(other), keys, self._source(name), behind))
+            self._settled[name] = behind, decided
+        return self._settled[name]
+
+    def _check_small(self, table: MapTable, keys: MapTable, name: str, behind: bytes) -> Iterator[bytes]:
+        """Yield keys that are looked up only for subjects without capitals; check their answers."""
+        rows = [(row.pattern, row.value) for row in table.rows]
+        if table.exact or rows != [(_CAPITALS, behind)] or self._lookup(table.default) != name:
+            raise _UnprovedError
+        for key, value in keys.exact.items():
+            if value:
+                self._check_answer(key, value)
+                yield key
+
+    def _check_same(self, table: MapTable, keys: MapTable, name: str, behind: bytes) -> Iterator[bytes]:
+        """Yield keys that are compared with the subject; check their answers."""
+        rows = table.rows
+        is_such = pieces(table.source) == (name, b">", self._subject) and table.default == behind
+        if not is_such or table.exact or len(rows) != 1 or rows[0].pattern != _IS_SAME:
+            raise _UnprovedError
+        answers = self._lookup(rows[0].value)
+        if answers is None or self._lookup(self._of(answers).source) != name or self._of(answers).rows:
+            raise _UnprovedError
+        for key, text in keys.exact.items():
+            if b"$" in text or text.lower() != key:
+                raise _UnprovedError
+            self._check_answer(text, self._of(answers).exact.get(key, self._of(answers).default))
+            yield text
+
+    def _check_answer(self, subject: bytes, value: bytes) -> None:
+        """Check that the map gives a value for a subject."""
+        self._steps.spend(1)
+        try:
+            row = self._patterns.first(subject)
+        except ValueError:
+            raise _UnprovedError from None
+        own = self._table.default if row is None else self._rows[row].value
+        if self._table.exact.get(subject.lower(), own) != value or b"$" in value or not subject:
+            raise _UnprovedError
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        try:
+            return Patterns([row.pattern for row in self._rows], to_match=True)
+        except ValueError:
+            raise _UnprovedError from None
+
+    def _of_empty(self, name: str) -> bytes:
+        """Return the value for the empty subject, for which nginx tries no patterns."""
+        table = self._of(name)
+        parts = pieces(table.source)
+        looked_up = b"".join(piece if isinstance(piece, bytes) else self._empty(piece) for piece in parts)
+        is_unlike_itself = looked_up == b">" and [row.pattern for row in table.rows] == [_IS_SAME]
+        if table.rows and looked_up and not is_unlike_itself:
+            raise _UnprovedError
+        value = table.exact.get(looked_up.lower(), table.default)
+        inner = self._lookup(value)
+        return value if inner is None else self._of_empty(inner)
+
+    def _empty(self, name: str) -> bytes:
+        """Return the value of a variable in what is looked up, for the empty subject."""
+        if name == self._subject:
+            return b""
+        return self._of_empty(name)
