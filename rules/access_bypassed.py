@@ -48,6 +48,11 @@ location /files/ {
     }
     proxy_pass http://127.0.0.1:8080;
 }
+location /docs {
+    auth_basic staff;
+    auth_basic_user_file /etc/nginx/users;
+    rewrite ^/([^/]+)$ $1/ permanent;
+}
 location /.ht {
     deny all;
     return 403 "Forbidden";
@@ -71,7 +76,9 @@ from nginxopt.lint import FOREIGN, Finding, Model, ModelAnswer, Related, Severit
 from nginxopt.lint.queries import access, reaching
 from nginxopt.semantics import Level
 
-_SAME_HOST = pattern(r"(?:https?://|\$scheme://)?\$\{?(?:host|http_host|server_name)\b|/(?!/)|\$\{?(?:request_)?uri\b")
+_SAME_HOST = pattern(
+    r"(?:https?://|\$scheme://)?\$\{?(?:host|http_host|server_name)\b|/(?!/)|\$\{?(?:(?:request_)?uri\b|\d)"
+)
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 

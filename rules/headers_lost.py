@@ -59,6 +59,10 @@ location ~* \\.(?:svg|ttf|eot)$ {
     add_header Cache-Control public;
     root /srv/www;
 }
+location ~* \\.(?:zip|doc|atom|png)$ {
+    add_header Cache-Control public;
+    root /srv/www;
+}
 location ~* favicon.ico {
     add_header Cache-Control public;
     root /srv/www;
@@ -147,7 +151,7 @@ def _protects(name: str, stated: Directive, level: Level) -> bool:
     if not stated.args[1]:
         return False
     location = level.around("location")
-    if location is not None and static.is_for_files(location):
+    if location is not None and static.is_for_no_pages(location):
         return name in (FOR_MEDIA if static.is_for_media(location) else FOR_ALL)
     return name in _PROTECTING or any(word in stated.args[1].lower() for word in _PRIVATE.get(name, ()))
 

@@ -3,8 +3,8 @@
 Flags an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`, and in
 a `fastcgi_pass` with `fastcgi_keep_conn on`. Reports each server once, with the number of places. Does not flag
 WebSockets (`Connection: upgrade`), health checks, passes that set HTTP/1.0 or `Connection: close`, and servers that get
-a handful of requests: only from locations of one URI (`=`), and those named after a status page, metrics, ACME, or a
-tool of operators such as Grafana and Adminer.
+a handful of requests: only from locations of one URI (`=`), and those named after a status page, metrics, purges,
+ACME, or a tool of operators such as Grafana and Adminer.
 
 The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` becomes the name of the upstream. `Host`
 and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
@@ -70,6 +70,9 @@ server {
     location = /server-info {
         proxy_pass http://10.0.0.1:8080;
     }
+    location ~ /purgeall {
+        proxy_pass http://10.0.0.3:8080;
+    }
     location /metrics {
         proxy_pass http://10.0.0.2:9100;
     }
@@ -110,7 +113,7 @@ from nginxopt.semantics import FRAGMENT, Level, Pass
 Target = tuple[str, str, str, str | None]
 
 _RARE = pattern(
-    r"status|metrics|monitor|\.well-known|acme|robots\.txt|favicon|sitemap|debug|pprof|exporter|prometheus|grafana|kibana|"
+    r"status|metrics|purge|monitor|\.well-known|acme|robots\.txt|favicon|sitemap|debug|pprof|exporter|prometheus|grafana|kibana|"
     r"adminer|phpmyadmin|pgadmin|portainer|mailhog|mailpit|mailcatcher|[-_]ui\b",
     re.IGNORECASE,
 )

@@ -1,7 +1,7 @@
 """`limit_req` with `burst` and without `nodelay`: requests wait for their turn
 
 Flags a `limit_req` with `burst=` and neither `nodelay` nor `delay=`, if its zone is known, with the time that the last
-request of a burst waits. A block that says `nodelay` or `delay=` for another zone has chosen.
+request of a burst waits: two seconds or more. A block that says `nodelay` or `delay=` for another zone has chosen.
 
 ## Why it matters
 A browser requests the files of a page all at once. With `rate=1r/s burst=20`, nginx answers the first request at once
@@ -39,7 +39,7 @@ limit_req_zone $server_name zone=servers:10m rate=100r/s;
 server {
     location / {
         limit_req zone=clients burst=20 delay=8;
-        limit_req zone=servers burst=20;
+        limit_req zone=servers burst=100;
         root /srv/www;
     }
 }
@@ -75,7 +75,7 @@ from nginxopt.semantics import values
 
 _RATE = pattern(r"(\d+)r/([sm])")
 _PER = {"s": 1, "m": 60}
-NOTICED = 1.0
+NOTICED = 2.0
 """Seconds from which a client notices."""
 
 

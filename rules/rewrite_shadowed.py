@@ -61,6 +61,10 @@ MOST_KEPT = 2_000
 """The maximum number of kept rules that are compared with each other: at 50 us each, a tenth of a second."""
 
 
+_REPEATED = "the same rewrite again"
+"""The cause of all rules of a file that are there twice, as a list that was pasted twice has them."""
+
+
 @rule(severity=Severity.WARNING, category="rewrite", about=("rewrite",))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that are never the first to match."""
@@ -91,7 +95,7 @@ def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:
         f"never reached: the rewrite in line {line} takes all its URIs, such as {uri}",
         help=f"delete it, or move it before line {line}",
         related=(Related(source, _name(source, by), f"{uri} is matched here"),),
-        cause=earlier,
+        cause=_REPEATED if decode(source.data[dead.span.start : dead.span.end]) == earlier else earlier,
     )
 
 

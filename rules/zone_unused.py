@@ -5,7 +5,7 @@ Flags a `limit_req_zone`, `limit_conn_zone` or `proxy_cache_path` (`fastcgi_`, `
 `stream` is for `limit_conn` there.
 
 Does not flag zones that a file which was not read may use, or a fragment that is checked as well, such as another site
-of `sites-available`; nor caches where a variable names the zone.
+of `sites-available`; nor caches where a variable names the zone, or whose use is commented out.
 
 ## Why it matters
 The zone only reserves memory. What was meant, such as a limit for each client, is not in effect: at one request a
@@ -75,6 +75,22 @@ server {
 }
 ```
 
+The cache is turned off for now:
+```nginx
+events {
+}
+http {
+    proxy_cache_path /var/cache/nginx keys_zone=pages:10m max_size=1g;
+    # proxy_cache pages;
+    server {
+        listen 80;
+        location / {
+            proxy_pass http://127.0.0.1:8080;
+        }
+    }
+}
+```
+
 ## When to ignore it
 If a third-party module uses the zone.
 
@@ -85,9 +101,10 @@ If a third-party module uses the zone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
+from nginxopt.config import Directive, encode
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.lint.queries import whole
 from nginxopt.semantics import Level
@@ -115,8 +132,16 @@ def _of_protocol(protocol: Level, model: Model) -> Iterator[Finding]:
             name = _zone(directive)
             if not name or name in used or any("$" in word for word in used):
                 continue
+            if _is_turned_off(model, user, name):
+                continue
             if all(_named(directive) != name for directive in model.beside(user)):
                 yield _finding(directive, name, user)
+
+
+def _is_turned_off(model: Model, user: str, name: str) -> bool:
+    """Return whether a comment has the line that would use a zone."""
+    line = re.compile(rb"^[ \t]*#[ \t]*%s[ \t](?:zone=)?%s\b" % (user.encode(), re.escape(encode(name))), re.MULTILINE)
+    return any(line.search(file.source.data) for file in model.config.files)
 
 
 def _finding(directive: Directive, name: str, user: str) -> Finding:

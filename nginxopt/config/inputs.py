@@ -284,11 +284,28 @@ def _is_configuration(folder: Path, name: str, *, is_below: bool) -> bool:
         return False
     where = folder.absolute().name
     if where in SITES:
-        return not suffix.startswith((".dpkg-", ".rpm")) and suffix not in LEFT_BEHIND
+        last = Path(name.removesuffix(suffix)).suffix if suffix[1:].isdigit() else suffix  # nano has x.save.1
+        return not suffix.startswith((".dpkg-", ".rpm")) and last not in LEFT_BEHIND
     if suffix in SAMPLES:
         copy = folder / name.removesuffix(suffix)
         return copy.suffix in (*SUFFIXES, *TEMPLATES, *PARTS) and not lexists(copy)
-    return suffix in (*SUFFIXES, *TEMPLATES, *PARTS) or (not suffix and (is_below or where in FOLDERS))
+    if suffix:
+        return suffix in (*SUFFIXES, *TEMPLATES, *PARTS)
+    return is_below or where in FOLDERS or _has_server(folder / name)
+
+
+_SERVER = lazy.pattern(rb"^[ \t]*server[ \t]*\n?\{\s*(?:#.*\s*)*(?:listen|server_name)\s", re.MULTILINE)
+_HEAD = 1 << 13
+
+
+def _has_server(path: Path) -> bool:
+    """Return whether a file begins with a server of nginx, such as `salt/default`, and is no script."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return False
+    return not head.startswith(b"#!") and _SERVER.search(head) is not None
 
 
 _MAIN = "nginx.conf"

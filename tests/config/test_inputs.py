@@ -65,7 +65,7 @@ def test_a_folder_is_walked() -> None:
     ]
     touch(*taken, "README.md", "mime.types", "a/plain", ".git/c.conf", ".a.conf", "a/.b.conf.nginxopt-orig")
     touch("conf.d/x.conf.bak", "conf.d/y.disabled", "sites-available/a.bak", "sites-available/b~", "a/c.conf~")
-    touch("sites-available/default.dpkg-old", "sites-available/README.md")
+    touch("sites-available/default.save.1", "sites-available/default.dpkg-old", "sites-available/README.md")
     touch("_OLD/nginx.conf", "conf.d.bak2/a.conf", "a/conf.d.backup.20250624/a.conf", "a/nginx-backup-20250925.conf")
     touch("nginx (2).conf", "a/x copy.conf", "conf.d/default (10)")
     touch("conf.d.20250624/a.conf", "vhosts.d-2025-06-24-old/v.conf", "a_20250624/x.conf")
@@ -77,6 +77,16 @@ def test_a_folder_is_walked() -> None:
     Path("conf.d/link").symlink_to("../nginx.conf")
     named, _ = inputs.named([os.fspath(Path.cwd() / "conf.d"), "conf.d", "nginx.conf"])
     assert named == [f"{Path.cwd()}/conf.d/default", f"{Path.cwd()}/conf.d/link"]
+
+
+def test_a_server_without_a_suffix() -> None:
+    """Outside of the folders for configurations, a file without a suffix is one if it begins with a server."""
+    Path("salt").mkdir()
+    Path("salt/default").write_text("# of Salt\nserver {\n    listen 80;\n}\n")
+    Path("salt/shop").write_text("upstream a { server b; }\nserver\n{\n    # all\n    server_name shop.example;\n}\n")
+    Path("salt/Vagrantfile").write_text('server {\n  name "x"\n}\n')
+    Path("salt/setup").write_text("#!/bin/sh\ncat > x <<E\nserver {\n    listen 80;\n}\nE\n")
+    assert inputs.named(["."])[0] == ["salt/default", "salt/shop"]
 
 
 def test_a_site_is_read_once() -> None:

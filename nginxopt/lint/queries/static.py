@@ -17,6 +17,11 @@ _MEDIA = {
 }  # fmt: skip
 """Extensions of images, fonts, sounds and videos."""
 _EXTENSIONS = _MEDIA | {"css", "js", "mjs", "map", "wasm", "swf", "webmanifest"}
+_DOWNLOADS = {
+    "zip", "tgz", "gz", "rar", "bz2", "tar", "7z", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "exe", "mid", "midi",
+    "rtf", "txt", "csv", "rss", "atom", "htc", "iso", "msi", "dmg", "apk",
+}  # fmt: skip
+"""Extensions of archives, documents and feeds, which no browser shows as a page."""
 _FAVICON = lazy.pattern(r"\^?/?favicon\\?\.ico\$?")
 _PATTERNS = (("~",), ("~*",))
 _ENDING = lazy.pattern(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
@@ -51,6 +56,12 @@ def is_for_files(level: Level) -> bool:
     if extensions:
         return extensions <= _EXTENSIONS
     return level.args[:1] not in _PATTERNS and bool(level.args and _FOLDER.fullmatch(level.args[-1]))
+
+
+def is_for_no_pages(level: Level) -> bool:
+    """Return whether a location is for files that no browser shows as a page: also archives, documents and feeds."""
+    extensions = _extensions(level)
+    return is_for_files(level) or (bool(extensions) and extensions <= _EXTENSIONS | _DOWNLOADS)
 
 
 def is_for_media(level: Level) -> bool:
