@@ -56,6 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.semantics import commands
 
@@ -63,7 +64,9 @@ from nginxopt.semantics import commands
 @rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find second directives that nginx refuses."""
-    for first, second in commands.duplicates(model.config, model.target):
+    pairs = list(commands.duplicates(model.config, model.target))
+    twice = {second.source for first, second in pairs if second.name == "http" and first.source is second.source}
+    for first, second in pairs:
         is_same = first.name == second.name
         yield Finding(
             second.source,
@@ -73,5 +76,12 @@ def check(model: Model) -> Iterator[Finding]:
             else f'"{second.name}" and "{first.name}" in one block: nginx does not start',
             help="keep one of them",
             related=(Related(first.source, first.name.span, "the first one"),),
-            cause=None if first.source is second.source else f"{second.source.path} repeats {first.source.path}",
+            cause=_cause(first, second, is_twice=second.source in twice),
         )
+
+
+def _cause(first: Directive, second: Directive, *, is_twice: bool) -> str | None:
+    """Return the cause of directives that one file repeats, or that a file has because it has two configurations."""
+    if first.source is not second.source:
+        return f"{second.source.path} repeats {first.source.path}"
+    return "two configurations" if is_twice else None

@@ -88,7 +88,7 @@ _RESOLVES = Version(1, 27, 3)
 
 _PUBLIC = pattern(r"(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+\.?", re.IGNORECASE)
 _PRIVATE = pattern(
-    r"\.(?:local|localdomain|internal|intranet|lan|dmz|home|corp|private|svc|cluster|consul|docker|prod|staging|stage|test|example|server|service|backend|upstream|domain|tld)\.?$",
+    r"\.(?:local|localdomain|internal|intranet|lan|dmz|home|corp|private|svc|cluster|consul|docker|prod|staging|stage|test|example|server|service|srv|backend|upstream|domain|tld)\.?$",
     re.I,
 )
 

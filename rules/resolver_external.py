@@ -126,8 +126,14 @@ def _is_looked_up(model: Model, pass_: Pass) -> bool:
         return False
     target = settled.settled(model, pass_.level, pass_.host)
     if target is None:
-        return not model.upstreams
+        return not model.upstreams and (model.is_whole or _is_set(model, pass_.host))
     return target.lower() not in model.upstreams and not (_ADDRESS.fullmatch(target) or _OF_NETWORK.fullmatch(target))
+
+
+def _is_set(model: Model, host: str) -> bool:
+    """Return whether a host has a variable that is set in what was read, and not by a `map` somewhere else."""
+    names = {match[1].lower() for match in _VARIABLE.finditer(host)}
+    return any(directive.args and directive.args[0][1:].lower() in names for directive, _ in model.each("set"))
 
 
 def _is_address(model: Model, host: str) -> bool:

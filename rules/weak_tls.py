@@ -12,7 +12,7 @@ unless asked to, and accepts ciphers without encryption or authentication, and M
 Does not flag lists that exclude such ciphers (`!RC4`), servers that reject handshakes, and directives with a comment
 that says that old clients need them. Nor does it flag an `ssl_protocols` of the `http` block that no server takes: all
 that have TLS state their own, or none has TLS, not even in `sites-available`, and the line is the one that comes with
-Debian and Ubuntu.
+Debian and Ubuntu. A file named for old clients (`tls-legacy.conf`) says that they need it, too.
 
 ## Why it matters
 TLSv1 and TLSv1.1 are deprecated (RFC 8996), and only clients from before 2014 need them. RC4 is prohibited (RFC 7465),
@@ -109,6 +109,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import dropwhile, takewhile
+from pathlib import PurePath
 
 from nginxopt.config import Directive, decode, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, pattern, rule
@@ -139,6 +140,8 @@ _LEVEL_0 = "@SECLEVEL=0"
 _ADVICE = "use the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"
 _EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
 _FOR_OLD_CLIENTS = pattern(r"\bold|legacy|java|android|\bIE ?\d*\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
+
+_NAME_OF_OLD = pattern(r"(?:^|[._-])(?:deprecated|legacy|old)[._-]", re.IGNORECASE)
 
 
 @rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", fix=Safety.UNSAFE)
@@ -261,7 +264,8 @@ def _rejects(server: Level) -> bool:
 def _is_meant(directive: Directive, level: Level) -> bool:
     """Return whether the server rejects handshakes, or a comment above or behind names old clients."""
     remarks = (*_above(directive), *layout.remarks(directive))
-    return _rejects(level) or any(_FOR_OLD_CLIENTS.search(remark) for remark in remarks)
+    is_named = _NAME_OF_OLD.search(PurePath(directive.source.path).name) is not None
+    return is_named or _rejects(level) or any(_FOR_OLD_CLIENTS.search(remark) for remark in remarks)
 
 
 def _above(directive: Directive) -> Iterator[str]:

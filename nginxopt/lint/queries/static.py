@@ -65,9 +65,9 @@ def is_for_no_pages(level: Level) -> bool:
 
 
 def is_for_media(level: Level) -> bool:
-    """Return whether a location is for images, fonts, sounds and videos only: `~* \\.(png|woff2)$`."""
+    """Return whether a location is for images, fonts, videos, archives and the like only: `~* \\.(png|zip)$`."""
     extensions = _extensions(level)
-    return bool(extensions) and extensions <= _MEDIA
+    return bool(extensions) and extensions <= _MEDIA | _DOWNLOADS
 
 
 def _extensions(level: Level) -> set[str]:
