@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 
 from nginxopt import lazy
@@ -219,9 +219,12 @@ class _Verifier:
         before, after = (_where_installed(model, premises) for model in (old, new))
         counted = counting((before, after))
         self._silent = Silent((before, after), self._asked)
-        self._old = VerifiedSide(before, before.site, counted, self._silent)
+        side = partial(
+            VerifiedSide, counting=counted, silent=self._silent, is_part=not all(map(is_whole, self._configs))
+        )
+        self._old = side(before, before.site)
         form, self._renamed = renamed(before.site, after.site)
-        self._new = VerifiedSide(after, form, counted, self._silent)
+        self._new = side(after, form)
         self._names = names(
             before,
             after,
@@ -233,8 +236,8 @@ class _Verifier:
         if self._names != Names():  # both sides are read again, with the names that stand for each other
             upstreams = self._names.upstreams
             shown = frozenset(upstreams.values()), frozenset(upstreams)
-            self._old = VerifiedSide(before, before.site, counted, self._silent, shown=shown[0])
-            self._new = VerifiedSide(after, form, counted, self._silent, self._names, shown=shown[1])
+            self._old = side(before, before.site, shown=shown[0])
+            self._new = side(after, form, names=self._names, shown=shown[1])
         self._pairs = list(pairs(self._old, self._new, only))
         is_closed = only is None and not any(side.has_open for side in self._sides)
         self._comparison = ServerComparison(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt import lazy
 from nginxopt.facts import group, having
+from nginxopt.facts.table import declarations
 from nginxopt.semantics.inherit import HOST_ALWAYS, MERGED_SINCE, origin, packaged_names
 from nginxopt.semantics.site.form import SiteForm
 from nginxopt.semantics.values import addresses, is_url
@@ -38,6 +39,9 @@ _OF_UPSTREAMS = ("proxy_host", "proxy_port", "upstream_addr", "proxy_internal")
 
 _OF_FOLDERS = frozenset(["root", "index"])
 """Settings that count only where files are looked for."""
+
+_DECIDING = frozenset().union(*SETTINGS.values())
+_HTTP = 0  # the number of the http block
 
 _FOLDER_VARIABLES = tuple(name for name, deciding in SETTINGS.items() if deciding == group("root"))
 """Variables that name the folder or the file of a request."""
@@ -75,7 +79,7 @@ class VerifiedSide(UnmodelledReading):
     `form` is that of the site, or that with other names. `counting` are the directives that are visible in this
     comparison although they change no answer by themselves (`influences.counting`). `silent` says what files that were
     not read certainly do not state, `names` which names stand for others, and `shown` are the upstreams of this side
-    that have another name on the other one.
+    that have another name on the other one. `is_part`: whether other files may have further blocks inside of its own.
 
     Attributes:
         stated_once: The settings that an unread file in the same block cannot state as well, since nginx refuses
@@ -90,13 +94,17 @@ class VerifiedSide(UnmodelledReading):
         silent: Silent | None = None,
         names: Names | None = None,
         shown: frozenset[str] = frozenset(),
+        *,
+        is_part: bool = True,
     ) -> None:
         silent, names = silent or Silent(), names or Names()
         super().__init__(site, form, INVISIBLE - counting, silent, names)
         self.stated_once: set[tuple[str, Place]] = set()
         self._shown = shown
+        self._is_part = is_part
         self._stated: dict[int, _InForce] = {}
         self._known: dict[int, dict[str, Value]] = {}
+        self._counted: dict[int, dict[str, Value]] = {}
 
     def handler(self, number: int) -> str | None:
         """Return the directive by which a block handles requests, the last that it states. If an unread file may state
@@ -148,8 +156,34 @@ class VerifiedSide(UnmodelledReading):
             known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
             if not _OF_FOLDERS.isdisjoint(known) and "try_files" not in known and self._only_passes(number):
                 known = {name: value for name, value in known.items() if name not in _OF_FOLDERS}
-            self._known[number] = known
+            known = self._known[number] = self._without_idle(number, known)
         return known
+
+    def others(self, number: int) -> Mapping[str, Value]:
+        """Return the directives of `stated_others` that count in a block."""
+        known = self._counted.get(number)
+        if known is None:
+            known = self._counted[number] = self._without_idle(number, self.stated_others(number))
+        return known
+
+    def _without_idle(self, number: int, known: Mapping[str, Value]) -> dict[str, Value]:
+        """Return settings without those of modules that pass nothing on from a block. Those that decide variables count
+        anywhere, and so does what was not read."""
+        idle = self._idle(number) if known else frozenset()
+        return {name: value for name, value in known.items() if not idle or not _is_of(name, value, idle)}
+
+    def _idle(self, number: int) -> frozenset[str]:
+        """Return the modules that pass nothing on from a block; none if there may be blocks in it that were not read,
+        or directives that are not nginx's own, as these may use the settings of one."""
+        if self._is_part:
+            return frozenset()
+        blocks = [number]
+        while self.level(blocks[-1])["kind"] not in ("location", "server", "http"):
+            blocks.append(self.level(blocks[-1])["parent"] or _HTTP)  # an `if` passes on as the location around it does
+        if any(map(self.is_open, blocks)) or not all(map(declarations, self.stated_others(number))):
+            return frozenset()
+        used = {name for block in blocks for name in self._in_force(block)}
+        return frozenset(declarations(name)[0].module for name in group("pass") - used)
 
     def _only_passes(self, number: int) -> bool:
         """Return whether a location passes on all that it does not answer by its script, and nothing looks for a file
@@ -456,6 +490,13 @@ def _without_last_denied(name: str, rules: Value) -> Value:
     while parts and not isinstance(parts[-1], Unread) and (len(parts[-1]) == 1) == (name == "deny"):
         parts.pop()
     return tuple(parts)
+
+
+def _is_of(name: str, value: Value, modules: frozenset[str]) -> bool:
+    """Return whether a setting that was read is one of some modules, and decides no variable."""
+    if name in _DECIDING or any(isinstance(part, Unread) for part in value):
+        return False
+    return any(each.module in modules for each in declarations(name))
 
 
 def _names_in_tls(gateway: str, passed: Value, others: Mapping[str, Value]) -> bool:

@@ -151,14 +151,14 @@ class UnmodelledReading(SideReading):
         default = default_words(name, self.site.levels[0].target)
         return default is not None and value == (default,)
 
-    def others(self, number: int) -> dict[str, Value]:
+    def stated_others(self, number: int) -> dict[str, Value]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
         on, by name, with the variables that nginx reads under some directives.
         """
         known = self._others.get(number)
         if known is None:
             parent = self.level(number)["parent"]
-            around = {} if parent is None else self.others(parent)
+            around = {} if parent is None else self.stated_others(parent)
             own = self._own_others(self.site.levels[number], around)
             own |= {name: (*around.get(name, ()), *own[name]) for name in _ADDED & own.keys()}
             stated = {**around, **own} if own else around
@@ -266,10 +266,10 @@ class UnmodelledReading(SideReading):
         known = self._code.get(number)
         if known is None:
             parent = self.level(number)["parent"]
-            around, outer = ({}, {}) if parent is None else (self.others(parent), self.code(parent))
+            around, outer = ({}, {}) if parent is None else (self.stated_others(parent), self.code(parent))
             code = {
                 name: outer.get(name, Reads.NOTHING) if found is around.get(name) else _read_by(name, found)
-                for name, found in self.others(number).items()
+                for name, found in self.stated_others(number).items()
                 if name != "order"
             }
             if self._has_unread(number) and not self._silent.asked.holds(UNREAD_NAMES):

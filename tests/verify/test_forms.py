@@ -102,7 +102,9 @@ _SERVER = "server {{ listen 80; {} }}"
         ("location / { include nx; %s }", "location / { include nx; proxy_set_header Host $proxy_host; %s }",
          "unknown"),
         ("proxy_buffering off; location / { include nx; %s }", "location / { include nx; proxy_buffering off; %s }",
-         "unknown"),
+         "equivalent"),  # it is stated once in either, and counts nowhere else
+        ("proxy_buffering off; location / { include nx; %s } location /a { include ny; }",
+         "location / { include nx; proxy_buffering off; %s } location /a { include ny; }", "unknown"),
         ("proxy_buffering off; location / { include nx; %s } location /a { include nx; }",
          "proxy_buffering off; location / { include nx; %s } location /a { include nx; proxy_buffering off; }",
          "equivalent"),

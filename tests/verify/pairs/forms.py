@@ -436,6 +436,41 @@ CHOSEN_ALIKE = (
         "error_page 404 /a; return 404; location / { return 200 b; }",
     ),
 )
+IDLE_ALIKE = tuple(
+    Forms(
+        f"headers where {name}",
+        f"{block} location /a {{ proxy_set_header X a; proxy_pass http://127.0.0.1:{{U}}; }}",
+        f"proxy_set_header X a; {block} location /a {{ proxy_pass http://127.0.0.1:{{U}}; }}",
+    )
+    for name, block in (
+        ("nothing is passed on", "location / { return 200 a; }"),
+        ("files are sent", "location / { root {T}; }"),
+        (
+            "only a location inside passes on",
+            "location /x { location /x/y { proxy_set_header A 1; proxy_pass http://127.0.0.1:{U}; } }",
+        ),
+    )
+)
+IDLE_UNLIKE = tuple(
+    Forms(
+        f"headers where {name}",
+        f"{block} location /a {{ proxy_set_header X a; proxy_pass http://127.0.0.1:{{U}}; }}",
+        f"proxy_set_header X a; {block} location /a {{ proxy_pass http://127.0.0.1:{{U}}; }}",
+        ("/x", "/x/y?a=1"),
+    )
+    for name, block in (
+        ("an if passes on", "location / { if ($request_uri) { proxy_pass http://127.0.0.1:{U}; } }"),
+        (
+            "an if is in a location that does",
+            "location / { proxy_pass http://127.0.0.1:{U}; if ($arg_a) { expires 1d; } }",
+        ),
+        (
+            "limit_except is in one",
+            "location / { proxy_pass http://127.0.0.1:{U}; limit_except POST { allow all; } }",
+        ),
+        ("a location inside passes on", "location /x { root {T}; location /x/y { proxy_pass http://127.0.0.1:{U}; } }"),
+    )
+)
 CHOSEN_UNLIKE = (
     chosen("a location chooses again", _FORBIDDEN, _LOCATION, "location /x { rewrite ^ /a last; }"),
     chosen(
@@ -601,10 +636,11 @@ ALIKE = (
     *ACCESS_ALIKE,
     *HOSTS_ALIKE,
     *CHOSEN_ALIKE,
+    *IDLE_ALIKE,
 )
 UNLIKE = (
     *VALUES_UNLIKE, *FOLDERS_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE,
-    *WRITTEN_UNLIKE, *REWRITES_UNLIKE, *CHOSEN_UNLIKE, *ELSEWHERE_UNLIKE, *ACCESS_UNLIKE,
+    *WRITTEN_UNLIKE, *REWRITES_UNLIKE, *CHOSEN_UNLIKE, *IDLE_UNLIKE, *ELSEWHERE_UNLIKE, *ACCESS_UNLIKE,
 )  # fmt: skip
 
 
