@@ -9,8 +9,9 @@ map if each subject that gets it matches one of them, and they have its value. T
 *Proof.* If no row matches a subject, it gets the default by 1. Otherwise let r be the first row that does. By 2, the
 subject gets the value of r, or an answer due to rows that are not behind r. By 1 it matches one of these, which is r.
 
-So no row is compared with another one, and no float with a leaf. Condition 1 is checked once for each answer, and 2 by
-following the subjects of each row through the lookups. What decides where they may lead are the parts of patterns
+So no row is compared with another one, and no float with a leaf. Condition 1 is checked once for each answer of each
+lookup that may be reached, and 2 by following the subjects of each row through the lookups. What decides where they may
+lead are the parts of patterns
 (`pattern_parts`), and automata where these do not. Plain keys are looked up in the map itself. Where lookups compare
 the numbers of two answers, the smaller one counts, so it is enough for 2 if one of both is not behind the row; the
 numbers must have the order of the rows.
@@ -21,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 
 from nginxopt import lazy
 from nginxopt._native import Patterns
@@ -105,7 +107,7 @@ def same_values(old: SideDefinitions, new: SideDefinitions, name: str) -> bool:
 def _is_plain(side: SideDefinitions, name: str) -> bool:
     """Return whether the value of a map depends on nothing but what is looked up now."""
     left = {each: side.used(each) for each in (name, *side.inner(name))}
-    if side.is_kept(name) or side.is_opaque(name) or any(map(side.is_entangled, left)):
+    if any(map(side.is_kept, left)) or side.is_opaque(name) or any(map(side.is_entangled, left)):
         return False
     for _ in range(_DEEPEST):  # those that read no other one, then those that read only these, and so on
         left = {each: used for each, used in left.items() if not used.isdisjoint(left)}
@@ -127,10 +129,13 @@ class _Proof:
         self._chains: dict[str, _Chain] = {}
         self._tables: dict[str, MapTable] = {}
         self._keys: dict[str, WordIndex] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}
         self._homes: dict[str, frozenset[int]] = {}
         self._indexes: dict[bytes, SequenceIndex] = {}
         self._settled: dict[str, tuple[bytes, frozenset[bytes]]] = {}
-        self._due: dict[tuple[bytes, bytes], int] = {}
+        self._due: dict[tuple[bytes, bytes, bool], int] = {}
+        self._parts: dict[bytes, tuple[Parts, ...]] = {}
+        self._checked: set[tuple[str, bytes, bool]] = set()
         self._numbers: dict[bytes, int] = {}
         self._reached: dict[tuple[str, bytes, bool], bool] = {}
         self._numbered: dict[str, bool] = {}
@@ -148,6 +153,7 @@ class _Proof:
             return False
         if b"" not in table.exact and self._of_empty(self._name) != table.default:
             return False
+        self._check_answers(self._name, b"", is_numbered=False)
         for number, row in enumerate(self._rows):
             self._reached = {}
             if self._place[row.pattern] == number and not self._reaches(self._name, number, b"", is_strict=False):
@@ -202,7 +208,7 @@ class _Proof:
         places: dict[int, int] = {}
         for at, row in enumerate(table.rows):
             self._steps.spend(1)
-            answer = None
+            answer = None  # `_check_answers` follows lookups
             if self._lookup(row.value) is None and not self._is_none(row.value, is_numbered=is_numbered):
                 answer, held = self._due_to(row, is_numbered=is_numbered)
                 for number in held:
@@ -224,23 +230,29 @@ class _Proof:
             if is_numbered:
                 self._count(row.value, named)
             return named, (number,) if named == number else ()
-        known = set(sequences(row.pattern))
+        known = set(self._sequences(row.pattern))
         numbers = {self._by_sequence.get((parts, row.value), -1) for parts in known}
         if not known or -1 in numbers or is_numbered or b"$" in row.value:
             raise _UnprovedError
-        return max(numbers), tuple(each for each in numbers if known.issuperset(self._sequences(each)))
+        return max(numbers), tuple(each for each in numbers if known.issuperset(self._sequences_of(each)))
 
     @cached_property
     def _by_sequence(self) -> dict[tuple[Parts, bytes], int]:
         """The first row with a sequence and a value."""
         found: dict[tuple[Parts, bytes], int] = {}
         for number, row in enumerate(self._rows):
-            for parts in self._sequences(number):
+            for parts in self._sequences_of(number):
                 found.setdefault((parts, row.value), number)
         return found
 
-    def _sequences(self, number: int) -> tuple[Parts, ...]:
-        return sequences(self._rows[number].pattern)
+    def _sequences(self, pattern: bytes) -> tuple[Parts, ...]:
+        if pattern not in self._parts:
+            self._parts[pattern] = sequences(pattern)
+            self._steps.spend(1 + sum(map(len, self._parts[pattern])))
+        return self._parts[pattern]
+
+    def _sequences_of(self, row: int) -> tuple[Parts, ...]:
+        return self._sequences(self._rows[row].pattern)
 
     def _text(self, value: bytes, *, is_numbered: bool) -> bytes:
         """Return the text of an answer, without its number if it has one."""
@@ -272,7 +284,7 @@ class _Proof:
             words: dict[bytes, None] = {}
             for row in table.rows:
                 match = _KEY.fullmatch(row.pattern)
-                found = () if match is None else tuple(map(as_text, sequences(match[2])))
+                found = () if match is None else tuple(map(as_text, self._sequences(match[2])))
                 if match is None or not found or pieces(row.value) != (match[1].decode().lower(),):
                     raise _UnprovedError
                 for text in found:
@@ -285,30 +297,57 @@ class _Proof:
             self._keys[name] = WordIndex(words)
         return self._keys[name]
 
-    # Condition 1 for keys, and the key of a subject.
+    # Condition 1, and the key of a subject.
 
-    def _check_keys(self, name: str, *, is_numbered: bool) -> None:
-        """Check what a lookup by keys answers for each of them."""
-        if self._numbered.get(name) is is_numbered:
+    def _check_answers(self, name: str, start: bytes, *, is_numbered: bool) -> None:
+        """Check condition 1 for all that a lookup may answer for subjects that start with a text."""
+        key = (name, start, is_numbered)
+        if not self._checked.isdisjoint((key, (name, b"", is_numbered))):
             return
+        self._steps.spend(1)
+        self._checked.add(key)
         if self._numbered.setdefault(name, is_numbered) is not is_numbered:
             raise _UnprovedError
-        for word in dict.fromkeys(word for chain in self._key_chains(name) for word in self._words(chain)):
-            self._check_key(name, word, is_numbered=is_numbered)
+        table = self._of(name)
+        if self._is_chain(name):
+            if table.exact and name != self._name:
+                raise _UnprovedError
+            chain = self._chain(name, is_numbered=is_numbered)
+            for value in (table.default, *(table.rows[at].value for at in chain.others)):
+                self._check_value(value, start, is_numbered=is_numbered)
+        elif self._is_for_empty(table):
+            least = self._least(name)
+            if least is None:
+                self._check_value(self._behind_keys(name)[0], start, is_numbered=is_numbered)
+            elif is_numbered:
+                raise _UnprovedError
+            else:
+                for each in least:
+                    self._check_answers(each, start, is_numbered=True)
+        else:
+            for word in dict.fromkeys(
+                (b"", *(word for chain in self._key_chains(name) for word in self._words(chain)))
+            ):
+                self._steps.spend(1)
+                if word.startswith(start) or start.startswith(word):
+                    self._check_value(self._at_key(name, word), max(word, start, key=len), is_numbered=is_numbered)
 
-    def _check_key(self, name: str, word: bytes, *, is_numbered: bool) -> None:
-        value = self._at_key(name, word)
-        while (inner := self._lookup(value)) is not None and self._is_chain(inner):
-            self._chain(inner, is_numbered=is_numbered)
-            value = self._of(inner).default
+    def _check_value(self, value: bytes, start: bytes, *, is_numbered: bool) -> None:
+        inner = self._lookup(value)
         if inner is not None:
-            raise _UnprovedError
-        if not self._is_none(value, is_numbered=is_numbered):
-            self._due_at(word, value, is_numbered=is_numbered)
+            self._check_answers(inner, start, is_numbered=is_numbered)
+        elif not self._is_none(value, is_numbered=is_numbered):
+            self._due_at(start, value, is_numbered=is_numbered)
+
+    @staticmethod
+    def _is_for_empty(table: MapTable) -> bool:
+        """Return whether a lookup asks only whether something is empty."""
+        return set(table.exact) == {b""} and not table.rows
 
     def _due_at(self, word: bytes, value: bytes, *, is_numbered: bool) -> int:
         """Return the row that an answer for all subjects that start with a word is due to."""
-        found = self._due.get((word, value))
+        key = (word, value, is_numbered)
+        found = self._due.get(key)
         if found is None:
             text = self._text(value, is_numbered=is_numbered)
             numbers = self._by_value.get(text, [])[:_CANDIDATES]
@@ -317,7 +356,7 @@ class _Proof:
             found = next((row for row in rows if b"$" not in text and self._covers(row, word)), None)
             if found is None:
                 raise _UnprovedError
-            self._due[word, value] = found
+            self._due[key] = found
             if is_numbered:
                 self._count(value, found)
         return found
@@ -331,25 +370,32 @@ class _Proof:
 
     def _covers(self, row: int, word: bytes) -> bool:
         """Return whether a row matches each subject that starts with a word."""
-        if any(covers(parts, word, has_newlines=not self._never) for parts in self._sequences(row)):
+        if any(covers(parts, word, has_newlines=not self._never) for parts in self._sequences_of(row)):
             return True
         return self._is_empty((starts_with(word),), (self._rows[row].pattern,))
 
-    def _key_chains(self, name: str) -> Iterator[str]:
-        """Yield the lookups whose patterns capture the keys of another one."""
-        waiting, seen = [self._source(name)], set()
+    def _key_chains(self, name: str) -> tuple[str, ...]:
+        """Return the lookups whose patterns capture the keys of another one."""
+        if name in self._sources:
+            return self._sources[name]
+        found, waiting, seen = [], [self._source(name)], set()
         while waiting:
             here = waiting.pop()
             if here in seen:
                 continue
             seen.add(here)
             if self._is_chain(here):
-                yield here
+                found.append(here)
                 continue
             table = self._of(here)
-            inner = [self._lookup(value) for value in (table.default, *table.exact.values())]
-            waiting += [each for each in inner if each is not None]
+            for value in (table.default, *table.exact.values()):
+                inner = self._lookup(value)
+                if inner is None:
+                    raise _UnprovedError
+                waiting.append(inner)
             waiting.append(self._source(here))
+        self._sources[name] = tuple(found)
+        return self._sources[name]
 
     def _source(self, name: str) -> str:
         """Return the lookup whose value another one looks up as a key."""
@@ -405,7 +451,7 @@ class _Proof:
         if self._is_chain(name):
             return self._in_chain(name, row, text, is_strict=is_strict)
         table = self._of(name)
-        if set(table.exact) == {b""} and not table.rows:
+        if self._is_for_empty(table):
             least = self._least(name)
             if least is None:
                 behind, keys = self._behind_keys(name)
@@ -461,20 +507,18 @@ class _Proof:
         return self._due_at(text, value, is_numbered=is_strict) <= row
 
     def _by_keys(self, name: str, row: int, *, is_strict: bool) -> bool:
-        self._check_keys(name, is_numbered=is_strict)
         source = self._source(name)
-        for parts in self._sequences(row):
+        for parts in self._sequences_of(row):
             for key, text in self._possible(source, parts, head(parts)):
                 value = self._at_key(name, key)
                 if not self._leads(value, row, text, is_strict=is_strict) and not self._is_no_key(name, row, key, text):
                     return False
-        return bool(self._sequences(row))
+        return bool(self._sequences_of(row))
 
     def _is_no_key(self, name: str, row: int, key: bytes, text: bytes) -> bool:
         """Return whether no subject of a row that starts with a text has a key: all start with a longer one."""
-        longer = {
-            word for chain in self._key_chains(name) for word in self._words(chain).starting_with(key) if word != key
-        }
+        words = (word for chain in self._key_chains(name) for word in self._words(chain).starting_with(key))
+        longer = set(islice((word for word in words if word != key), _CANDIDATES + 1))
         if len(longer) > _CANDIDATES:
             return False
         return self._is_empty((self._rows[row].pattern, starts_with(text)), tuple(map(starts_with, sorted(longer))))
@@ -495,8 +539,9 @@ class _Proof:
     def _stands(self, pattern: bytes, row: int, text: bytes) -> bool:
         """Return whether the parts of the pattern of a row show that."""
         if pattern not in self._indexes:
-            self._indexes[pattern] = SequenceIndex(sequences(pattern))
-        found = self._sequences(row)
+            self._indexes[pattern] = SequenceIndex(self._sequences(pattern))
+        found = self._sequences_of(row)
+        self._steps.spend(len(found))
         return bool(found) and all(self._indexes[pattern].holds(parts) for parts in found if may_start(parts, text))
 
     def _is_empty(self, inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
@@ -557,7 +602,7 @@ class _Proof:
 
     def _is_among(self, keys: frozenset[bytes], row: int) -> bool:
         """Return whether a row has no other subjects than these."""
-        all_of = [subjects(parts) for parts in self._sequences(row)]
+        all_of = [subjects(parts) for parts in self._sequences_of(row)]
         texts = (text for found in all_of for text in found if not (self._never and b"\n" in text))
         return bool(all_of) and all(all_of) and keys.issuperset(texts)
 

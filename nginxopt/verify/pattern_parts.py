@@ -7,7 +7,6 @@ sequences `/ a a* b $` and `/ a a* c $`: a subject matches the pattern if and on
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import product
 
 from nginxopt import lazy
@@ -19,6 +18,9 @@ Parts = tuple[Part, ...]
 
 _MOST = 4000
 """The maximum number of sequences of a pattern."""
+
+_MOST_PARTS = 100_000
+"""The maximum number of parts in the sequences of one of its alternatives."""
 
 _MOST_SUBJECTS = 256
 """The maximum number of subjects of a sequence that are made."""
@@ -36,7 +38,6 @@ _ITEM = lazy.pattern(rb"\[:|\\x[0-9A-Fa-f]{2}|\\.|[^\]\\]", 16)
 _FLAGS = lazy.pattern(rb"\(\?([is]+)\)")
 
 
-@lru_cache(maxsize=1 << 15)
 def sequences(pattern: bytes) -> tuple[Parts, ...]:
     """Return the sequences of a pattern; none if it has other parts, or too many sequences."""
     flags = _FLAGS.match(pattern)
@@ -71,7 +72,8 @@ class _Reader:
                 current = [()]
                 continue
             item = self._repeated(self._item(depth))
-            if len(current) * len(item) + len(found) > _MOST:
+            size = len(item) * sum(map(len, current)) + len(current) * sum(map(len, item))
+            if len(current) * len(item) + len(found) > _MOST or size > _MOST_PARTS:
                 raise ValueError
             current = (
                 [first + more for first, more in product(current, item)]
@@ -207,7 +209,7 @@ def may_start(parts: Parts, text: bytes) -> bool:
         return True
     places = _skipped(parts, {1})
     for at, byte in enumerate(text):
-        if any(place == len(parts) or parts[place] == "\\b" for place in places):
+        if any(place == len(parts) or parts[place] in ("^", "\\b") for place in places):
             return True
         if any(parts[place] == "$" for place in places) and text[at:] == b"\n":
             return True

@@ -200,6 +200,50 @@ def test_a_fault_of_each_kind_is_not_proved(was: str, now: str) -> None:
     assert not same_values(definitions(before), definitions(after.replace(was, now)), "new")
 
 
+_LIST = " ".join(rf'"~^/l{number}/" /L{number};' for number in range(20))
+_KEYED = " ".join(rf"/l{number}/ /L{number};" for number in range(20))
+_KEYS = 'map $request_uri $key {{ "~^(?<k>{})" $k; }}'.format("|".join(rf"/l{number}/" for number in range(20)))
+_TREE = f"map $key $tree {{ %s {_KEYED} }} {_KEYS}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "right", "fault"),
+    [
+        ("", f'"~^/l" $in; }} map $request_uri $in {{ %s {_LIST}', "", "/l3/x /wrong;"),
+        ("", f'"~^/l" $in; }} map $request_uri $in {{ %s {_LIST}', "", "default /wrong;"),
+        ('"" /empty; default /none;', f'"" /empty; %s {_LIST}', "default /none;", "default /wrong;"),
+        ("", f'{_LIST} "~^/q" $in; }} map $request_uri $in {{ %s', "", '"~^/q/x" /wrong;'),
+        ("", f'"~^/" $tree; }} {_TREE.removesuffix("}")}', "", "default /wrong;"),
+        ("", f'"~^/" $tree; }} {_TREE.removesuffix("}")}', "", '"" /wrong;'),
+        (
+            '"~^^/l3/.*x" /other;',
+            f"%s default $tree; }} {_TREE.replace('%s', '').removesuffix('}')}",
+            '"~^^/l3/.*x" /other;',
+            "",
+        ),
+        (
+            '"~^x*^/l3/x" /other;',
+            f"%s default $tree; }} {_TREE.replace('%s', '').removesuffix('}')}",
+            '"~^x*^/l3/x" /other;',
+            "",
+        ),
+    ],
+)
+def test_answers_for_what_no_row_matches_are_checked(before: str, after: str, right: str, fault: str) -> None:
+    """Each answer of each lookup that may be reached counts, also where the subjects of no row lead."""
+    old = definitions(f"map $request_uri $new {{ {before} {_LIST} }}")
+    assert same_values(old, definitions(f"map $request_uri $new {{ {after % right} }}"), "new")
+    assert not same_values(old, definitions(f"map $request_uri $new {{ {after % fault} }}"), "new")
+
+
+@pytest.mark.parametrize("inner", ["", "volatile;"])
+def test_lookups_that_keep_a_value_are_not_proved(inner: str) -> None:
+    """A volatile map with the value that another one has kept is not one without."""
+    old = definitions(f"map $uri $new {{ volatile; {_LIST} }}")
+    new = definitions(f'map $uri $new {{ volatile; "~^/l" $in; }} map $uri $in {{ {inner} {_LIST} }}')
+    assert same_values(old, new, "new") is bool(inner)
+
+
 @given(st.text(r"/ab.[]()|?*+^$\\-c", max_size=12), st.text(r"/ab.c-", max_size=6))
 def test_sequences_are_those_of_the_pattern(pattern: str, subject: str) -> None:
     """A subject matches a pattern if and only if it matches one of its sequences."""
