@@ -55,14 +55,22 @@ _TYPED: dict[str, bytes] = {
     "time_iso8601": rb"[\d:T-]+[+-]\d\d:\d\d",
     "scheme": rb"https?",
     "https": rb"(?:on)?",
-    **dict.fromkeys(("host", "http_host", "server_name"), rb"[^\s\"/]*"),
     "request_method": rb"[A-Z_-]*",
-    "request_uri": rb"[^\s\"]*",
     "request_id": rb"[0-9a-f]{32}",
     "pipe": rb"[.p]",
     "is_args": rb"\??",
 }
 """The pattern of a variable in a line, escaped or not."""
+_WORDS = {"request_uri": b"", **dict.fromkeys(("host", "http_host", "server_name"), b"/")}
+"""Variables whose values have no space, and what else they do not have."""
+_LIST = rb"(?:%s)?(?:(?:, | : )(?:%s)?)*"
+_LISTS: dict[str, bytes] = {
+    "upstream_addr": rb"[^\s,\"]+",
+    **dict.fromkeys((f"upstream_{name}_time" for name in ("response", "connect", "header", "queue")), rb"[\d.]+|-"),
+    **dict.fromkeys((f"upstream_{name}" for name in ("status", "response_length")), rb"\d+|-"),
+    **dict.fromkeys((f"upstream_bytes_{name}" for name in ("received", "sent")), rb"\d+|-"),
+}
+"""What nginx logs of several upstreams: the pattern of an item, which may be missing."""
 _DIVIDED = {
     ("request_method", "request_uri"),
     *((name, "request_uri") for name in ("host", "http_host", "server_name")),
@@ -164,9 +172,25 @@ def _value(name: str, following: bytes, escape: Escape, *, captured: bool) -> by
     """Return the pattern of a variable in front of a text."""
     if name == "request" and captured:
         return b"(?:%s|%s)" % (_REQUEST_LINE % _target(following, escape), _any(following, escape))
-    typed = _TYPED.get(name)
+    typed = _typed(name, following, escape)
     value = _any(following, escape) if typed is None else b"%s%s" % (typed, b"|-" if escape == "default" else b"|")
     return b"(?P<%s>%s)" % (name.encode(), value) if captured else b"(?:%s)" % value
+
+
+def _typed(name: str, following: bytes, escape: Escape) -> bytes | None:
+    """Return the pattern of a variable in front of a text; None if its values may have any bytes."""
+    is_quoted = following.startswith(b'"')
+    if name in _LISTS:
+        item = _LISTS[name]
+        return None if not following or is_quoted else _LIST % (item, item)
+    if name == "http_host" and is_quoted:  # it may be one that nginx refuses
+        return None
+    if name in _WORDS:
+        other = b"" if name == "http_host" and following else _WORDS[name]
+        return {
+            "default": rb'[^\s"%s]*' % other, "json": rb'(?:[^\s"\\%s]|\\.)*' % other, "none": rb"[^\s%s]*?" % other,
+        }[escape]  # fmt: skip
+    return _TYPED.get(name)
 
 
 def _target(following: bytes, escape: Escape) -> bytes:

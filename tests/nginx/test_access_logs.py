@@ -17,6 +17,7 @@ from nginxopt.request.requests_file import RequestsFile
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.fuzz.sites.stage import Stage
+from tests.profile.test_planted import profile_of
 from tests.request.test_connection import site, socket
 from tests.support import PATIENCE
 
@@ -141,3 +142,57 @@ def test_a_log_is_read_as_it_was_written(each_binary: nginx.Binary, tmp_path: Pa
     assert (traffic.broken, traffic.malformed) == (0, len(REFUSED))
     ports = {(group.request.url.host, group.request.url.port) for group in traffic.groups}
     assert ports == {("shop.example", instance.ports[0] if "$server_port" in FORMATS[name] else 8080)}
+
+
+_VALUES = (
+    "$request_method", "$host", "$upstream_addr", "$upstream_status", "$upstream_response_time",
+    "$upstream_connect_time", "$upstream_header_time", "$upstream_response_length", "$upstream_bytes_sent",
+    "$request_uri", "$status", "$bytes_sent", "$request_time", "$server_protocol", "$upstream_addr",
+)  # fmt: skip
+LISTS = f"""
+    log_format bare '{" ".join(_VALUES)}';
+    log_format quoted '{" ".join(f'"{value}"' for value in _VALUES)}';
+    log_format json escape=json '{{"{'","'.join(_VALUES)}"}}';
+"""
+RETRIED = """
+    access_log bare.log bare; access_log quoted.log quoted; access_log json.log json;
+    location / { return 204; }
+    location /retried { proxy_pass http://some; }
+    location /redirected { proxy_pass http://some; }
+    location /inner { internal; proxy_pass http://some; }
+    location /lost { error_page 502 = /unnamed; proxy_pass http://dead; }
+    location /unnamed { set $name none.invalid; proxy_pass http://$name; }
+    location /found { recursive_error_pages on; error_page 502 = /again; proxy_pass http://dead; }
+    location /again { error_page 502 = /inner; set $name none.invalid; proxy_pass http://$name; }
+"""
+UPSTREAMS = """
+    upstream some { server unix:temp/a max_fails=0; server unix:temp/b max_fails=0; server unix:temp/up max_fails=0; }
+    upstream dead { server unix:temp/a max_fails=0; server 127.0.0.1:1 max_fails=0; }
+    server {
+        listen unix:temp/up; access_log off;
+        location / { return 200 text; }
+        location /redirected { add_header X-Accel-Redirect /inner; return 200; }
+    }
+"""
+
+
+def test_lists_of_upstreams_are_read_without_quotes(tmp_path: Path) -> None:
+    """What several upstreams took is the same, whether quotes enclose it, JSON does, or nothing."""
+    targets = ["/", "/retried", '/retried?"a"\\', "/redirected", "/lost", "/found"] * 2
+    http = f"{UPSTREAMS}{LISTS}".encode()
+    with nginx.Instance(nginx.find(), servers=[RETRIED.encode()], http=http) as instance:
+        with instance.client() as client:
+            client.ask([RequestBytes(sent(b"GET", target.encode(), b"")) for target in targets])
+        logs = [instance.prefix / f"{name}.log" for name in ("bare", "quoted", "json")]
+        for log in logs:
+            wait_for_lines(log, len(targets))
+            (tmp_path / log.name).write_bytes(log.read_bytes())
+    bare = (tmp_path / "bare.log").read_text()
+    assert all(statuses in bare for statuses in ("502, 200 ", "200 : ", "502, 502 :  ", "502, 502 : -, "))
+    conf = f"events {{ }} http {{ {UPSTREAMS}{LISTS} server {{ listen 80; server_name shop.example; {RETRIED} }} }}"
+    read = [profile_of([tmp_path / log.name], conf) for log in logs]
+    assert [(profile.files[0].format, profile.files[0].broken) for profile in read] == [
+        (log.stem, 0) for log in logs
+    ]  # fmt: skip
+    assert read[0].classes == read[1].classes == read[2].classes
+    assert sum(cell.upstream.count for cell in read[0].classes.values()) == len(targets) - 2

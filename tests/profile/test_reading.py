@@ -210,6 +210,37 @@ def test_an_upstream_that_was_asked(tmp_path: Path, time: str, line: int) -> Non
     assert cell.request.sum == 250
 
 
+_LISTS = "$upstream_addr $upstream_status $upstream_response_time"
+_RETRIED = "10.0.0.1:80, 10.0.0.2:80 : 10.0.0.3:80 502, 502 : 200 0.100, 0.100 : 0.001"
+_URI = 'escape=json {"u":"$request_uri","h":"$host","s":$status}'
+_NO_HOST = '$http_host "$request" $status'
+
+
+@pytest.mark.parametrize(
+    ("stated", "line", "time", "example"),
+    [
+        (f'"$request" $status {_LISTS}', f'"GET /app/x HTTP/1.1" 200 {_RETRIED}', 201, "/app/x"),
+        (f'{_LISTS} $http_host "$request" $status', f'{_RETRIED} a.example "GET /app/x HTTP/1.1" 200', 201, "/app/x"),
+        (f"{_LISTS} $request_uri $status", f"{_RETRIED} /app/x 200", 201, "/app/x"),
+        # The last upstream had no address, or one in between.
+        (f"$request_uri {_LISTS}", "/app/x a:80 :  502 :  0.100 : ", 100, "/app/x"),
+        (f"$request_uri {_LISTS}", "/app/x a:80 : , c:80 502 : -, 200 0.1 : 0.0, -", 100, "/app/x"),
+        (f"{_LISTS} $request_uri", "- - - /app/x", 0, "/app/x"),
+        (f"escape=none {_LISTS} $request_uri", "unix:/a.sock, [::1]:80 502, 200 0.1, - /app/x", 100, "/app/x"),
+        (_URI, r'{"u":"/app/?q=\"1\"\\","h":"a.example","s":200}', 0, '/app/?q="1"\\'),
+        (_URI, r'{"u":"/app/","h":"a\"b","s":200}', 0, "/app/"),
+        ('escape=none "$request_uri" $status', '"/app/?q="1"" 200', 0, '/app/?q="1"'),
+        (_NO_HOST, 'http://a/b "GET /app/ HTTP/1.1" 400', 0, "/app/"),  # nginx refused it
+        (_NO_HOST, 'a b "GET /app/ HTTP/1.1" 400', 0, "/app/"),
+    ],
+)
+def test_values_with_spaces_and_quotes(tmp_path: Path, stated: str, line: str, time: int, example: str) -> None:
+    """Lists of upstreams need no quotes around them, and quotes in a URI or a host do not end it."""
+    profile = profiled(tmp_path, f"{line}\n", stated=stated)
+    ((_, cell),) = profile.classes.items()
+    assert (profile.files[0].broken, cell.upstream.sum, cell.example) == (0, time, example)
+
+
 def test_times_in_other_zones(tmp_path: Path) -> None:
     """A time is that of its zone."""
     ((_, cell),) = profiled(tmp_path, LINE.format("GET /old HTTP/1.1", 301)).classes.items()

@@ -16,7 +16,9 @@ pub fn unwrapped(line: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(line);
     };
     let mut inner = of_json(&string[..end]);
-    inner.truncate(inner.trim_ascii_end().len());
+    while inner.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+        inner.pop();
+    }
     Cow::Owned(inner)
 }
 
