@@ -582,8 +582,9 @@ class LogDigest:
         """The first lines of another format."""
 
     @property
-    def lines(self) -> tuple[int, int, int, int]:
-        """The numbers of all lines, of those that are not empty, of another format, and without a request."""
+    def lines(self) -> tuple[int, int, int, int, int]:
+        """The numbers of all lines, of those that are not empty, of another format, without a request, and with a time
+        that is none."""
 
     def sums(self) -> str:
         """Return the sums as JSON: `classes`, `uses`, `clients`, `robots`, `minutes`, and the rest of the clients."""

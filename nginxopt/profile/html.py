@@ -79,6 +79,7 @@ def render(profile: Profile) -> str:
         differs=figures.number("differs"),
         unsettled=_percent(figures.number("ambiguous") + figures.unknown, figures.requests),
         broken=figures.broken,
+        undated=any(file.undated for file in profile.files),
         at_once=None if peak is None else at_once(peak.requests),
         capacity=figures.capacity,
         locations=[_row(group, figures) for group in figures.locations[:_SHOWN]],

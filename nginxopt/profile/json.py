@@ -60,6 +60,7 @@ def _log(file: LogFile) -> dict[str, Any]:
         "lines": file.lines,
         "broken": {"lines": file.broken, "first": file.broken_lines},
         "malformed": file.malformed,
+        "undated": file.undated,
         "cut": file.cut,
     }
 

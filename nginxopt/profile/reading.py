@@ -257,7 +257,7 @@ class _LogReading:
                 if progress is not None:
                     progress(self.path, file.done(), size)
             about.cut = file.cut
-        about.all_lines, about.lines, about.broken, about.malformed = digest.lines
+        about.all_lines, about.lines, about.broken, about.malformed, about.undated = digest.lines
         about.broken_lines = digest.broken_lines
         self.profile.files.append(about)
         self._add(json.loads(digest.sums()))

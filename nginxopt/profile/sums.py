@@ -245,8 +245,8 @@ class Cell:
 
 
 def _order(cell: Cell) -> tuple[bool, int, str]:
-    """Return the place in time; one without a time comes first, as in the native core."""
-    return cell.first is not None, cell.first or 0, cell.example
+    """Return the place in time; one without a time comes last, as in the native core."""
+    return cell.first is None, cell.first or 0, cell.example
 
 
 @dataclass(slots=True)
@@ -321,6 +321,7 @@ class LogFile:
         malformed: The number of lines without an HTTP request, which nginx answers with 400.
         cut: Why the end could not be read; None if it was.
         all_lines: The number of all its lines, empty ones included.
+        undated: The number of lines whose time is none, in a format that has one.
     """
 
     path: str
@@ -332,6 +333,7 @@ class LogFile:
     malformed: int = 0
     cut: str | None = None
     all_lines: int = 0
+    undated: int = 0
 
     def append(self, other: LogFile) -> None:
         """Add what follows in the same log."""
@@ -341,6 +343,7 @@ class LogFile:
         self.malformed += other.malformed
         self.cut = other.cut
         self.all_lines += other.all_lines
+        self.undated += other.undated
 
 
 class Sums(dict[Any, _Sum], Generic[_Sum]):

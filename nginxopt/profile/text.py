@@ -74,6 +74,8 @@ def _head(figures: Figures) -> Iterator[str]:
         if file.broken:
             numbers = ", ".join(map(str, file.broken_lines))
             yield f"  {file.path}: {count(file.broken, 'line')} of another format than {file.format}: {numbers}"
+        if file.undated:
+            yield f"  {file.path}: {count(file.undated, 'line')} with a time that is none"
         if file.cut is not None:
             yield f"  {file.path}: the end cannot be read: {file.cut}"
     yield from (f"  note: {note}" for note in profile.notes)

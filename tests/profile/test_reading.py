@@ -241,6 +241,19 @@ def test_values_with_spaces_and_quotes(tmp_path: Path, stated: str, line: str, t
     assert (profile.files[0].broken, cell.upstream.sum, cell.example) == (0, time, example)
 
 
+@pytest.mark.parametrize("time", ["-", "27/Nov/2026", "00/Nov/0000:10:00:00 +0200", "27/Nov/2026:10:00:0\\x00 +0200"])
+def test_a_time_that_is_none(tmp_path: Path, time: str) -> None:
+    """It is counted, and does not hide when the others were sent."""
+    good = LINE.format("GET /old HTTP/1.1", 301)
+    broken = good.replace("27/Nov/2026:10:00:00 +0200", time).replace("/old", "/old/a")
+    profile = profiled(tmp_path, good * 2 + broken + good)
+    ((_, cell),) = profile.classes.items()
+    assert (cell.requests, cell.first, cell.last, cell.example) == (4, 1_795_766_400, 1_795_766_400, "/old")
+    assert profile.files[0].undated == 1
+    assert f"{tmp_path}/access.log: 1 line with a time that is none\n" in "".join(text.lines(profile, verbose=False))
+    assert "1 lines with a time that is none" in html.render(profile)
+
+
 def test_times_in_other_zones(tmp_path: Path) -> None:
     """A time is that of its zone."""
     ((_, cell),) = profiled(tmp_path, LINE.format("GET /old HTTP/1.1", 301)).classes.items()

@@ -62,7 +62,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration and two logs, of which each has several parts."""
     monkeypatch.setattr(pieces, "RANGE", 20_000)
     (tmp_path / "nginx.conf").write_text(CONF)
-    (tmp_path / "shop.log").write_bytes(day(7, 900).log)
+    lines = [
+        line.replace(b" +0000]", b"]") if at % 70 == 50 else line
+        for at, line in enumerate(day(7, 900).log.splitlines(True))
+    ]
+    (tmp_path / "shop.log").write_bytes(b"".join(lines))
     (tmp_path / "shop.log.1").write_bytes(day(8, 300).log)
     return tmp_path
 

@@ -77,9 +77,9 @@ impl LogDigest {
     }
 
     #[getter]
-    fn lines(&self) -> (u64, u64, u64, u64) {
+    fn lines(&self) -> (u64, u64, u64, u64, u64) {
         let lines = &self.locked().lines;
-        (lines.number, lines.read, lines.broken, lines.malformed)
+        (lines.number, lines.read, lines.broken, lines.malformed, lines.undated)
     }
 
     fn sums(&self) -> String {

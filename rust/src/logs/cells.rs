@@ -119,7 +119,9 @@ impl Cell {
     /// Adds a line that asks for `target`.
     pub fn add(&mut self, line: &Line, target: &[u8]) {
         let target = &target[..target.len().min(EXAMPLE)];
-        let is_first = self.requests == 0 || (line.at, target) < (self.first, &self.example[..]);
+        // One without a time comes last, so that it does not hide when the others began.
+        let place = (line.at.is_none(), line.at, target);
+        let is_first = self.requests == 0 || place < (self.first.is_none(), self.first, &self.example[..]);
         if is_first {
             self.first = line.at;
             self.example = target.into();

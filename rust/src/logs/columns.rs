@@ -133,6 +133,11 @@ impl Columns {
         !matches!(&target[..], b"" | b"-")
     }
 
+    /// Whether the format has the time of requests.
+    pub fn have_time(&self) -> bool {
+        self.msec.or(self.iso_time).or(self.local_time).is_some()
+    }
+
     pub fn client<'a>(&self, line: &'a [u8], values: &[Range<usize>]) -> Option<&'a [u8]> {
         self.client.map(|at| &line[values[at].clone()])
     }

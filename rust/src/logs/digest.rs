@@ -97,6 +97,8 @@ pub struct Lines {
     pub broken_lines: Vec<u64>,
     /// The number of lines without an HTTP request.
     pub malformed: u64,
+    /// The number of lines whose time is none, in a format that has one.
+    pub undated: u64,
     /// The line that was read last, from 1.
     pub number: u64,
 }
@@ -233,6 +235,7 @@ impl Digest {
         let logged = self.columns.logged(line, values);
         let hash = self.hasher.hash_one((group, logged, target));
         let mut told = self.columns.line(line, values, &mut self.last_time);
+        self.lines.undated += u64::from(told.at.is_none() && self.columns.have_time());
         told.is_repeated = logged.status == Some(200) && self.is_repeated(hash, told.at);
         self.minutes.add(&told);
         if let Some(client) = self.columns.client(line, values) {
