@@ -244,11 +244,9 @@ def known_values(old: VerifiedSide, new: VerifiedSide, hosts: Iterable[Hosts]) -
         answered.setdefault((each.old, each.new), {}).setdefault(each.address, set()).add(each.example)
     found = {}
     for pair, examples in answered.items():
-        names = [
-            [folded(name["text"]) for name in side.server(number)["names"]]
-            for side, number in zip((old, new), pair, strict=True)
-        ]
-        sent = {name for each in names for name in each} - {name.rstrip("\n") for each in names for name in each[:1]}
+        servers = list(zip((old, new), pair, strict=True))
+        names = {folded(name["text"]) for side, number in servers for name in side.server(number)["names"]}
+        sent = names - {side.server_name(number).rstrip("\n") for side, number in servers}
         never = (name for name in sent if all(name in plain[at] and name not in examples[at] for at in examples))
         first, *more = {host if host in plain[at] else None for at, each in examples.items() for host in each}
         values = _of_connections([(at, sockets[at]) for at in examples for _, sockets in sides])
@@ -273,9 +271,11 @@ def _of_connections(sockets: Sequence[tuple[ListenAddress, SocketForm]]) -> dict
 def _plain_names(sockets: Sequence[tuple[VerifiedSide, SocketForm]]) -> frozenset[str]:
     """Return the names at an address that are hosts; none at an address for which `known_values` says nothing."""
     names = {folded(name) for side, socket in sockets for name in _names(side, socket)}
-    if any(name.startswith("~") for name in names) or any(socket["tls"] or socket["quic"] for _, socket in sockets):
+    if any(name.startswith(("~", _HOSTNAME)) for name in names):
         return frozenset()
-    return frozenset(name for name in names if name and name[0] not in "*.$" and name[-1] != "*") - {_OTHER}
+    if any(socket["tls"] or socket["quic"] for _, socket in sockets):
+        return frozenset()
+    return frozenset(name for name in names if name and name[0] not in "*." and name[-1] != "*") - {_OTHER}
 
 
 def _chosen(old: ServerNames, new: ServerNames, address: ListenAddress, example: str | None) -> Iterator[Hosts]:

@@ -483,8 +483,15 @@ CHOSEN_UNLIKE = (
 )
 IN_DOUBT_OF_HOSTS = (
     divided("a test of the first name, which is the host without a header", "if ($host = b)", "b", "h"),
+    divided("the same with a dot", "if ($host = b)", ".b", "b"),
     divided("a test of other names as well", "if ($host ~ ^b)"),
     hosted("the name of the machine", "if ($host = b) { return 403; } return 200 a;", "return 200 a;", "$hostname"),
+    Forms(
+        "a test of a name that may be that of the machine",
+        "server { listen {L}; server_name d $hostname b; if ($host = b) { return 403; } return 200 a; }",
+        "server { listen {L}; server_name d $hostname; return 200 a; }"
+        " server { listen {L}; server_name b; return 403; }",
+    ),
     Forms(
         "the name of the machine before another name",
         "server { listen {L}; return 403; } server { listen {L}; server_name $hostname; return 200 a; }"
