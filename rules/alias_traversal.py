@@ -25,6 +25,12 @@ location ~ ^/files(.*)$ {
     alias /srv/shop/files/$1;
 }
 ```
+So may the second of two captures, as what is between them is left out:
+```nginx server
+location ~ ^/static/(.*)-v\\d+(.*)$ {
+    alias /srv/shop/static/$1$2;
+}
+```
 
 ## Good
 ```nginx server
@@ -35,6 +41,12 @@ location /files/ {
 ```nginx server
 location ~ ^/files/(.*)$ {
     alias /srv/shop/files/$1;
+}
+```
+
+```nginx server
+location ~ ^/static/(.*)-v\\d+([^/]*)$ {
+    alias /srv/shop/static/$1$2;
 }
 ```
 

@@ -1,8 +1,8 @@
 """No compression: text takes three to ten times the bytes
 
 Flags a whole configuration that sends files from a `root` and compresses nothing: it has no `gzip`, `gzip_static`,
-`brotli` or `zstd` anywhere. Does not flag fragments, and servers that only answer on loopback addresses or sockets,
-behind another server.
+`brotli` or `zstd` anywhere. Does not flag fragments, files for developers (`nginx.dev.conf`), and servers that only
+answer on loopback addresses or sockets, behind another server.
 
 ## Why it matters
 HTML, CSS, JavaScript and JSON shrink to a third or less, which matters most on slow connections. `gzip` is off by
@@ -77,7 +77,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, pattern, rule
-from nginxopt.lint.queries import static, whole
+from nginxopt.lint.queries import names, static, whole
 from nginxopt.semantics import Level, read_listens
 
 COMPRESSING = (
@@ -93,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
     http = next(model.levels("http"), None)
     if http is None or http.source is None or any(True for _ in model.each(*COMPRESSING)):
         return
-    if not whole.is_known(model):
+    if names.is_for_developers(http.source.path) or not whole.is_known(model):
         return
     if any(map(_sends_text, static.senders(model))):
         message = "gzip is off everywhere: text is sent uncompressed, in three to ten times the bytes"

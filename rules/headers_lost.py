@@ -6,8 +6,9 @@ of cross-origin isolation, and a `Cache-Control` of `no-store` or `private`. The
 for a request that gets a response from such a level.
 
 Does not flag levels that repeat the headers or set `add_header_inherit` (nginx 1.29.3), other headers, responses that
-nginx makes by `return` or `rewrite`, and headers that mean nothing for a response: only X-Content-Type-Options and CORS
-count where a pattern or a path names styles or scripts, and only CORS where it names images and fonts.
+nginx makes by `return` or `rewrite`, locations for ACME challenges, which no browser asks for, and headers that mean
+nothing for a response: only X-Content-Type-Options and CORS count where a pattern or a path names styles or scripts,
+and only CORS where it names images and fonts.
 
 ## Why it matters
 A level with an `add_header` inherits none (`ngx_http_headers_merge_conf`). One `add_header Cache-Control` in a location
@@ -75,6 +76,10 @@ location /health {
     add_header X-Health ok;
     return 200 ok;
 }
+location /.well-known/acme-challenge/ {
+    add_header Cache-Control no-cache;
+    root /srv/acme;
+}
 location = /counters {
     stub_status;
     allow 127.0.0.1;
@@ -137,6 +142,9 @@ def check(model: Model) -> Iterator[Finding]:
 def _found(model: Model) -> Iterator[Finding]:
     for level in model.levels("server", "location", "if"):
         inherited = inheritance.lost(level, "add_header")
+        location = level.around("location")
+        if location is not None and "acme-challenge" in location.path:
+            continue
         lost = {name: stated for name, stated in inherited.items() if _protects(name, stated, level)}
         if not lost:
             continue

@@ -11,8 +11,8 @@ and the redirects that nginx rewrites stay the same; responses cached under the 
 anew.
 
 By default, it speaks only of a configuration that shows load: 2,000 `worker_connections` or more, a pool, a cache,
-`worker_rlimit_nofile`, `open_file_cache`, or an upstream with several servers. If the rule is selected by name, it
-always does.
+`worker_rlimit_nofile`, `open_file_cache`, or an upstream with several servers that are not all on this machine; and not
+of a file for developers (`nginx.dev.conf`). If the rule is selected by name, it always does.
 
 ## Why it matters
 A pool belongs to an `upstream` block; the one that nginx creates for an address has none, even with 1.29.7 and later

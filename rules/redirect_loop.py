@@ -19,6 +19,17 @@ location /shop/ {
 rewrite ^/shop/?$ /shop/ permanent;
 ```
 
+A server that has only TLS redirects to itself:
+```nginx http
+server {
+    listen 443 ssl;
+    server_name a.example.com;
+    ssl_certificate a.pem;
+    ssl_certificate_key a.key;
+    rewrite ^(.*) https://$host$1 permanent;
+}
+```
+
 ## Good
 ```nginx server
 location /shop/ {

@@ -3,7 +3,8 @@
 Flags a `proxy_pass` or `grpc_pass` whose host consists of variables that only `set` or `map` fill, with literals that
 name no upstream. Reports each server once.
 
-Does not flag hosts that really depend on the request, variables whose values are names of upstreams, names without a
+Does not flag hosts that really depend on the request, configurations with code (Lua, njs, Perl), which may set any
+variable, variables whose values are names of upstreams, names without a
 dot, and, before nginx 1.27.3, any host name: there a variable is the only way to notice that its addresses change. A
 name without a dot is a container or a service beside nginx, and the variable lets nginx start without it.
 
@@ -46,6 +47,14 @@ location / {
 }
 ```
 
+Lua chooses the port:
+```nginx server
+location / {
+    set $port 8080;
+    access_by_lua_file lua/router.lua;
+    proxy_pass http://127.0.0.1:$port;
+}
+```
 nginx starts even if the container is not there:
 ```nginx server
 resolver 127.0.0.11;
@@ -70,7 +79,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from nginxopt.lint import Finding, Model, Related, Severity, Version, pattern, rule
-from nginxopt.lint.queries import pools
+from nginxopt.lint.queries import pools, whole
 from nginxopt.semantics import Level, Pass
 
 RESOLVE = Version(1, 27, 3)
@@ -91,6 +100,8 @@ _MAP_WORDS = ("hostnames", "volatile", "include")
 def check(model: Model) -> Iterator[Finding]:
     """Find fixed servers whose names are in variables."""
     by_target: dict[tuple[str, ...], list[Pass]] = {}
+    if whole.is_read_by_code(model):
+        return
     written = _written(model)
     for pass_ in model.passes:
         if pass_.protocol in ("proxy", "grpc") and "$" in f"{pass_.host}{pass_.port}" and pass_.upstream is None:

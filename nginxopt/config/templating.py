@@ -67,7 +67,10 @@ _OF_SHELL = rb"\$[A-Z_][A-Z0-9_]+(?![a-z0-9])"
 _LOWER_ANGLES = rb"\A[^<>\s]*(?<![?P])<[a-z][a-z0-9_-]*>[^<>\s]*\Z"
 """`<name>`, once in a word: HTML has more tags, or text with blanks."""
 
-_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL, _LOWER_ANGLES]))
+_LOWER_UNDERSCORES = rb"(?<![\w/.-])__[a-z](?:[a-z0-9]|_(?!_))*__(?![\w/.-])"
+"""`__name__`, which is no part of a path or of a longer name."""
+
+_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL, _LOWER_ANGLES, _LOWER_UNDERSCORES]))
 
 
 def has_placeholder(word: str) -> bool:

@@ -157,10 +157,10 @@ def test_copies_have_one_cause(second: str) -> None:
     assert len(found) == (2 if second else 1)
 
 
-def by_default(text: str, *select: str) -> list[str]:
+def by_default(text: str, *select: str, name: str = "nginx.conf") -> list[str]:
     """The rules that find something in a text."""
     rules = selection(catalogue().values(), Settings(), select=select)
-    config = load_text(text.encode(), "nginx.conf")
+    config = load_text(text.encode(), name)
     return [found.rule for found in check([config], Judge(rules, TARGET, Settings())).diagnostics]
 
 
@@ -173,6 +173,7 @@ SITE = "events {{ {events} }}\nhttp {{ {http} server {{ location / {{ proxy_pass
         ("worker_connections 1024;", "", False),
         ("worker_connections 4096;", "", True),
         ("", "upstream a { server 10.0.0.2; server 10.0.0.3; }", True),
+        ("", "upstream a { server 127.0.0.1:1; server localhost:2; server unix:/c; }", False),
         ("", "upstream a { server 10.0.0.2; keepalive 8; }", True),
         ("", "upstream a { server 10.0.0.2; }", False),
         ("", "proxy_cache_path /c keys_zone=c:10m;", True),
@@ -185,6 +186,17 @@ def test_connections_matter_where_the_text_shows_load(events: str, http: str, sp
     assert "implicit-upstream" in by_default(text, "implicit-upstream")
     if not events:
         assert ("worker-connections" in by_default(text)) == speaks
+
+
+@pytest.mark.parametrize(
+    ("name", "speaks"),
+    [("nginx.conf", True), ("devices.conf", True), ("nginx.dev.conf", False), ("nginx-local.conf", False)],
+)
+def test_a_file_for_developers_has_no_load_and_needs_no_compression(name: str, speaks: bool) -> None:
+    """The name of a main file tells that nobody else sends requests: nothing about connections and bytes is said."""
+    text = SITE.format(events="worker_connections 4096;", http="root /srv; server { listen 81; }")
+    about = {"implicit-upstream", "gzip-missing"}
+    assert about & set(by_default(text, name=name)) == (about if speaks else set())
 
 
 SHARED = {

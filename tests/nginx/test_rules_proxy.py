@@ -39,6 +39,10 @@ BACKEND = (
 """A server that tells what it sees."""
 
 SERVER = "server unix:temp/b.sock;"
+LOAD = "worker_rlimit_nofile 2048;\n"
+"""A sign of load, as a pool of connections to a socket is of use only then."""
+BUSY = "open_file_cache max=100;\n"
+"""The same for the `http` block."""
 CLEAR = 'proxy_set_header Connection "";'
 HTTP11 = "proxy_http_version 1.1;"
 MAP = "map $http_upgrade $connection_upgrade {{ default upgrade; '' {}; }}"
@@ -56,7 +60,7 @@ class Setup:
     @property
     def text(self) -> bytes:
         """The whole configuration, as it is judged."""
-        return f"events {{}}\nhttp {{\n{self.http}\nserver {{\n{self.server}\n}}\n}}\n".encode()
+        return f"{LOAD}events {{}}\nhttp {{\n{self.http}\nserver {{\n{self.server}\n}}\n}}\n".encode()
 
     @classmethod
     def of(cls, text: bytes) -> Setup:
@@ -216,7 +220,7 @@ def test_a_literal_upgrade_hides_no_missing_pool(binary: nginx.Binary) -> None:
 @pytest.mark.parametrize("setup", [FIXED["nothing is stated"], FIXED["headers of the location"]])
 def test_a_fragment_reaches_one_connection(binary: nginx.Binary, setup: Setup) -> None:
     """The one fix of a fragment has every line that a pool needs, whatever stands around it."""
-    fragment = f"{setup.http}\nserver {{\n{setup.server}\n}}\n"
+    fragment = f"{BUSY}{setup.http}\nserver {{\n{setup.server}\n}}\n"
     after = fixed("upstream-keepalive-missing", fragment, target="1.22.1").decode()
     assert after != fragment
     http, _, server = after.partition("\nserver {\n")

@@ -78,6 +78,19 @@ def test_an_alias_lets_a_file_beside_its_folder_out(each_binary: nginx.Binary) -
     assert after == before, "a pattern has no fix"
 
 
+def test_the_help_of_a_pattern_is_enough(each_binary: nginx.Binary) -> None:
+    """What the help says of a capture that follows another keeps the file beside the folder in."""
+    before = "location ~ ^/files/(.*)-v\\d+(.*)$ {\n    alias html/shop/files/$1$2;\n}\n"
+    witness = witness_of("alias-traversal", before)
+    assert answered(each_binary, before, witness).endswith(SECRET)
+    [found] = diagnose("alias-traversal", before, context="server")
+    word = found.finding.help.rpartition(" ")[2]
+    after = before.replace("(.*)$", f"({word})$")
+    assert after != before
+    assert not diagnose("alias-traversal", after, context="server")
+    assert SECRET not in answered(each_binary, after, witness)
+
+
 def test_an_upstream_is_asked_for_what_is_above_its_path(each_binary: nginx.Binary) -> None:
     """The witness of `proxy-pass-traversal` reaches the upstream with `..`, and no longer once the fix is made."""
     before = "location /api {\n    proxy_pass http://unix:temp/echo:/public/;\n}\n"

@@ -2,7 +2,7 @@
 
 To save a connection or some microseconds per request matters to a site with thousands of requests a second, and is
 noise for a small wiki. Unless they are named, rules with `under_load` report only where the text shows load, or with
-`--host`.
+`--host`. A file for developers (`nginx.dev.conf`) shows none, and neither do several processes of one machine.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nginxopt import lazy
+from nginxopt.lint.queries import names
 from nginxopt.semantics import values
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ _MANY = 2_000
 _TUNED = ("keepalive", "worker_rlimit_nofile", "proxy_cache_path", "fastcgi_cache_path", "open_file_cache")
 """Directives by which operators tune a server that is busy."""
 
+_LOCAL = lazy.pattern(r"unix:|127\.|localhost\b|\[::1\]")
+
 
 def judged(check: Check, model: Model) -> Iterator[Finding]:
     """Yield the findings of a rule for a machine or for a configuration that shows load; otherwise decline."""
@@ -34,9 +38,14 @@ def judged(check: Check, model: Model) -> Iterator[Finding]:
 
 def is_shown(model: Model) -> bool:
     """Return whether the configuration is tuned for many requests, or balances them over several servers."""
+    if names.is_for_developers(model.config.main.path):
+        return False
     stated = [values.number(directive.args[0]) for directive, _ in model.each("worker_connections") if directive.args]
     return (
         any((number or 0) >= _MANY for number in stated)
         or any(True for _ in model.each(*_TUNED))
-        or any(len(upstream.servers) > 1 for upstream in model.upstreams.values())
+        or any(
+            sum(not any(map(_LOCAL.match, server.args[:1])) for server in upstream.servers) > 1
+            for upstream in model.upstreams.values()
+        )
     )

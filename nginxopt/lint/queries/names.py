@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from nginxopt import lazy
 from nginxopt.config import Directive, Source, Span, Token
@@ -20,6 +21,8 @@ _BLANK = lazy.pattern(
 
 _OF_DEVELOPER = lazy.pattern(r"(?:.*\.)?(?:localhost|test)", re.IGNORECASE)
 """Names that no public server has (RFC 6761)."""
+
+_FOR_DEVELOPERS = lazy.pattern(r"(?:^|[._-])(?:dev|devel|development|local)(?:$|[._-])", re.IGNORECASE)
 
 _INSIDE = lazy.pattern(
     r"local\..+|(?:.*\.)?(?:localhost|test|local|localdomain|internal|intranet|lan|home|home\.arpa|corp|private)|127(?:\.\d+){3}"
@@ -40,6 +43,11 @@ def has_blank(directive: Directive) -> bool:
 def is_blank(host: str) -> bool:
     """Return whether a host is a placeholder: `XX.XX.XX.XX`, `SERVER_IP`, `PORT`, `your-app.example.com`."""
     return _BLANK.fullmatch(host) is not None
+
+
+def is_for_developers(path: str) -> bool:
+    """Return whether a file is named for a developer's own machine: `nginx.dev.conf`, `default-local.conf`."""
+    return _FOR_DEVELOPERS.search(PurePath(path).name) is not None
 
 
 def is_of_developer(server: Level) -> bool:

@@ -45,4 +45,6 @@ def _may_return(redirect: Directive, level: Level) -> bool:
     if server is None or server.is_open or not target.startswith(("http://", "https://")):
         return True
     is_tls = target.startswith("https://")
+    if is_tls and server.setting("ssl").value == "on":  # before nginx 1.25.1, `ssl on` is for all its addresses
+        return True
     return any(listen.has("ssl") is is_tls for listen in read_listens([server]))

@@ -20,6 +20,8 @@ _OUTSIDE = b"../secret"
 _BEHIND = lazy.pattern(r"\A[^$]*\$\{?\w+\}?/([^/$]+)")
 """The name behind the first variable of a path."""
 
+_HAS_SLASH = lazy.pattern(r"[^(]*/\(")
+
 
 def targets(location: Level, folder: str) -> Iterator[bytes]:
     """Yield URIs for which a location perhaps leads out of a folder, as written: `/srv/files/`, `/srv/$1`."""
@@ -53,6 +55,8 @@ def fix(location: Level) -> Fix | None:
 def advice(location: Level) -> str:
     """Return what to do if there is no fix."""
     if not _is_prefix(location):
+        if _HAS_SLASH.match(location.path):  # `/(.*)(-v1)(.*)` with `$1$3`: what kept them apart is left out
+            return "let a capture that follows another match no slash: [^/]*"
         return "put a slash before the capture in the pattern"
     return f"write {location.path}/, and change the locations that would be the same or outside of it"
 
