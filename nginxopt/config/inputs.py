@@ -53,6 +53,12 @@ _BELOW = "nginx"
 SITES = ("sites-available", "sites-enabled")
 """Folders in which almost any name is a configuration: sites are often named by domain, `example.com`."""
 
+DOMAINS = (
+    ".com", ".net", ".org", ".io", ".dev", ".app", ".co", ".me", ".info", ".biz", ".eu", ".de", ".fr", ".nl", ".uk",
+    ".ru", ".br", ".cn", ".jp", ".us", ".local", ".test", ".xyz",
+)  # fmt: skip
+"""Ends of domains by which files with a server are often named, in any folder: `shop.example.com`."""
+
 LEFT_BEHIND = (".bak", ".backup", ".disabled", ".md", ".old", ".orig", ".save", ".swp", ".tmp", ".txt")
 """Suffixes of files in `SITES` that are not configurations: backups, notes and the like."""
 
@@ -289,8 +295,10 @@ def _is_configuration(folder: Path, name: str, *, is_below: bool) -> bool:
     if suffix in SAMPLES:
         copy = folder / name.removesuffix(suffix)
         return copy.suffix in (*SUFFIXES, *TEMPLATES, *PARTS) and not lexists(copy)
+    if suffix in (*SUFFIXES, *TEMPLATES, *PARTS):
+        return True
     if suffix:
-        return suffix in (*SUFFIXES, *TEMPLATES, *PARTS)
+        return suffix in DOMAINS and _has_server(folder / name)
     return is_below or where in FOLDERS or _has_server(folder / name)
 
 

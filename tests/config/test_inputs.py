@@ -89,6 +89,14 @@ def test_a_server_without_a_suffix() -> None:
     assert inputs.named(["."])[0] == ["salt/default", "salt/shop"]
 
 
+def test_a_server_in_a_file_named_by_its_domain() -> None:
+    """A file with the name of a domain is a configuration in any folder, if it has a server."""
+    Path("shop.example.com").write_text("server {\n  server_name shop.example.com;\n}\n")
+    Path("edit.com").write_bytes(b"\xe9\x00\x01server")
+    Path("server.js").write_text("server {\n  listen 80;\n}\n")
+    assert inputs.named(["."])[0] == ["shop.example.com"]
+
+
 def test_a_site_is_read_once() -> None:
     """What `sites-enabled` has a copy of is left out, unless that one is excluded, differs or is not in the folder."""
     write(**{"sites-available__a": "listen 80;", "sites-enabled__a": "listen 80;"})

@@ -188,14 +188,20 @@ def test_connections_matter_where_the_text_shows_load(events: str, http: str, sp
         assert ("worker-connections" in by_default(text)) == speaks
 
 
+SOME = (
+    "root /srv; upstream a { server 10.0.0.2; } server { listen 81; } "
+    "server { listen 82; location / { proxy_pass http://a; } }"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "speaks"),
     [("nginx.conf", True), ("devices.conf", True), ("nginx.dev.conf", False), ("nginx-local.conf", False)],
 )
 def test_a_file_for_developers_has_no_load_and_needs_no_compression(name: str, speaks: bool) -> None:
     """The name of a main file tells that nobody else sends requests: nothing about connections and bytes is said."""
-    text = SITE.format(events="worker_connections 4096;", http="root /srv; server { listen 81; }")
-    about = {"implicit-upstream", "gzip-missing"}
+    text = SITE.format(events="worker_connections 4096;", http=SOME)
+    about = {"implicit-upstream", "upstream-keepalive-missing", "gzip-missing"}
     assert about & set(by_default(text, name=name)) == (about if speaks else set())
 
 
