@@ -251,7 +251,7 @@ _WAYS = {
 }
 """The commands whose ways docs/architecture.md shows, on the slow site before and after a change."""
 
-_MOST_MODULES = {"One finding": 37, "One rewrite": 40, "One trace": 35, "One comparison": 59}
+_MOST_MODULES = {"One finding": 37, "One rewrite": 40, "One trace": 35, "One comparison": 60}
 """How many modules each way may enter: who follows it reads no more. Merge modules of one idea before you raise one."""
 
 _MOST_FUNCTIONS = 8

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginxopt.verify import Verification, comparing
+from nginxopt.verify import Verification, searching
 from tests.fuzz.sites.around import http_without_logs
 from tests.fuzz.verify import by_model, captures, maps, scripts, sites
 from tests.fuzz.verify.case import Case, Figures
@@ -72,8 +72,8 @@ def test_scripts_at_random() -> None:
 @pytest.mark.slow
 def test_captures_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pair of sites around captures is called equivalent that requests tell apart, though none are tried."""
-    monkeypatch.setattr(comparing, "probes", lambda *_: iter(()))
-    monkeypatch.setattr(comparing, "of_locations", lambda *_: iter(()))
+    monkeypatch.setattr(searching, "probes", lambda *_: iter(()))
+    monkeypatch.setattr(searching, "of_locations", lambda *_: iter(()))
     figures = played(around_captures(12))
     assert (figures.wrong, figures.failed) == (0, 0)
     assert all((figures.equivalent, figures.different, figures.unknown))
