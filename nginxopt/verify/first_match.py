@@ -26,7 +26,7 @@ from itertools import islice
 
 from nginxopt import lazy
 from nginxopt._native import Patterns
-from nginxopt.budget import meter
+from nginxopt.budget import ExceededError, meter
 from nginxopt.records import record
 from nginxopt.verify.definitions import MapTable, PatternRow, SideDefinitions, table_of
 from nginxopt.verify.path_condition import is_empty
@@ -58,6 +58,9 @@ _QUESTIONS = 100
 
 _DEEPEST = 60
 """The maximum number of lookups that are evaluated inside one another."""
+
+_MOST_PARTS = 2_000_000
+"""The maximum number of parts of all patterns, each of which takes some bytes of memory."""
 
 _CANDIDATES = 50
 """The maximum number of rows with the value of a key that are tried for it."""
@@ -100,7 +103,7 @@ def same_values(old: SideDefinitions, new: SideDefinitions, name: str) -> bool:
         return False
     try:
         return _Proof(table, new, name).holds()
-    except _UnprovedError:
+    except (_UnprovedError, ExceededError):
         return False
 
 
@@ -139,6 +142,7 @@ class _Proof:
         self._numbers: dict[bytes, int] = {}
         self._reached: dict[tuple[str, bytes, bool], bool] = {}
         self._numbered: dict[str, bool] = {}
+        self._left = _MOST_PARTS
         self._asked = 0
         self._steps = meter("steps")
 
@@ -248,7 +252,9 @@ class _Proof:
     def _sequences(self, pattern: bytes) -> tuple[Parts, ...]:
         if pattern not in self._parts:
             self._parts[pattern] = sequences(pattern)
-            self._steps.spend(1 + sum(map(len, self._parts[pattern])))
+            self._left -= sum(map(len, self._parts[pattern]))
+            if self._left < 0:
+                raise _UnprovedError
         return self._parts[pattern]
 
     def _sequences_of(self, row: int) -> tuple[Parts, ...]:

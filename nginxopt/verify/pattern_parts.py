@@ -25,6 +25,9 @@ _MOST_PARTS = 100_000
 _MOST_SUBJECTS = 256
 """The maximum number of subjects of a sequence that are made."""
 
+_LONGEST = 200
+"""The maximum number of parts of sequences that are searched for one another."""
+
 _ALL = frozenset(range(256))
 _LINE = _ALL - {10}
 _DIGITS = frozenset(b"0123456789")
@@ -262,13 +265,14 @@ class SequenceIndex:
     """Sequences of a pattern that may match anywhere, to find those that stand in another sequence."""
 
     def __init__(self, found: Iterable[Parts]) -> None:
-        self._known = frozenset(found)
+        self._known = frozenset(parts for parts in found if len(parts) <= _LONGEST)
         self._lengths = sorted({len(parts) for parts in self._known})
 
     def holds(self, parts: Parts) -> bool:
-        """Return whether one of these sequences stands in another one, so that each subject of that one matches it."""
+        """Return whether one of these sequences certainly stands in another one, so that each subject of that one
+        matches it. Long ones are not searched, so this takes a bounded time."""
         count = len(parts)
-        return any(
+        return count <= _LONGEST and any(
             parts[at : at + length] in self._known
             for at in range(count + 1)
             for length in self._lengths
