@@ -46,8 +46,8 @@ def pools_by_default(binary: nginx.Binary) -> bool:
 
 
 def whole(http: str) -> str:
-    """A configuration with these lines in its http block."""
-    return f"events {{}}\nhttp {{\n{http}\n}}\n"
+    """A configuration with these lines in its http block, and a sign of load, without which sockets need no pool."""
+    return f"worker_rlimit_nofile 2048;\nevents {{}}\nhttp {{\n{http}\n}}\n"
 
 
 def inside(text: str) -> tuple[bytes, bytes]:
