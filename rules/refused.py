@@ -51,18 +51,6 @@ location / {
 }
 ```
 
-A script fills in names in capitals:
-```nginx http
-proxy_cache_path /var/cache/nginx keys_zone=images:1m max_size=CACHE_MAX_SIZE;
-server {
-    listen PORT SSL_LISTEN;
-    location / {
-        proxy_pass http://[NAME-OF-HOST]:80/;
-        proxy_cache images;
-    }
-}
-```
-
 ## When to ignore it
 If a patched nginx or a fork accepts it.
 

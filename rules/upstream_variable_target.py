@@ -4,9 +4,9 @@ Flags a `proxy_pass` or `grpc_pass` whose host consists of variables that only `
 name no upstream. Reports each server once.
 
 Does not flag hosts that really depend on the request, configurations with code (Lua, njs, Perl), which may set any
-variable, variables whose values are names of upstreams, names without a
-dot, and, before nginx 1.27.3, any host name: there a variable is the only way to notice that its addresses change. A
-name without a dot is a container or a service beside nginx, and the variable lets nginx start without it.
+variable, variables whose values are names of upstreams, names without a dot, and, before nginx 1.27.3, any host name:
+there a variable is the only way to notice that its addresses change. A name without a dot is a container or a service
+beside nginx, and the variable lets nginx start without it.
 
 By default, it speaks only of a configuration that shows load, as `implicit-upstream` does.
 
@@ -47,14 +47,6 @@ location / {
 }
 ```
 
-Lua chooses the port:
-```nginx server
-location / {
-    set $port 8080;
-    access_by_lua_file lua/router.lua;
-    proxy_pass http://127.0.0.1:$port;
-}
-```
 nginx starts even if the container is not there:
 ```nginx server
 resolver 127.0.0.11;

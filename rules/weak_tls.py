@@ -74,6 +74,8 @@ server {
 The server states its own protocols:
 ```nginx http
 ssl_protocols TLSv1 TLSv1.1 TLSv1.2;
+ssl_certificate a.pem;
+ssl_certificate_key a.key;
 server {
     listen 443 ssl;
     include /etc/letsencrypt/options-ssl-nginx.conf;
@@ -108,7 +110,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import dropwhile, takewhile
 from pathlib import PurePath
 
 from nginxopt.config import Directive, decode, layout
@@ -140,6 +141,10 @@ _LEVEL_0 = "@SECLEVEL=0"
 _ADVICE = "use the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"
 _EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
 _FOR_OLD_CLIENTS = pattern(r"\bold|legacy|java|android|\bIE ?\d*\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
+
+_ABOVE = pattern(rb"((?:^[ \t]*#[^\n]*\n)+)(?:[ \t]*ssl_[^;{}#]*;(?:[ \t]*#[^\n]*)?\n?)*[ \t]*\Z", re.MULTILINE)
+"""Comments on lines of their own, and the statements of TLS between them and the end."""
+_LONGEST_REMARK = 4096  # bytes before a directive in which its comments are looked for
 
 _NAME_OF_OLD = pattern(r"(?:^|[._-])(?:deprecated|legacy|old)[._-]", re.IGNORECASE)
 
@@ -270,10 +275,9 @@ def _is_meant(directive: Directive, level: Level) -> bool:
 
 def _above(directive: Directive) -> Iterator[str]:
     """Yield the comments on the lines right above a directive, or above those of TLS right above it."""
-    data = directive.source.data
-    lines = reversed(data[: data.rfind(b"\n", 0, directive.span.start) + 1].splitlines())
-    above = dropwhile(lambda line: line.lstrip().startswith(b"ssl_"), lines)
-    yield from (decode(line) for line in takewhile(lambda line: line.lstrip().startswith(b"#"), above))
+    start = directive.span.start
+    found = _ABOVE.search(directive.source.data, max(0, start - _LONGEST_REMARK), start)
+    yield from () if found is None else decode(found[1]).splitlines()
 
 
 def _listed(words: list[str]) -> str:

@@ -132,6 +132,15 @@ def test_a_name_for_a_value_is_no_value(text: str, is_refused: bool) -> None:
     assert bool(diagnose("refused", text, context="server")) is is_refused
 
 
+def test_a_name_may_stand_for_the_value_of_a_parameter() -> None:
+    """A size in capitals is filled in, and so the zone is one, too."""
+    text = (
+        "proxy_cache_path /c keys_zone=images:1m max_size={}; server {{ listen PORT SSL_LISTEN; proxy_cache images; }}"
+    )
+    assert diagnose("refused", text.format("CACHE_MAX_SIZE"), context="http") == ()
+    assert diagnose("refused", text.format("large"), context="http")
+
+
 def test_words_that_somebody_fills_in_are_one_value() -> None:
     """`<project name>` is two words to nginx, which refuses their number; it is not the author's mistake."""
     assert diagnose("wrong-arguments", "root /srv/<project name>/web;", context="server") == ()

@@ -71,3 +71,10 @@ def test_places_that_need_buffering_are_named_among_those_that_stream() -> None:
     )
     assert found.message.endswith(" in 1 of 2 places")
     assert [each.source.position(each.span.start).line for each in found.finding.related] == [5]
+
+
+@pytest.mark.parametrize("code", ["access_by_lua_file router.lua;", "js_access router.pick;", ""])
+def test_code_may_choose_another_server(code: str) -> None:
+    """Lua and njs set variables for each request, so none has one value only."""
+    text = f"keepalive_requests 10000; location / {{ set $port 8080; {code} proxy_pass http://127.0.0.1:$port; }}"
+    assert bool(diagnose("upstream-variable-target", text, context="server")) is (not code)
