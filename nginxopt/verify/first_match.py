@@ -10,11 +10,10 @@ map if each subject that gets it matches one of them, and they have its value. T
 subject gets the value of r, or an answer due to rows that are not behind r. By 1 it matches one of these, which is r.
 
 So no row is compared with another one, and no float with a leaf. Condition 1 is checked once for each answer of each
-lookup that may be reached, and 2 by following the subjects of each row through the lookups. What decides where they may
-lead are the parts of patterns
-(`pattern_parts`), and automata where these do not. Plain keys are looked up in the map itself. Where lookups compare
-the numbers of two answers, the smaller one counts, so it is enough for 2 if one of both is not behind the row; the
-numbers must have the order of the rows.
+lookup that may be reached, and 2 by following the subjects of each row through the lookups. The parts of patterns
+decide where they lead (`pattern_parts`), and automata where the parts do not. Plain keys are looked up in the map
+itself. Where lookups compare the numbers of two answers, the smaller one counts, so it is enough for 2 if one of both
+is not behind the row; the numbers must have the order of the rows.
 """
 
 from __future__ import annotations
