@@ -456,3 +456,10 @@ def test_patterns_that_pcre_versions_read_differently_are_not_reported(pattern: 
     text = "".join(f'rewrite "{rule}" /to permanent;\n' for rule in rules)
     for name in ("rewrite-never-matches", "rewrite-shadowed", "redirect-chain", "redirect-loop"):
         assert diagnose(name, text, context="server") == ()
+
+
+@pytest.mark.parametrize(("target", "expected"), [("1.22.1", 1), ("1.28.0", 0)])
+def test_a_redirect_to_itself_by_ssl_on(target: str, expected: int) -> None:
+    """`ssl on` makes each request one over TLS, until nginx 1.25.1 no longer knows it."""
+    text = "listen 443; ssl on; server_name a; rewrite ^(.*) https://$host$1 permanent;"
+    assert len(diagnose("redirect-loop", text, context="server", target=target)) == expected
