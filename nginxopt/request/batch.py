@@ -97,9 +97,10 @@ class Batch:
         except NobodyListensError as error:
             return dict.fromkeys(group.targets, Answer("refused", None, unknown=error.message))
         answers: dict[bytes, Answer] = {}
+        world = self._world_of(form)
 
         def ask(part: _Targets) -> tuple[list[AnsweredForm], list[tuple[Node, int]]]:
-            return self._limited(lambda: self.model.native.answered(form, part, self._world))
+            return self._limited(lambda: self.model.native.answered(form, part, world))
 
         for targets in _parts(list(group.targets.items())):
             for part, answered in apart(targets, ask, "a request"):
@@ -134,9 +135,10 @@ class Batch:
 
     def _tally(self, tally: DirectiveTally, group: TargetGroup, targets: _Targets, form: str) -> None:
         """Count how the requests of a group to some targets end. If one reveals a bug, its end is unknown."""
+        world = self._world_of(form)
 
         def ask(part: _Targets) -> RequestTally:
-            return self._limited(lambda: self.model.native.tally(form, part, self._world, group.status))
+            return self._limited(lambda: self.model.native.tally(form, part, world, group.status))
 
         for part, counted in apart(targets, ask, "a request"):
             if counted is None:
@@ -158,10 +160,16 @@ class Batch:
     def _world(self) -> str:
         return json.dumps(self.world.form())
 
+    def _world_of(self, request: str) -> str:
+        """Return what is known of the world as a request finds it."""
+        world = self.model.world_of(request, self.world)
+        return self._world if world is self.world else json.dumps(world.form())
+
     def _in_branches(self, answer: Answer, group: TargetGroup, target: bytes) -> Answer:
         """Return an answer that depends on files or events with the answer in each case."""
         request = self.gate.text(replace(group.request, url=replace(group.request.url, target=target)))
-        branches: list[BranchForm] = json.loads(self._limited(lambda: self.model.native.branches(request, self._world)))
+        world = self._world_of(request)
+        branches: list[BranchForm] = json.loads(self._limited(lambda: self.model.native.branches(request, world)))
         kept = told(branches)
         answers = [self._decided(branch["outcome"]) for branch in kept]
         if len(answers) == 1:  # whatever exists

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal, Self, TypedDict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
 
 from nginxopt import lazy
 from nginxopt._native import RequestModel, SiteRefusedError
@@ -27,6 +28,9 @@ from nginxopt.semantics.site.form import IfForm, LevelForm, Node, ReturnForm, Si
 from nginxopt.semantics.upstreams import PROTOCOLS
 from nginxopt.text import decode, encode
 from nginxopt.text.display import unicode
+
+if TYPE_CHECKING:
+    from nginxopt.request.referers import Referers
 
 _REQUESTS = 10
 """The budget for a comparison of two sites is divided by this number for each request."""
@@ -385,13 +389,51 @@ class SiteModel:
     def branches(self, request: RequestForm, world: World) -> list[BranchForm]:
         """Return the answers to a request, one for each case of which files exist; empty if they depend on none, or on
         too many."""
-        branches: list[BranchForm] = json.loads(self.native.branches(json.dumps(request), json.dumps(world.form())))
+        world_form = self.world_of(request, world).form()
+        branches: list[BranchForm] = json.loads(self.native.branches(json.dumps(request), json.dumps(world_form)))
         return branches
 
     def trace(self, request: RequestForm, world: World) -> TraceForm:
         """Return how nginx answers a request, and the steps that lead there."""
-        trace: TraceForm = json.loads(self.native.trace(json.dumps(request), json.dumps(world.form())))
+        world_form = self.world_of(request, world).form()
+        trace: TraceForm = json.loads(self.native.trace(json.dumps(request), json.dumps(world_form)))
         return trace
+
+    def world_of(self, request: RequestForm | str, world: World) -> World:
+        """Return the world of a request, which may be JSON: with `$invalid_referer`, if its headers say what that is.
+
+        The world itself if they do not.
+        """
+        if not self._referers or "invalid_referer" in world.variables:
+            return world
+        form: RequestForm = json.loads(request) if isinstance(request, str) else request
+        sent = (value.strip(" ").encode("latin-1") for name, value in form["headers"] if name.lower() == "referer")
+        referer = next(sent, None)
+        if referer is None and world.may_send_more:
+            return world
+        values = {number: None if each is None else each.value(referer) for number, each in self._referers.items()}
+        some = {*values.values()}
+        if len(some) > 1:  # it is that of the block where it is read first
+            trace: TraceForm = json.loads(self.native.trace(json.dumps(form), json.dumps(world.form())))
+            some = {values[number] for number in self._visited(trace) if number in values}
+        value = some.pop() if len(some) == 1 else None
+        return world if value is None else replace(world, variables={**world.variables, "invalid_referer": value})
+
+    def _visited(self, trace: TraceForm) -> Iterator[int]:
+        """Yield the blocks whose scripts and settings a request came to, but for http and those of `if`."""
+        nodes = {step["node"] for step in trace["steps"]}
+        for number, form in enumerate(self.site.site["levels"]):
+            if form["kind"] == "server" or form["node"] in nodes or number == trace["outcome"]["level"]:
+                yield number
+
+    @cached_property
+    def _referers(self) -> Mapping[int, Referers | None]:
+        """What the blocks accept that read `$invalid_referer`; None where that is not known."""
+        if not any("valid_referers" in level.names for level in self.site.levels):
+            return {}
+        from nginxopt.request.referers import referers_read  # few configurations need it
+
+        return referers_read(self.site)
 
     def without_upstreams(self) -> Self:
         """Return the model of the same site as if no upstream answered: what is passed on becomes an error 502.
@@ -467,7 +509,8 @@ class SiteModel:
             return None
 
         def answer(request: str, world: World) -> OutcomeForm:
-            outcome: OutcomeForm = json.loads(native.answers([request], json.dumps(world.form()))[0])
+            form = self.world_of(request, world).form()
+            outcome: OutcomeForm = json.loads(native.answers([request], json.dumps(form))[0])
             return outcome
 
         return answer

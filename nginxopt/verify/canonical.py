@@ -53,6 +53,8 @@ def canonical_words(name: str, words: Words, version: Version, taken: Collection
     if kind == "set":
         more = _ALWAYS_CACHED if name.endswith("_cache_methods") else ()
         return tuple(sorted({*(word.lower() for word in words), *more}))
+    if name == "valid_referers":
+        return tuple(sorted(words))
     if name.endswith(_NAMES_IN_LOWER_CASE) or _is_of_types(name, version):
         return tuple(sorted(set(map(folded, words))))
     if name == "expires":

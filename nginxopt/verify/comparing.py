@@ -113,6 +113,7 @@ MOST_DOUBTS = 20
 
 _HTTP = 0  # the number of the http block
 _MOST_ASKED = 1000  # requests, after which none for locations are tried
+_MOST_SURE = 1000  # requests, after which no more are tried for servers that are proved to answer alike
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
@@ -230,7 +231,7 @@ class _Verifier:
         for hosts in self._pairs:
             compared.add((hosts.old, hosts.new))
             if not self._are_written_alike(hosts):
-                witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._search.of_servers(hosts)
+                witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._probe(hosts)
         compared.update(self._compare_others(compared))
         self._compare_hidden(sorted(compared))
         if self._only is not None and not compared:
@@ -378,6 +379,14 @@ class _Verifier:
         for reason, mine, theirs in (*result.reasons, *captures):
             self._doubt(reason, mine, theirs)
         return None
+
+    def _probe(self, hosts: Hosts) -> RequestWitness | None:
+        """Return a request that two servers answer differently, out of those that are likely to show a difference.
+
+        As long as nothing is in doubt, these are asked in case that the proof is wrong, and no more than `_MOST_SURE`.
+        """
+        is_proved = not self._doubts
+        return None if is_proved and self._search.tried >= _MOST_SURE else self._search.of_servers(hosts)
 
     def _probe_chains(self, hosts: Hosts) -> RequestWitness | None:
         """Probe two servers before they are compared, if long chains of maps differ.

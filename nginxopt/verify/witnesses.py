@@ -47,7 +47,8 @@ _OF_REQUEST = lazy.pattern(r"\$\{?((?:arg|cookie|http)_(?!host\b)[A-Za-z0-9_]+)"
 """An argument, a cookie or a header of a request."""
 
 _Thing = tuple[str, ...]
-"""What requests are made for: a location, the pattern of a rewrite, a condition or a row of a map, with its words."""
+"""What requests are made for: a location, the pattern of a rewrite, a condition, a row of a map or a referrer, with its
+words."""
 
 
 def probes(old: VerifiedSide, new: VerifiedSide) -> Iterator[Candidate]:
@@ -64,7 +65,7 @@ def guards(old: VerifiedSide, new: VerifiedSide) -> tuple[Candidate, ...]:
     A script that both sides have may answer a request before it reaches a difference, such as one for maintenance or
     for requests without TLS. With what a guard has, the request may pass that script (`guarded`).
     """
-    things = [thing for side in (old, new) for thing in _things(side) if thing[0] in ("condition", "row")]
+    things = [thing for side in (old, new) for thing in _things(side) if thing[0] in ("condition", "row", "referrer")]
     found = [replace(probe, path=b"/", host=None) for thing in dict.fromkeys(things) for probe in _of(thing)]
     plain = Candidate()
     asked = [each for each in dict.fromkeys(found) if each != plain][:_MOST_GUARDS]
@@ -176,6 +177,12 @@ def _things(side: VerifiedSide) -> Iterator[_Thing]:
         if form["kind"] in ("map", "geo"):
             for row in form["rows"]:
                 yield "row", variable, form["source"] or "$remote_addr", *row["args"]
+    words = {str(word) for level in side.site.levels for each in level.own("valid_referers") for word in each.args}
+    named = [name["text"] for server in side.form["servers"] for name in server["names"]]
+    for word in sorted({*words, *(named if "server_names" in words else [])}):
+        yield "referrer", word
+    if words:
+        yield "referrer", "other.invalid"
 
 
 def _of(thing: _Thing) -> Iterator[Candidate]:
@@ -193,6 +200,9 @@ def _of(thing: _Thing) -> Iterator[Candidate]:
             yield from _valued(subject, ("(?i)" if test.endswith("*") else "") + pattern)
         case ("condition", subject, "=" | "!=", value):
             yield from _with(subject, value.encode("latin-1"))
+        case ("referrer", word):
+            for referrer in _referring(word):
+                yield from _with("$http_referer", referrer)
         case ("row", _, source, key, _):
             if source == "$remote_addr" and (found := [*clients([key])]):
                 yield from _with(source, found[0].encode())
@@ -201,6 +211,18 @@ def _of(thing: _Thing) -> Iterator[Candidate]:
             else:
                 for value in _named(key):
                     yield from _with(source, value.encode("latin-1"))
+
+
+def _referring(word: str) -> Iterator[bytes]:
+    """Yield headers `Referer` that a word of `valid_referers` may be about."""
+    if word == "blocked":
+        yield b"x"
+    elif word.startswith("~"):
+        end = example((b"(?i)" + word[1:].encode("latin-1", "replace"),), (), Variable("http_referer"))
+        yield b"https://" + (end or b"")
+    elif word not in ("", "none", "server_names"):
+        host, slash, path = word.partition("/")
+        yield from (f"http://{name}{slash or '/'}{path}".encode("latin-1", "replace") for name in _named(host))
 
 
 def _named(key: str) -> tuple[str, ...]:
@@ -394,7 +416,8 @@ class Asking:
         text, paths = json.dumps(request), set[str]()
         for _ in range(_MOST_FILES):
             world = World(existing=tuple(sorted(paths)), variables=self._values)
-            [answer] = self._models[number].native.answers([text], json.dumps(world.form()))
+            model = self._models[number]
+            [answer] = model.native.answers([text], json.dumps(model.world_of(request, world).form()))
             outcome: OutcomeForm = json.loads(answer)
             asked = _file(outcome)
             if outcome["kind"] != "unknown":
@@ -439,7 +462,7 @@ class Asking:
             existing = tuple(sorted(filter(exists, paths)))
             missing = tuple(sorted(paths.difference(existing)))
             world = World(existing=existing, missing=missing, variables=self._values, accel=self._accel)
-            outcomes = self._outcomes(text, json.dumps(world.form()))
+            outcomes = self._outcomes(text, world)
             asked = [path for outcome in outcomes if (path := _file(outcome)) is not None]
             more = {*asked} - paths
             if not more:
@@ -448,8 +471,13 @@ class Asking:
             paths |= more
         return world, outcomes
 
-    def _outcomes(self, request: str, world: str) -> tuple[OutcomeForm, OutcomeForm]:
-        mine, theirs = (json.loads(model.native.answers([request], world)[0]) for model in self._models)
+    def _outcomes(self, request: str, world: World) -> tuple[OutcomeForm, OutcomeForm]:
+        shared = json.dumps(world.form())
+        found = ((model, model.world_of(request, world)) for model in self._models)
+        mine, theirs = (
+            json.loads(model.native.answers([request], shared if own is world else json.dumps(own.form()))[0])
+            for model, own in found
+        )
         return mine, theirs
 
     def _differ(self, old: OutcomeForm, new: OutcomeForm) -> bool:

@@ -45,6 +45,7 @@ NATIVE = {
     "verify.side": {"request_settings"},
     "verify.symbols": {"captures"},
     "request.model": {"RequestModel", "SiteRefusedError"},
+    "request.referers": {"captures", "gives_up"},
     "rewrite.suspicious": {"Never", "RefusedError", "never", "suspicious_rewrites", "without_captures"},
     "rewrite.surroundings": {"Entering"},
     "rewrite.kinds.kind": {"CompiledRun", "pattern_error"},

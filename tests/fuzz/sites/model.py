@@ -49,7 +49,9 @@ class Model:
         """Return what becomes of requests; None for one whose lines are no request."""
         pieces = [parts(request.data) for request in requests]
         told = [written(piece, request.port) for piece, request in zip(pieces, requests, strict=True) if piece]
-        answers = iter(self.model.native.answers(told, WORLD))
+        worlds = (self.model.world_of(text, _WORLD) for text in told)
+        known = [WORLD if world is _WORLD else json.dumps(world.form()) for world in worlds]
+        answers = (self.model.native.answers([text], world)[0] for text, world in zip(told, known, strict=True))
         return [json.loads(next(answers)) if piece else None for piece in pieces]
 
     def upstreams(self, echoes: Mapping[str, str]) -> dict[str, frozenset[str]]:
@@ -75,6 +77,8 @@ class Model:
 
 WORLD = json.dumps({"files": {"existing": [], "missing": [], "disk": True, "root": None}, "variables": {}})
 """The disk is asked, and nothing else is known."""
+_WORLD = models.World(root="")
+"""The same as the model of a site takes it."""
 
 
 def written(parts: Parts, port: int) -> str:

@@ -1,4 +1,4 @@
-"""Links that a hash protects (statement 65)."""
+"""Links that a hash protects (statement 65), and the referrers that a block accepts."""
 
 from base64 import urlsafe_b64encode
 from hashlib import md5
@@ -17,6 +17,7 @@ def _hex(text: str) -> str:
 _SHOWN = 'return 200 "[$secure_link|$secure_link_expires]";'
 _EXPIRED = "whether the link has expired (5)"
 _RIGHT = _hash("5/s w").rstrip("=")
+_REFERRED = 'return 200 "[$invalid_referer]";'
 
 LINKS = (
     Experiment(
@@ -86,5 +87,61 @@ LINKS = (
         },
         unknown={f"/a?m={_hash('/a w')}": _EXPIRED},
         needs="secure_link",
+    ),
+    Experiment(
+        "referrers",
+        "of names the exact one counts, then the longest wildcard, then patterns of the server and of the block",
+        (
+            "server_name h .sub.test ~^re[0-9]\\.test$; valid_referers none blocked server_names good.test/a"
+            f" *.good.test *.w.good.test/x tail.* ~\\.yes/ok$; {_REFERRED}",
+        ),
+        {
+            "/": "200 []",
+            **{
+                f"/ | Referer: {referrer}": f"200 [{value}]"
+                for value, referrers in (
+                    (
+                        "",
+                        "x http://h HTTPS://H:99/q?x http://sub.test http://a.sub.test/ http://re1.test/ "
+                        "http://good.test/ab http://good.test:80/a http://b.good.test http://tail.x.y http://b.yes/OK "
+                        "http://a.w.good.test/xy ftp://bad.test/ http://",
+                    ),
+                    (
+                        "1",
+                        "http://bad.test/ http://good.test/b http://good.test http://GOOD.test/A http://a.w.good.test/"
+                        " http://tail http://re12.test/ http://b.yes/okay http://h.x/ https://abc",
+                    ),
+                )
+                for referrer in referrers.split()
+            },
+            "/ | Referer: http://h/ | Referer: http://bad.test/": "200 []",
+            "/ | Referer: http://bad.test/ | Referer: http://h/": "200 [1]",
+        },
+    ),
+    Experiment(
+        "referrers of blocks",
+        "a block with names of its own keeps the patterns around it; the block that reads the variable first decides",
+        (
+            "valid_referers none blocked a.test ~\\.out$;"
+            f" location /in {{ valid_referers b.test; {_REFERRED} }}"
+            f" location /own {{ valid_referers ~^c; {_REFERRED} }}"
+            " location /first { valid_referers c.test; if ($invalid_referer) { rewrite ^ /then last; } return 200 -; }"
+            f" location /then {{ {_REFERRED} }}"
+            f" location /set {{ set $invalid_referer x; {_REFERRED} }}",
+        ),
+        {
+            "/in": "200 [1]",
+            "/in | Referer: http://b.test/": "200 []",
+            "/in | Referer: http://a.test/": "200 [1]",
+            "/in | Referer: http://x.out": "200 []",
+            "/in | Referer: blocked": "200 [1]",
+            "/own": "200 [1]",
+            "/own | Referer: http://x.out": "200 [1]",
+            "/own | Referer: http://c.out": "200 []",
+            "/first": "200 [1]",
+            "/then": "200 []",
+            "/first | Referer: http://a.test/": "200 [1]",
+            "/set": "200 [x]",
+        },
     ),
 )

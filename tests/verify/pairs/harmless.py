@@ -166,5 +166,10 @@ HARMLESS = (
         "set_real_ip_from 127.0.0.1; if ($remote_addr = 127.0.0.9) { set $x 1; }"
         " location / { proxy_set_header X $remote_addr; proxy_pass http://127.0.0.1:{U}; }",
     ),
+    Pair(
+        "the order of referrers",
+        "location / { valid_referers none ~x b.test; if ($invalid_referer) { return 403; } return 200 a; }",
+        "location / { valid_referers b.test none ~x; if ($invalid_referer) { return 403; } return 200 a; }",
+    ),
 )  # fmt: skip
 """What is equivalent."""

@@ -413,5 +413,39 @@ MISTAKES = (
         r"location /a/ { fastcgi_split_path_info ^(/a)(.*)$; rewrite ^ /b$fastcgi_script_name last; }"
         " location /b { return 200 $uri; }",
     ),
+    Pair(
+        "referers that are read first where others are valid",
+        "valid_referers none x.test;"
+        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; }",
+        "valid_referers none x.test; if ($invalid_referer) { set $x 1; }"
+        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; }",
+    ),
+    Pair(
+        "referers of a location that leads elsewhere",
+        "location /a { valid_referers none x.test; if ($invalid_referer) { rewrite ^ /b last; } rewrite ^ /c last; }"
+        " location /b { return 200 b; }",
+        "location /a { valid_referers a.test; if ($invalid_referer) { rewrite ^ /b last; } rewrite ^ /c last; }"
+        " location /b { return 200 b; }",
+    ),
+    Pair(
+        "a referrer less",
+        "location / { valid_referers none a.test .b.test; if ($invalid_referer) { return 403; } return 200 a; }",
+        "location / { valid_referers none a.test b.test; if ($invalid_referer) { return 403; } return 200 a; }",
+    ),
+    Pair(
+        "a referrer on another path",
+        "location / { valid_referers none a.test/a; if ($invalid_referer) { return 403; } return 200 a; }",
+        "location / { valid_referers none a.test/b; if ($invalid_referer) { return 403; } return 200 a; }",
+    ),
+    Pair(
+        "referrers by a pattern",
+        "location / { valid_referers none a.test ~b\\.[a-c]$; if ($invalid_referer) { return 403; } return 200 a; }",
+        "location / { valid_referers none a.test ~b\\.[b-d]$; if ($invalid_referer) { return 403; } return 200 a; }",
+    ),
+    Pair(
+        "blocked referrers",
+        "location / { valid_referers blocked a.test; if ($invalid_referer) { return 403; } return 200 a; }",
+        "location / { valid_referers none blocked a.test; if ($invalid_referer) { return 403; } return 200 a; }",
+    ),
 )  # fmt: skip
 """What is different."""

@@ -292,26 +292,12 @@ UNKNOWN = (
         "location / { proxy_pass http://127.0.0.1:{U}; sub_filter a b; }",
     ),
     Pair(
-        "referers that are read first where others are valid",
-        "valid_referers none x.test;"
-        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; }",
-        "valid_referers none x.test; if ($invalid_referer) { set $x 1; }"
-        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; }",
-    ),
-    Pair(
         "referers that a map reads first where others are valid",
         "map $invalid_referer $m { 1 a; } server { listen 127.0.0.1:{P}; valid_referers none x.test;"
         " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; } }",
         "map $invalid_referer $m { 1 a; } server { listen 127.0.0.1:{P}; valid_referers none x.test;"
         " if ($m) { set $x 1; }"
         " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; } }",
-    ),
-    Pair(
-        "referers of a location that leads elsewhere",
-        "location /a { valid_referers none x.test; if ($invalid_referer) { rewrite ^ /b last; } rewrite ^ /c last; }"
-        " location /b { return 200 b; }",
-        "location /a { valid_referers a.test; if ($invalid_referer) { rewrite ^ /b last; } rewrite ^ /c last; }"
-        " location /b { return 200 b; }",
     ),
     Pair(
         "an address that a script reads before a location takes another",
