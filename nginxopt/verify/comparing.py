@@ -386,7 +386,7 @@ class _Verifier:
         As long as nothing is in doubt, these are asked in case that the proof is wrong, and no more than `_MOST_SURE`.
         """
         is_proved = not self._doubts
-        return None if is_proved and self._search.tried >= _MOST_SURE else self._search.of_servers(hosts)
+        return None if is_proved and self._search.probed >= _MOST_SURE else self._search.of_servers(hosts)
 
     def _probe_chains(self, hosts: Hosts) -> RequestWitness | None:
         """Probe two servers before they are compared, if long chains of maps differ.

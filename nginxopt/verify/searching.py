@@ -55,6 +55,9 @@ _MOST_PLACES = 50
 class WitnessSearch:
     """Asks the models of both sides for requests. `only` limits them to a part of the site; `are_whole`: whether each
     side is a main configuration.
+
+    Attributes:
+        probed: The number of requests that were tried as they are likely to show something.
     """
 
     def __init__(
@@ -71,6 +74,8 @@ class WitnessSearch:
         self._only = only
         self._are_whole = are_whole
         self._addresses = addresses(self._old), addresses(self._new)
+        self._probed: set[ListenAddress] = set()
+        self.probed = 0
 
     @property
     def tried(self) -> int:
@@ -148,8 +153,11 @@ class WitnessSearch:
 
     def of_servers(self, hosts: Hosts) -> RequestWitness | None:
         """Return a request that two servers answer differently, out of those that are likely to show a difference."""
-        asked = filter(self._is_asked, self._probes)
+        is_first = hosts.address not in self._probed  # a probe with a host of its own is one request for all servers
+        self._probed.add(hosts.address)
+        asked = (probe for probe in self._probes if is_first or probe.host is None)
         probes = [probe if probe.host is not None else replace(probe, host=hosts.example) for probe in asked]
+        self.probed += len(probes)
         return self._ask(probes, hosts) or self._ask(self._guarded(probes), hosts) or self._probe_early(hosts)
 
     def _probe_early(self, hosts: Hosts) -> RequestWitness | None:
@@ -176,7 +184,7 @@ class WitnessSearch:
 
     @cached_property
     def _probes(self) -> list[Candidate]:
-        return list(probes(self._old, self._new))
+        return list(filter(self._is_asked, probes(self._old, self._new)))
 
     def _requests(self, difference: Divergence, hosts: Hosts) -> Iterator[Candidate]:
         """Yield requests that may show a difference, with bodies if it is about their sizes, from other addresses if
