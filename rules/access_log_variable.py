@@ -49,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.facts import lexicon
+from nginxopt.facts import is_variable
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 
 LINE = "open_log_file_cache max=100;"
@@ -76,5 +76,5 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _is_replaced(model: Model, name: str) -> bool:
     """Return whether `${name}` is not a variable: nginx has none of that name, and no definition or group names it."""
-    is_known = lexicon.is_variable(name.lower(), "http", model.target)
+    is_known = is_variable(name.lower(), "http", model.target)
     return not (is_known or model.mentions(f"${name}") or model.mentions(f"<{name}>"))

@@ -22,8 +22,8 @@ from nginxopt.cli import bench_folder, bench_load, bench_site, bench_target, opt
 from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.cli.bench_target import TargetOptions
-from nginxopt.config.configuration import contents, source
 from nginxopt.config.filesystem import DISK, Disk
+from nginxopt.config.includes import contents, source
 from nginxopt.errors import UsageError
 from nginxopt.records import record
 from nginxopt.settings import file as settings

@@ -12,7 +12,7 @@ from nginxopt.bench.gate import parse
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.target import url
 from nginxopt.cli.options import FILE
-from nginxopt.config.configuration import source
+from nginxopt.config.includes import source
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.records import record
 

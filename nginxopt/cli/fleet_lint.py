@@ -174,7 +174,7 @@ def command(
     if write_baseline is not None:
         options.refuse_shared("--output", output, "--write-baseline", [write_baseline])
         refuse_unwritable(write_baseline)
-    refuse_other(write_baseline)
+        refuse_other(write_baseline)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = FleetOptions(
         settings=text,
@@ -245,7 +245,7 @@ def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, 
 def _table(path: str, base: str | None, follows: bool) -> NamedText:
     """Return the table, whose rows are valid. Without --base, paths belong to the site of each host."""
     from nginxopt.cli.site import base_url
-    from nginxopt.config.configuration import contents
+    from nginxopt.config.includes import contents
     from nginxopt.fleet.plan import NamedText
     from nginxopt.request.table import read_table
 

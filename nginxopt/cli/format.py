@@ -12,8 +12,8 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
-from nginxopt.config.configuration import source
 from nginxopt.config.filesystem import STDIN, bounded
+from nginxopt.config.includes import source
 from nginxopt.config.inputs import select
 from nginxopt.config.templating import TemplateError
 from nginxopt.errors import InputError, UsageError, status_of

@@ -9,7 +9,7 @@ import click
 
 from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
-from nginxopt.config.configuration import source
+from nginxopt.config.includes import source
 from nginxopt.errors import InputError, UsageError
 from nginxopt.ingress import convert, files_of, ingresses, is_printed, listed, settings_of, without_lua
 from nginxopt.settings.target import choose

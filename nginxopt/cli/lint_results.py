@@ -103,7 +103,8 @@ def refuse_overwritten_inputs(
     if call.output is not None and call.fix:
         refuse_unwritable(call.output)
     options.refuse_overwriting("--write-baseline", call.write_baseline, read)
-    refuse_other(call.write_baseline)
+    if call.write_baseline is not None:
+        refuse_other(call.write_baseline)
 
 
 def try_fixes(call: LintCall, configs: Sequence[Config], checked: Checked) -> list[Note]:

@@ -10,8 +10,8 @@ import click
 
 from nginxopt import lazy
 from nginxopt.cli import options, redirect_table, rewriting, stdout
-from nginxopt.config.configuration import source
 from nginxopt.config.filesystem import DISK
+from nginxopt.config.includes import source
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.faults import collecting, isolated
 from nginxopt.records import record

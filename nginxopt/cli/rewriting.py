@@ -15,8 +15,9 @@ from nginxopt.budget import limited
 from nginxopt.cli import options, stdout
 from nginxopt.config import Config, File, main_file
 from nginxopt.config import load as load_file
-from nginxopt.config.configuration import parse_context, source
+from nginxopt.config.configuration import parse_context
 from nginxopt.config.filesystem import Disk
+from nginxopt.config.includes import source
 from nginxopt.config.main_file import Alone, FoundMain
 from nginxopt.config.templating import refuse_literal_names
 from nginxopt.config.tree import collector_paused

@@ -18,8 +18,9 @@ import click
 from nginxopt.budget import limited
 from nginxopt.cli import options
 from nginxopt.config import main_file
-from nginxopt.config.configuration import Config, Scope, source
+from nginxopt.config.configuration import Config, Scope
 from nginxopt.config.filesystem import DISK, Disk, Files, Overlay, is_dump
+from nginxopt.config.includes import source
 from nginxopt.config.inputs import InputOptions, read
 from nginxopt.config.main_file import FoundMain
 from nginxopt.config.places import MAIN

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nginxopt.cli import options, site, stdout
-from nginxopt.config.configuration import source
+from nginxopt.config.includes import source
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.faults import collecting

@@ -14,7 +14,8 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.config import layout
-    from nginxopt.config.configuration import Config, Context, File, Scope, load, load_text, reread
+    from nginxopt.config.configuration import Config, Context, Scope, load, load_text, reread
+    from nginxopt.config.includes import File
     from nginxopt.config.places import may_read_more
     from nginxopt.config.templating import has_placeholder
     from nginxopt.config.tree import Block, Bulk, Comment, Directive, Token, directive_at, statements, words_of
@@ -50,7 +51,8 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "configuration": ("Config", "Context", "File", "Scope", "load", "load_text", "reread"),
+        "configuration": ("Config", "Context", "Scope", "load", "load_text", "reread"),
+        "includes": ("File",),
         "places": ("may_read_more",),
         "templating": ("has_placeholder",),
         "tree": ("Block", "Bulk", "Comment", "Directive", "Token", "directive_at", "statements", "words_of"),

@@ -19,8 +19,9 @@ from typing import NamedTuple
 from nginxopt import lazy
 from nginxopt.budget import limited
 from nginxopt.config import filesystem, places, roots
-from nginxopt.config.configuration import Config, Parse, Sharing, load_text, parsed, source
+from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.filesystem import DISK, STDIN, Dump, Files, is_dump
+from nginxopt.config.includes import Parse, Sharing, parsed, source
 from nginxopt.config.places import leads_to_installed
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Directive

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nginxopt.config import roots
-from nginxopt.config.configuration import Config, File, load, load_text
+from nginxopt.config.configuration import Config, load, load_text
 from nginxopt.config.filesystem import DISK, Files
+from nginxopt.config.includes import File
 from nginxopt.config.places import INSTALLED, tree
 from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record

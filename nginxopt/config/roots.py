@@ -24,7 +24,7 @@ from nginxopt.records import record
 from nginxopt.text import Source, decode, display
 
 if TYPE_CHECKING:
-    from nginxopt.config.configuration import File
+    from nginxopt.config.includes import File
 
 
 @record(eq=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from nginxopt import budget
 from nginxopt.budget import limited
 from nginxopt.config import Config, File, load_text
-from nginxopt.config.configuration import parsed
 from nginxopt.config.filesystem import Dump, Files
+from nginxopt.config.includes import parsed
 from nginxopt.config.templates import Templates
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Block

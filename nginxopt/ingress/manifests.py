@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nginxopt import budget
-from nginxopt.config.configuration import source
+from nginxopt.config.includes import source
 from nginxopt.errors import InputError
 from nginxopt.ingress.documents import documents, mapping, scalar
 from nginxopt.records import record

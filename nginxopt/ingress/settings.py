@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from nginxopt.config.configuration import source
+from nginxopt.config.includes import source
 from nginxopt.errors import InputError
 from nginxopt.ingress.documents import documents, mapping
 from nginxopt.records import record

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from nginxopt import lazy
-from nginxopt.config import configuration, roots
+from nginxopt.config import includes, roots
 from nginxopt.config.filesystem import DISK, STDIN
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
@@ -189,10 +189,10 @@ def write(path: str, diagnostics: Sequence[Diagnostic], on_host: Container[str] 
     write_entries(path, entries(diagnostics, str(Path(path).parent), on_host))
 
 
-def refuse_other(path: str | None) -> None:
+def refuse_other(path: str) -> None:
     """Raise `InputError` if `path` is a file that is neither empty nor a baseline, even a damaged one."""
     try:
-        begin = Path(path).read_bytes().lstrip()[:1] if path is not None and os.path.isfile(path) else b""
+        begin = Path(path).read_bytes().lstrip()[:1] if os.path.isfile(path) else b""
     except OSError:  # writing to it reports why it fails
         return
     if begin not in (b"", b"{"):
@@ -218,7 +218,7 @@ def load(path: str) -> Baseline:
 def contents(path: str) -> bytes:
     """Return the bytes of a baseline. Raises `InputError` if it cannot be read."""
     try:
-        return configuration.contents(path, DISK)
+        return includes.contents(path, DISK)
     except InputError as error:
         raise InputError(error.message, path=path, hint=_UPDATE) from None
 

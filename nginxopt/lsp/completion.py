@@ -12,9 +12,8 @@ from lsprotocol import types
 
 from nginxopt.config.configuration import Context
 from nginxopt.facts import group
-from nginxopt.facts.lexicon import HTTP_VARIABLES, STREAM_VARIABLES
 from nginxopt.facts.parameters import BEFORE, PARAMETERS
-from nginxopt.facts.table import PLACES, Declaration, declarations, names
+from nginxopt.facts.table import HTTP_VARIABLES, PLACES, STREAM_VARIABLES, Declaration, declarations, names
 from nginxopt.lsp.cursor import Cursor, cursor
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.facts import Facts, description

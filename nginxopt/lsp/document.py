@@ -10,8 +10,8 @@ from typing import Self
 
 from lsprotocol.types import PositionEncodingKind
 
-from nginxopt.config.configuration import File
 from nginxopt.config.filesystem import DISK
+from nginxopt.config.includes import File
 from nginxopt.config.templating import refused
 from nginxopt.errors import InputError
 from nginxopt.lsp.lines import Lines

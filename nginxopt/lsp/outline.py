@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from nginxopt.config import Block, Comment, Directive
-from nginxopt.config.configuration import File
+from nginxopt.config.includes import File
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.workspace import Workspace
 from nginxopt.text import Span

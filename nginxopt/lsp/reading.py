@@ -7,8 +7,8 @@ import os
 from collections import OrderedDict
 from threading import Lock
 
-from nginxopt.config.configuration import File, parsed, refuse_wrong_includes
 from nginxopt.config.filesystem import DISK
+from nginxopt.config.includes import File, parsed, refuse_wrong_includes
 from nginxopt.config.templating import refuse_tags
 from nginxopt.errors import InputError
 

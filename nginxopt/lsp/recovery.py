@@ -10,7 +10,7 @@ import re
 
 from nginxopt import lazy
 from nginxopt.config import Source, statements
-from nginxopt.config.configuration import File, parsed, wrong_includes
+from nginxopt.config.includes import File, parsed, wrong_includes
 from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 

@@ -10,7 +10,7 @@ from lsprotocol import types
 from nginxopt import lazy
 from nginxopt.config import Config, Directive, Source
 from nginxopt.errors import UsageError
-from nginxopt.facts.lexicon import HTTP_VARIABLES, STREAM_VARIABLES
+from nginxopt.facts.table import HTTP_VARIABLES, STREAM_VARIABLES
 from nginxopt.lsp.edits import workspace_edit
 from nginxopt.lsp.navigation import placed, same, symbol_at
 from nginxopt.lsp.symbols import Occurrence, Symbol, SymbolKind, occurrences

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt import lazy
-from nginxopt.config.configuration import parsed
+from nginxopt.config.includes import parsed
 from nginxopt.errors import InputError
 from nginxopt.lint.suppress import SuppressionScope, suppressions
 from nginxopt.text import Edit, Source, Span, apply

@@ -16,9 +16,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import budget
-from nginxopt.config import Context, configuration, roots
+from nginxopt.config import Context, roots
 from nginxopt.config.configuration import parse_context
 from nginxopt.config.filesystem import DISK
+from nginxopt.config.includes import contents
 from nginxopt.config.main_file import STOCK
 from nginxopt.errors import InputError, UsageError
 from nginxopt.facts.vendors import target as stated_target
@@ -215,7 +216,7 @@ def _may_have_table(source: Source) -> bool:
 
 
 def _open(path: Path) -> Source:
-    return _source(path, configuration.contents(str(path), DISK))
+    return _source(path, contents(str(path), DISK))
 
 
 def _table(source: Source) -> TomlValue | None:

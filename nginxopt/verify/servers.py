@@ -14,7 +14,7 @@ from operator import or_
 from nginxopt import lazy
 from nginxopt.budget import limit
 from nginxopt.facts import group
-from nginxopt.facts.lexicon import HTTP_VARIABLES
+from nginxopt.facts.table import HTTP_VARIABLES
 from nginxopt.records import record
 from nginxopt.verify.dataflow import Liveness, splitting
 from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of

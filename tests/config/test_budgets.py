@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from nginxopt import budget
 from nginxopt.config import load, load_text
-from nginxopt.config.configuration import MOST_CHAINED
 from nginxopt.config.filesystem import matches
+from nginxopt.config.includes import MOST_CHAINED
 from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 from tests.fuzz.configs import run

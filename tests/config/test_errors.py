@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import nginxopt
 from nginxopt.config import Config, Directive, load, load_text
-from nginxopt.config.configuration import source
+from nginxopt.config.includes import source
 from nginxopt.config.tree import DEPTH
 from nginxopt.errors import InputError
 from nginxopt.text import decode

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt import budget
-from nginxopt.config import configuration, inputs, places, roots
+from nginxopt.config import includes, inputs, places, roots
 from nginxopt.config.filesystem import DISK, Disk
 from nginxopt.config.inputs import Inputs
 from nginxopt.config.tree import parse
@@ -72,7 +72,7 @@ class Counting:
         self.counts: Counter[str] = Counter()
         self.parsed: Counter[str] = Counter()
         self.read: Counter[str] = Counter()
-        parsing, reading, following = parse, Disk.read, configuration.Reader._follow
+        parsing, reading, following = parse, Disk.read, includes.Reader._follow
         sought = places.Tree._sought
 
         def counted_parse(source: Source) -> object:
@@ -90,11 +90,11 @@ class Counting:
 
             return count
 
-        monkeypatch.setattr(configuration, "parse", counted_parse)
+        monkeypatch.setattr(includes, "parse", counted_parse)
         monkeypatch.setattr(Disk, "read", counted_read)
-        monkeypatch.setattr(configuration.Reader, "_follow", counted("readings", following))
+        monkeypatch.setattr(includes.Reader, "_follow", counted("readings", following))
         monkeypatch.setattr(places.Tree, "_sought", counted("places", sought))
-        monkeypatch.setattr(configuration, "_collect", counted("contents", configuration._collect))
+        monkeypatch.setattr(includes, "_collect", counted("contents", includes._collect))
 
 
 def written(folder: Path, files: dict[str, str]) -> list[str]:
@@ -120,7 +120,7 @@ def test_a_folder_costs_what_its_number_of_files_costs(
     kind: Callable[[int], dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each file is parsed once and read at most four times: to see what it is, as a main file, and as an include."""
-    monkeypatch.setattr(configuration, "LEAST", 120)
+    monkeypatch.setattr(includes, "LEAST", 120)
     limit = 300
     for size in SIZES:
         folder = written(tmp_path / str(size), kind(size))
@@ -134,7 +134,7 @@ def test_a_folder_costs_what_its_number_of_files_costs(
         assert counting.counts["contents"] <= size
         assert counting.counts["places"] == 0  # as includes are relative
         monkeypatch.undo()
-        monkeypatch.setattr(configuration, "LEAST", 120)
+        monkeypatch.setattr(includes, "LEAST", 120)
 
 
 def test_absolute_includes_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_one_configuration_does_not_take_what_others_need(tmp_path: Path) -> Non
 
 def test_a_file_is_read_again_when_its_text_is_another(tmp_path: Path) -> None:
     """What is shared is the text, not the path: standard input, a dump and a template have texts of their own."""
-    shared = configuration.Sharing()
+    shared = includes.Sharing()
     path = str(tmp_path / "a.conf")
     inside = roots.of([path])
     first, again, other = (shared.file(path, text, DISK, inside) for text in (b"a b;", b"a b;", b"a c;"))
@@ -187,7 +187,7 @@ def test_a_file_is_read_again_when_its_text_is_another(tmp_path: Path) -> None:
 
 def test_what_is_outside_for_one_configuration_is_not_for_another(tmp_path: Path) -> None:
     """A file is withheld for the configurations of which it is not a part, and for no other."""
-    shared = configuration.Sharing()
+    shared = includes.Sharing()
     path = str(tmp_path / "a" / "x.conf")
     places_ = [roots.of([str(tmp_path / name / "nginx.conf")]) for name in "ab"]
     inside, outside = (shared.file(path, b"a b;", DISK, place) for place in places_)
@@ -197,7 +197,7 @@ def test_what_is_outside_for_one_configuration_is_not_for_another(tmp_path: Path
 def test_a_meter_of_many_configurations_adds_up() -> None:
     """Each may take what is left, and `LEAST` in any case."""
     with budget.using({"inclusions": 5_000}):
-        shared = configuration.Sharing()
+        shared = includes.Sharing()
         limits = []
         for spent in (1_500, 2_000, 700, 900):
             meter = shared.readings()

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nginxopt.config import load_text
-from nginxopt.config.configuration import parsed
+from nginxopt.config.includes import parsed
 from nginxopt.errors import InputError
 from nginxopt.format import IndentStyle, edits, formatted
 from nginxopt.format.pieces import PieceKind, pieces

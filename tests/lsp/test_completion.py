@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from nginxopt.facts.lexicon import HTTP_VARIABLES, STREAM_VARIABLES
 from nginxopt.facts.parameters import PARAMETERS
-from nginxopt.facts.table import names
+from nginxopt.facts.table import HTTP_VARIABLES, STREAM_VARIABLES, names
 from nginxopt.lsp.completion import complete
 from nginxopt.lsp.cursor import cursor
 from tests.lsp.editing import Editor, edited

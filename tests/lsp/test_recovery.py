@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.config.configuration import parsed
+from nginxopt.config.includes import parsed
 from nginxopt.config.tree import Statement, statements
 from nginxopt.lsp import recovery
 from nginxopt.lsp.recovery import recovered

@@ -10,7 +10,7 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
 from nginxopt.rewrite.differential import ask
 from nginxopt.rewrite.kinds.chains import planning
-from nginxopt.rewrite.kinds.chains.reading import Chain
+from nginxopt.rewrite.kinds.chains.planning import Chain
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.nginx.sides import Site, check, get

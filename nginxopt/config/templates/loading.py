@@ -10,8 +10,9 @@ from functools import cached_property
 from itertools import islice
 
 from nginxopt import budget
-from nginxopt.config.configuration import Config, File
+from nginxopt.config.configuration import Config
 from nginxopt.config.filesystem import Files
+from nginxopt.config.includes import File
 from nginxopt.config.roots import around
 from nginxopt.config.templates import lines
 from nginxopt.config.templates.placing import Gap, Header, PlacedRendering, placed

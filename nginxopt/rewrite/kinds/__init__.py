@@ -2,7 +2,8 @@
 
 All kinds share one protocol, `Kind` in `kind`:
 
-- **plan**: which lists get a new form, and why the others stay (`planning`, after `reading` found them);
+- **plan**: which lists get a new form, and why the others stay (`planning`). `reading` reads their statements, for the
+  plan and for the proof, which share nothing else;
 - **edits**: the changed statements, and the maps for the http block (`planning`, too);
 - **prove**: whether every request is answered as before. `proof` reads the emitted text again; it imports nothing of
   `planning`, which imports nothing of it. `differential` asks a real nginx;

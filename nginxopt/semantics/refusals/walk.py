@@ -16,17 +16,9 @@ from functools import lru_cache
 from nginxopt import lazy
 from nginxopt.config import Directive, Token, has_placeholder, load_text, statements
 from nginxopt.errors import InputError
-from nginxopt.facts import group, having, lexicon
-from nginxopt.facts.lexicon import (
-    HTTP_VARIABLES,
-    ROWS,
-    STREAM_VARIABLES,
-    distance,
-    is_fixed_variable,
-    is_misspelt,
-    is_variable,
-)
-from nginxopt.facts.table import names
+from nginxopt.facts import group, having
+from nginxopt.facts.lexicon import ROWS, distance, is_misspelt
+from nginxopt.facts.table import HTTP_VARIABLES, STREAM_VARIABLES, is_fixed_variable, is_variable, names
 from nginxopt.records import record
 from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, came_after, declared, is_plain, place
 from nginxopt.semantics.inherit import Level, levels
@@ -254,8 +246,8 @@ class _Open:
             return
         declaration = here.declaration(directive.name)
         if declaration is None:
-            is_strange = self._reading.is_plain and directive.name != "include"
-            if here.is_known and (is_strange or lexicon.is_misspelt(str(directive.name))):
+            is_wrong = directive.name != "include" and (self._reading.is_plain or is_misspelt(str(directive.name)))
+            if here.is_known and is_wrong:
                 yield _refusal(directive, f'unknown directive "{directive.name}"', RefusalStage.UNKNOWN)
             return
         name = declaration.name

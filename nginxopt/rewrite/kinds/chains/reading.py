@@ -1,4 +1,4 @@
-"""Finds chains of `if`s that compare the same variable and contain one statement each.
+"""Reads one `if` of a chain and its statement, for the plan and for the proof.
 
 nginx evaluates the conditions in order. A `return`, or a `rewrite` that matches any URI and has a flag, ends the
 script, so the first true condition decides (`ngx_http_script_return_code`, `ngx_http_script_regex_end_code`). A `set`
@@ -8,21 +8,16 @@ does not end the script, so among conditions that set the same variable, the las
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 
 from nginxopt import lazy
-from nginxopt.config import Block, Comment, Config, Directive, File
+from nginxopt.config import Comment, Directive
 from nginxopt.records import record
 from nginxopt.semantics.values import is_url
 from nginxopt.text import encode
 
-FEWEST = 8
-"""Evaluating fewer conditions is faster than a lookup: a condition takes 550 to 950 instructions, a lookup 4,400."""
-
 _VARIABLE = lazy.pattern(r"\$\w+")
 _OURS = lazy.pattern(r"\$(?:\w+_c[0-9]+_(?:answer|class)|nxo_[0-9a-f]{8}__answer)")
 """The variables by which the result of an earlier compilation selects its answer."""
-_PLACES = frozenset(["server", "location"])
 _ANY = frozenset(["^", ".*", "^.*"])
 """Patterns that match every URI, and on which PCRE does not give up."""
 _ENDING = frozenset(["last", "break", "redirect", "permanent"])
@@ -73,53 +68,6 @@ class Condition:
     def evaluated(self) -> str:
         """The text that nginx evaluates if the condition is true."""
         return " ".join([*self.words[2:], self.text or ""])
-
-
-@record(eq=True)
-class Chain:
-    """Consecutive conditions of a file on the same variable that all end the script, or all set the same variable."""
-
-    file: File
-    conditions: tuple[Condition, ...]
-
-    @property
-    def by_precedence(self) -> tuple[Condition, ...]:
-        """The conditions in the order in which the first true one decides."""
-        return self.conditions if self.conditions[0].assigned is None else self.conditions[::-1]
-
-
-def read(config: Config, subject: Collection[File]) -> Iterator[Chain]:
-    """Yield the sequences of at least `FEWEST` conditions in the files `subject`."""
-    for file in config.files:
-        if file in subject:
-            contexts = config.contexts(file)
-            takes_ifs = bool(contexts) and all(context[-1:] and context[-1] in _PLACES for context in contexts)
-            yield from _read(file, file.block, takes_ifs=takes_ifs)
-
-
-def _read(file: File, block: Block, *, takes_ifs: bool) -> Iterator[Chain]:
-    conditions: list[Condition] = []
-    for node in block.nodes:
-        if isinstance(node, Comment):
-            continue
-        read = condition(node) if takes_ifs and node.name == "if" and isinstance(node, Directive) else None
-        if conditions and (read is None or not _go_together(read, conditions[-1])):
-            yield from _whole(file, conditions)
-            conditions = []
-        if read is not None:
-            conditions.append(read)
-        elif isinstance(node, Directive) and node.block is not None:
-            yield from _read(file, node.block, takes_ifs=node.name in _PLACES)
-    yield from _whole(file, conditions)
-
-
-def _go_together(condition: Condition, other: Condition) -> bool:
-    return (condition.variable, condition.assigned) == (other.variable, other.assigned)
-
-
-def _whole(file: File, conditions: list[Condition]) -> Iterator[Chain]:
-    if len(conditions) >= FEWEST:
-        yield Chain(file, tuple(conditions))
 
 
 def condition(directive: Directive) -> Condition | None:

@@ -8,8 +8,8 @@ import pytest
 
 from nginxopt.config import Config, Directive, load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
+from nginxopt.rewrite.kinds.chains.planning import Chain
 from nginxopt.rewrite.kinds.chains.proof import prove
-from nginxopt.rewrite.kinds.chains.reading import Chain
 from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.text import apply
 
