@@ -231,7 +231,7 @@ class _Verifier:
         for hosts in self._pairs:
             compared.add((hosts.old, hosts.new))
             if not self._are_written_alike(hosts):
-                witness = witness or self._probe_chains(hosts) or self._compare(hosts) or self._probe(hosts)
+                witness = witness or self._probe_long(hosts) or self._compare(hosts) or self._probe(hosts)
         compared.update(self._compare_others(compared))
         self._compare_hidden(sorted(compared))
         if self._only is not None and not compared:
@@ -254,7 +254,8 @@ class _Verifier:
     def _places(self, compared: Iterable[tuple[int, int]], *, is_equal: bool) -> tuple[ComparedPlace, ...]:
         """Return the servers and locations that were compared. If there is no witness and no doubt, all are equal."""
         comparison = self._comparison
-        found = places(self._sides, comparison.compilers, sorted(compared), comparison.written.alike)
+        are_alike, are_unlike = comparison.written.alike, comparison.are_skipped
+        found = places(self._sides, comparison.compilers, sorted(compared), are_alike, are_unlike)
         if not is_equal:
             return tuple(found)
         return tuple(replace(each, state="equal", names=()) for each in found)
@@ -388,13 +389,14 @@ class _Verifier:
         is_proved = not self._doubts
         return None if is_proved and self._search.probed >= _MOST_SURE else self._search.of_servers(hosts)
 
-    def _probe_chains(self, hosts: Hosts) -> RequestWitness | None:
-        """Probe two servers before they are compared, if long chains of maps differ.
+    def _probe_long(self, hosts: Hosts) -> RequestWitness | None:
+        """Probe two servers before they are compared, if long chains of maps differ, or if they have long scripts.
 
-        A comparison divides the requests by the rows of each map of a chain, on both sides, so it may cost much more
-        than some requests.
+        A comparison divides the requests by the rows of each map of a chain, on both sides, and compiles all of a
+        script, so it may cost much more than some requests.
         """
-        return self._search.of_servers(hosts) if self._comparison.has_long_chains else None
+        is_long = self._comparison.has_long_chains or self._comparison.has_long_scripts(hosts.old, hosts.new)
+        return self._search.of_servers(hosts) if is_long else None
 
     def _compare_sites(self) -> None:
         """Add the doubts that concern all servers."""

@@ -212,8 +212,8 @@ class SideReading:
     @property
     def has_opaque(self) -> bool:
         """Whether a script or the http block has something that is not understood."""
-        scripts = (self.script(number) for number in range(len(self.form["levels"])))
-        return bool(self.form["opaque"]) or any(item["kind"] == "opaque" for script in scripts for item in script)
+        statements = (item for level in self.form["levels"] for item in level["script"] if item["kind"] == "opaque")
+        return bool(self.form["opaque"]) or not all(self._is_no_script(item["node"]) for item in statements)
 
     @property
     def is_renamed(self) -> bool:

@@ -36,6 +36,7 @@ _BEFORE = group("early")
 """The settings of a server that nginx checks before it runs the script."""
 
 _CHEAP = 0.95  # the share of the work that must be left for a comparison to be repeated under other premises
+_LONG_SCRIPT = 1000  # if scripts with more statements differ, requests are tried before they are compiled
 _LONG = 20  # if longer chains of maps differ, requests are tried before the comparison
 
 
@@ -127,6 +128,17 @@ class ServerComparison:
             return False
         definitions = self._compilers[0].definitions
         return any(len(definitions.inner(name)) > _LONG for name in self.unlike_definitions())
+
+    def has_long_scripts(self, old: int, new: int) -> bool:
+        """Return whether the scripts of two servers are long, and not written alike."""
+        scripts = [
+            side.script(side.server(number)["level"]) for side, number in zip(self._sides, (old, new), strict=True)
+        ]
+        return max(map(len, scripts)) > _LONG_SCRIPT and not self.written.alike(old, new)
+
+    def are_skipped(self, old: int, new: int) -> bool:
+        """Return whether long scripts of two servers were not compared, as a request had shown a difference."""
+        return (old, new) not in self._known and self.has_long_scripts(old, new)
 
     def unlike_captures(self, hosts: Hosts) -> Iterator[tuple[str, int, int]]:
         """Yield a doubt if two servers are chosen by different patterns, and something reads what these capture."""

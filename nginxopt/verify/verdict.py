@@ -176,24 +176,33 @@ class ComparedPlace:
 
 
 def places(
-    sides: Sides, compilers: Compilers, pairs: Iterable[tuple[int, int]], are_alike: Callable[[int, int], bool]
+    sides: Sides,
+    compilers: Compilers,
+    pairs: Iterable[tuple[int, int]],
+    are_alike: Callable[[int, int], bool],
+    are_unlike: Callable[[int, int], bool],
 ) -> Iterator[ComparedPlace]:
-    """Yield all places of pairs of servers, each once. Everything is equal in servers that are certainly alike."""
+    """Yield all places of pairs of servers, each once. Everything is equal in servers that are certainly alike; the
+    scripts of those that are unlike are not compared."""
     seen: set[tuple[int, int]] = set()
     for old, new in pairs:
         levels = sides[0].server(old)["level"], sides[1].server(new)["level"]
-        inside = _inside(sides, compilers, levels, sides[0].server_name(old), "", is_alike=are_alike(old, new))
-        for place, key in inside:
+        known = True if are_alike(old, new) else None
+        server_known = False if are_unlike(old, new) else known
+        for place, key in _inside(sides, compilers, levels, sides[0].server_name(old), "", (server_known, known)):
             if key not in seen:
                 seen.add(key)
                 yield place
 
 
 def _inside(
-    sides: Sides, compilers: Compilers, levels: tuple[int, int], server: str, name: str, *, is_alike: bool
+    sides: Sides, compilers: Compilers, levels: tuple[int, int], server: str, name: str, known: tuple[bool | None, ...]
 ) -> Iterator[tuple[ComparedPlace, tuple[int, int]]]:
+    """Yield a place and those inside of it; `known` is whether it is equal, and whether those are, where that is."""
     nodes = [side.level(level)["node"] for side, level in zip(sides, levels, strict=True)]
-    is_equal = is_alike or compilers[0].place(levels[0]) == compilers[1].place(levels[1])
+    is_equal = known[0]
+    if is_equal is None:
+        is_equal = compilers[0].place(levels[0]) == compilers[1].place(levels[1])
     names = () if is_equal else tuple(unlike_settings(sides[0], levels[0], sides[1], levels[1]))
     is_passed = bool(names) and all(map(_is_of_upstreams, names))
     state: PlaceState = "equal" if is_equal else "upstream" if is_passed else "differs"
@@ -201,7 +210,7 @@ def _inside(
     inner = [_locations(side, level) for side, level in zip(sides, levels, strict=True)]
     for each in [name for name in inner[0] if name in inner[1]]:
         pair = inner[0][each], inner[1][each]
-        yield from _inside(sides, compilers, pair, server, _written(sides[0], pair[0]), is_alike=is_alike)
+        yield from _inside(sides, compilers, pair, server, _written(sides[0], pair[0]), known[1:] * 2)
     for each in [name for name in inner[0] if name not in inner[1]]:
         level = inner[0][each]
         node = sides[0].level(level)["node"]

@@ -170,7 +170,7 @@ def _things(side: VerifiedSide) -> Iterator[_Thing]:
             yield "location", name.modifier, name.text.decode("latin-1")
         for statement in side.script(number):
             if statement["kind"] == "rewrite":
-                yield "pattern", statement["pattern"]
+                yield "pattern", statement["pattern"], statement["replacement"], statement["flag"] or ""
             elif statement["kind"] == "if":
                 yield "condition", *statement["condition"]
     for variable, form in side.definitions.items():
@@ -194,7 +194,7 @@ def _of(thing: _Thing) -> Iterator[Candidate]:
             for end in ("", "x", "/x.html", "index.php"):
                 yield Candidate(path=(path + end).encode("latin-1"))
             yield Candidate(path=path.rstrip("/").encode("latin-1") or b"/")
-        case ("pattern", pattern):
+        case ("pattern", pattern, *_):
             yield from _matching(URI, pattern)
         case ("condition", subject, "~" | "~*" | "!~" | "!~*" as test, pattern):
             yield from _valued(subject, ("(?i)" if test.endswith("*") else "") + pattern)
