@@ -195,7 +195,9 @@ def _children(names: list[str], url: str) -> _Place:
 
 
 def _matches(names: list[str], host_of: Callable[[str], str | None]) -> _Place:
-    """Return a function that finds the host of a name by a pattern; a main file that matches stands for its folder."""
+    """Return a function that finds the host of a file, and its path on that host. A host whose main file matches the
+    pattern has all files of that folder.
+    """
     folders: dict[str, str] = {}
     files: dict[str, str] = {}
     for name in names:

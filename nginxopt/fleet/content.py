@@ -131,7 +131,7 @@ def _resolved(parts: Mapping[str, bytes | Link]) -> dict[str, bytes]:
 
 
 def _behind(link: str, part: Link, files: Mapping[str, bytes], known: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that a link leads to, by the names that they have through it; `known` are all names, sorted."""
+    """Yield the files that a link leads to, each under its name below the link. `known` are all names, sorted."""
     target = posixpath.normpath(posixpath.join(posixpath.dirname(link), part.target))
     if target in files:
         yield link, files[target]

@@ -134,7 +134,7 @@ class _Chains:
         return page
 
     def _explore(self) -> None:
-        """Ask about the pages of the starts, and about those that clients are sent to from them."""
+        """Ask the model about the first pages, then about those that they redirect to, as far as a client follows."""
         for _ in range(MOST_REDIRECTS + 1):
             by_door: dict[Door, list[_Page]] = {}
             for page in self._new:

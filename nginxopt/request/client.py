@@ -247,7 +247,7 @@ def from_curl(url: Url, *, method: bytes = b"GET", headers: Iterable[str] = (), 
 
 @lru_cache(maxsize=64)
 def _own_headers(authority: str) -> tuple[Header, ...]:
-    """Return the headers that curl sends by itself; a table has one host in all rows, or a few."""
+    """Return the headers that curl adds to a request. Cached, as all rows of a table have the same few hosts."""
     return ((b"Host", authority.encode()), *CURL)
 
 

@@ -154,7 +154,7 @@ def is_header(line: bytes, delimiter: bytes) -> bool:
 
 
 def is_row(line: bytes, delimiter: bytes) -> bool:
-    """Return whether a line looks like a row: an address and, behind it, a target or none."""
+    """Return whether a line looks like a row: an address, then a target, an empty cell, or a status such as `410`."""
     cells = [cell.strip(b' \t\r"') for cell in line.split(delimiter)]
     at = next((number for number, cell in enumerate(cells) if is_address(cell)), len(cells))
     following = cells[at + 1 : at + 2]

@@ -21,8 +21,8 @@ class RowResult:
 
     Attributes:
         answer: The answer that was compared: the first one, or the last of a chain that was followed.
-        chain: The addresses that redirects led to, the request first; only the request if none was followed, and
-            nothing if the row passed without.
+        chain: The address of the request, and those of the redirects that were followed. Empty if the row passed and
+            no redirect was followed.
         problem: How the row differs, a phrase; empty if it passed.
     """
 

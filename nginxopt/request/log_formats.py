@@ -201,7 +201,7 @@ def _target(following: bytes, escape: Escape) -> bytes:
 
 
 def _any(following: bytes, escape: Escape) -> bytes:
-    """Return the pattern of any value in front of a text: quotes in values are escaped."""
+    """Return the pattern of a value before the text `following`: a quote ends it unless it is escaped."""
     if following.startswith(b'"') and escape == "default":
         return rb'[^"\n]*'
     if following.startswith(b'"') and escape == "json":

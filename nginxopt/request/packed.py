@@ -26,9 +26,9 @@ _SMALL = 64 << 20
 class Unpacked(io.RawIOBase):
     """The content of a compressed log. Raises `budget.ExceededError` once that is more than the budget allows.
 
-    `unpack` is called with the compressed file, and returns a function that reads from its content: `read1` of the file
-    that unpacks it if all before a fault counts, otherwise `read`. Content that is held in memory as a whole gets a
-    `share` of the budget, as it takes much more memory there than its bytes.
+    `unpack` is called with the compressed file, and returns the method that reads its content. That is `read1` if what
+    comes before damaged data is to be read, and `read` if damaged data makes the whole log an error. Content that must
+    be in memory as a whole may grow to a `share` of the budget only, as it takes much more memory than its bytes.
     """
 
     def __init__(self, raw: Any, path: str, unpack: Callable[[Any], Callable[[int], bytes]], share: float = 1) -> None:

@@ -70,7 +70,7 @@ class RealAnswers:
         return Answer("response", response.status, address)
 
     def _original(self, location: str) -> str:
-        """Return a `Location` with the port that stands for one of the private nginx."""
+        """Return a `Location` with the port of the configuration in place of that of the private nginx."""
 
         def port(match: re.Match[str]) -> str:
             scheme, host, private = match[1], match[2], int(match[3])

@@ -131,7 +131,7 @@ def _csv_rows(table: _Table) -> Iterator[ExpectedRow]:
         table.broken.append(error if is_there else InputError(error.message, source=source, span=line))
 
     def other(start: int) -> tuple[ExpectedRow | None, int]:
-        """Return the row at an offset, which is not plain, and the offset of the next."""
+        """Return the row at an offset, read field by field, and the offset of the next row; None for an empty row."""
         nonlocal off
         record, following = record_at(source, start, columns.delimiter, broken)
         if not any(field.value for field in record):

@@ -155,7 +155,7 @@ class _Writer:
         yield b"}\n"
 
     def _head(self, opener: Directive) -> bytes:
-        """Return a block without its content; the path that an `if` tests is one of the stage."""
+        """Return the opening of a block. If an `if` tests a file, its path is the one in the stage's folder."""
         self._note(opener)
         words = {}
         if opener.name == "if" and len(opener.args) == 2 and _FILE_TEST.fullmatch(opener.args[0]):

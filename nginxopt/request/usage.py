@@ -45,15 +45,15 @@ class Usage:
     uses: tuple[UsedDirective, ...]
 
     def of(self, part: Part) -> tuple[UsedDirective, ...]:
-        """Return those of a part, in the order of reading."""
+        """Return the directives of one kind of part, in the order in which nginx reads them."""
         return tuple(use for use in self.uses if use.part == part)
 
     def by_use(self, part: Part) -> list[UsedDirective]:
-        """Return those of a part that took part, the most used first."""
+        """Return the directives of one kind of part that were used, the most used first."""
         return sorted((use for use in self.of(part) if use.requests), key=lambda use: -use.requests)
 
     def unused(self, part: Part) -> list[UsedDirective]:
-        """Return those of a part that took part in nothing, in the order of reading."""
+        """Return the directives of one kind of part that no request used, in the order in which nginx reads them."""
         return [use for use in self.of(part) if not use.requests]
 
 

@@ -31,7 +31,7 @@ _UNUSED: dict[State, str] = {
     "not logged here": "not logged here, so that their use is not known",
 }
 _SHOWN = 20
-"""The directives that are listed of each part unless all are."""
+"""How many directives of each kind the report lists without `--verbose`."""
 _WIDTH = 100
 """The longest text of a directive that is shown, in characters."""
 

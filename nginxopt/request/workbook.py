@@ -18,7 +18,7 @@ REFUSED = 3
 """The exit status for a file that is not a spreadsheet; standard error says why."""
 
 _LIMITS = ((resource.RLIMIT_AS, 4 * 1024**3), (resource.RLIMIT_CPU, 60), (resource.RLIMIT_CORE, 0))
-"""Bytes of memory, which the largest sheet takes in objects of Python; seconds; bytes of a core dump."""
+"""The bytes that the largest sheet takes in Python, a minute of CPU time, and no core dump."""
 
 
 def main() -> str | None:

@@ -6,7 +6,7 @@ place. A file that cannot be replaced is overwritten, and a copy of its old text
 undone.
 
 In `nginxopt.system.writing`, `targets` resolves paths and refuses those that must not be written, and `steps` has the
-ways to write a file and to undo that. They use `copies`, `attributes` and `scratch`.
+ways to write a file and to undo that. They use `copies` and `scratch`.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _same(words: Collection[str]) -> int:
 
 
 def _from(word: str, start: int, head: int, width: int) -> str:
-    """Return the first `head` characters of a word, and what is behind `start`."""
+    """Shorten a word: its first `head` characters, `…`, and what follows from `start` on."""
     if len(word) <= width or head == start:
         return shorten(word, width)
     return f"{word[:head]}…{shorten(word[start:], width - head - 1)}"
@@ -284,9 +284,9 @@ def forget_words() -> None:
 
 
 def hide(text: str, withheld: frozenset[str] | None = None) -> str:
-    """Return a text with `...` in place of the words that are withheld, and of what begins them and was cut.
+    """Return a text with `...` in place of each withheld word, even if the text has only its beginning, cut off.
 
-    These are by default the words of all files that were remembered.
+    By default, the words of all remembered files that are outside are withheld.
     """
     found = _withheld() if withheld is None else _Withheld(withheld, frozenset(), frozenset(), ())
     if not found.words:

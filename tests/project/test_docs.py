@@ -272,6 +272,20 @@ def test_the_ways_are_those_of_the_code(tmp_path: Path, way: str) -> None:
     assert shown == sorted(shown, key=entered.index), "another order: `python -m tests.project.way` prints it"
 
 
+_MOST_OF_WRITING = 46
+"""How many modules a rewrite enters that is written to its files; docs/architecture.md says why not fewer."""
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+def test_the_way_of_a_rewrite_that_is_written(tmp_path: Path) -> None:
+    """Besides what a diff enters, only the modules that write files without losing data."""
+    entered = _way(tmp_path, *_WAYS["One rewrite"][:-1], "--write")
+    assert len(entered) <= _MOST_OF_WRITING, entered
+    others = [module for module in entered if not module.startswith("nginxopt.system.")]
+    assert len(others) < _MOST_MODULES["One rewrite"], others
+
+
 @pytest.mark.slow
 @pytest.mark.no_cover
 def test_the_way_of_a_finding_is_short(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from types import FrameType
 
@@ -57,8 +59,10 @@ def _profiled(arguments: Sequence[str], note: Callable[[FrameType, str, object],
 
 
 def _run(arguments: Sequence[str]) -> None:
-    """Run a command without its output, and fail if it does not come to its end."""
+    """Run a command in a copy of the working directory, without its output, and fail if it does not come to its end."""
     with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(shutil.copytree(".", folder, dirs_exist_ok=True)),
         open(os.devnull, "w") as nothing,  # noqa: PTH123 - os.devnull is a name
         contextlib.redirect_stdout(nothing),
         contextlib.redirect_stderr(nothing),

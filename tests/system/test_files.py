@@ -15,7 +15,7 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.system.files import BACKUP, write_all
-from nginxopt.system.writing import attributes, steps, targets
+from nginxopt.system.writing import steps, targets
 from tests.system.places import NAMES, hidden, needs_root, texts, write
 
 NOBODY = 65534
@@ -241,7 +241,7 @@ def test_a_folder_that_is_swapped_for_a_link(way: str, tmp_path: Path, monkeypat
         (folder / "x.conf").write_bytes(b"old")
     if way == "in place":
         os.link(site / "x.conf", site / "second.conf")
-    place = (steps, "overwrite") if way == "in place" else (attributes, "copy_all")
+    place = (steps, "overwrite" if way == "in place" else "copy_all")
     before = getattr(*place)
 
     def swap(*arguments: Any) -> None:

@@ -88,7 +88,7 @@ def passes(stated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def count(passes: Sequence[str]) -> int:
-    """Return the number of texts for a file whose locations may have these `*_pass` directives."""
+    """Return how many texts `text` has for a tag, in a file whose locations may have these `*_pass` directives."""
     return TEXTS + len(passes)
 
 

@@ -32,7 +32,7 @@ _EACH = 60
 """What a directive of a reading counts for in the budget `template-work`: it takes as long as reading so many bytes."""
 
 _AGAIN = 10
-"""What a directive counts for in each further place of its file, and an include too."""
+"""What a directive, or an include, counts for in that budget each time that its file is included again."""
 
 Load = Callable[[Files, bytes], Config]
 """Reads a configuration from some files, the bytes being those of its main file."""

@@ -325,7 +325,7 @@ def _statement(text: str) -> tuple[Action, frozenset[str]]:
 def _choice(name: str, text: str) -> tuple[Action, frozenset[str]]:
     if name == "case" and re.search(r"\bin$", text):
         return Action.UNKNOWN, frozenset()  # the patterns of a shell
-    if re.search(r"\bend$|\bthen\b.+", text):  # all of it in one tag, or a part of its branch
+    if re.search(r"\bend$|\bthen\b.+", text):  # the whole condition, or the start of its branch, is in this tag
         return Action.UNKNOWN, frozenset()
     if text.endswith("{"):
         return Action.CHOICE, frozenset(["}"])

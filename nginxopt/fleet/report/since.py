@@ -61,7 +61,7 @@ _FOUND = """
 
 
 def since(now: DuckDBPyConnection, before: DuckDBPyConnection, result: str) -> Since:
-    """Return what is new; both are read in order, one row at a time."""
+    """Compare two results. Both are sorted and read row by row, so memory does not grow with the number of findings."""
     present, past = _hosts(now), _hosts(before)
     new: Counter[tuple[str, str, str, str]] = Counter()
     examples: dict[tuple[str, str, str, str], str] = {}

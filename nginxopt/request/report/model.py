@@ -12,7 +12,7 @@ from nginxopt.semantics.site import DirectivePlace, Nodes
 from nginxopt.text import shorten
 
 COVERED: tuple[Part, ...] = ("rule", "location")
-"""What rows are to reach."""
+"""The kinds of directives of which the report lists those that no row reaches."""
 
 _WIDTH = 100
 """The longest text of a directive that is shown, in characters."""
@@ -59,5 +59,5 @@ def line_of(error: InputError) -> int:
 
 
 def place_of(place: DirectivePlace) -> str:
-    """Return a directive for people: file, line and text."""
+    """Return a directive as reports name it: file, line and text."""
     return f"{place.path}:{place.line}: {shorten(place.text, _WIDTH)}"

@@ -11,8 +11,18 @@ from pathlib import Path
 from typing import Protocol
 
 from nginxopt.records import record
-from nginxopt.system.writing import attributes
-from nginxopt.system.writing.copies import NO_LINKS, NOT_ALLOWED, Scratches, duplicate, give, keep, make, overwrite
+from nginxopt.system.writing.copies import (
+    NO_LINKS,
+    NOT_ALLOWED,
+    Scratches,
+    copy_access,
+    copy_all,
+    duplicate,
+    give,
+    keep,
+    make,
+    overwrite,
+)
 from nginxopt.system.writing.targets import WriteTarget
 
 _NOT_RENAMED = (*NOT_ALLOWED, errno.EBUSY, errno.EXDEV, errno.ETXTBSY)
@@ -90,7 +100,7 @@ class _Creation:
         self._new = scratches(target.here.parent).name()
         self._status = make(self._new, target.text, 0o600 if target.like else 0o666)
         if target.like:
-            attributes.copy_access(target.like, self._new)
+            copy_access(target.like, self._new)
 
     def commit(self) -> None:
         try:
@@ -129,7 +139,7 @@ class _Replacement:
                 raise
             raise _NotReplaceableError("its directory is not writable") from None
         try:
-            attributes.copy_all(self.target.here, self._new)
+            copy_all(self.target.here, self._new)
         except OSError:
             raise _NotReplaceableError("a new file cannot get its owner or attributes") from None
 
