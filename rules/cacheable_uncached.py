@@ -57,10 +57,11 @@ If the upstream is a file server next to nginx, or there is a cache in front of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.lint.queries import static
+from nginxopt.lint import Finding, Model, Severity, pattern, rule
+from nginxopt.lint.queries import purpose, static
 from nginxopt.semantics import Level, Pass, values
 
 HELP = (
@@ -70,6 +71,8 @@ HELP = (
 KEY = "; also set `proxy_cache_key` with {}: the upstream gets it from the client, and the default key does not have it"
 _CHOOSING = ("host", "x-forwarded-host", "x-forwarded-proto", "accept-encoding", "accept-language")
 """Request headers on which the response of an upstream may depend."""
+
+_CACHES = pattern(r"varnish|squid", re.IGNORECASE)
 
 WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_by_lua_file")
 
@@ -85,6 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
             and level.source
             and static.is_for_files(level)
             and _may(pass_)
+            and not purpose.says(pass_.directive, level, _CACHES)
         ):
             message = f"files at {level.args[-1]} are not cached: every request goes to the upstream"
             yield Finding(level.source, level.span, message, help=HELP + _in_key(pass_), cause="")

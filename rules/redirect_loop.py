@@ -62,11 +62,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nginxopt.config import Source, Span
-from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.config import Source, Span, decode
+from nginxopt.lint import Finding, Model, Related, Severity, pattern, rule
+from nginxopt.lint.queries import names
 
 if TYPE_CHECKING:
     from nginxopt.lint import RedirectChain
+
+_HOST = pattern(r"https?://([^/:$\s;\"']+)")
 
 
 @rule(severity=Severity.ERROR, category="rewrite", about=("return", "rewrite"))
@@ -75,9 +78,14 @@ def check(model: Model) -> Iterator[Finding]:
     reported: set[tuple[Source, Span]] = set()
     for chain in model.chains:
         places = {(redirect.source, redirect.span) for redirect in chain.redirects}
-        if chain.is_loop and not places & reported:
+        if chain.is_loop and not places & reported and not any(_is_to_replace(*place) for place in places):
             reported |= places
             yield _finding(chain)
+
+
+def _is_to_replace(source: Source, span: Span) -> bool:
+    """Return whether a script puts another host in place of the one of a redirect: `http://www.DOMAIN/`."""
+    return any(names.is_to_replace(url[1]) for url in _HOST.finditer(decode(source.data[span.start : span.end])))
 
 
 MOST_STEPS = 4

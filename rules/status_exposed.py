@@ -4,7 +4,8 @@ Flags `stub_status`, `status`, `api`, `dashboard`, `vhost_traffic_status_display
 that clients from outside can reach. The rule asks the model of `nginxopt trace` for such a request.
 
 Does not flag servers on loopback addresses or UNIX-domain sockets, levels with a login, and lists that do not allow all
-addresses. An `allow` without `deny` is reported by `allow-without-deny`.
+addresses. An `allow` without `deny` is reported by `allow-without-deny`. A comment may say that a server with a port of
+its own is not published.
 
 ## Why it matters
 The pages show connections and requests, and those of NGINX Plus and third-party modules show upstreams, their addresses
@@ -48,6 +49,13 @@ server {
         stub_status;
     }
 }
+# internal, for the exporter: this port is not published
+server {
+    listen 9113;
+    location = /nginx_status {
+        stub_status;
+    }
+}
 ```
 
 ## Fix safety
@@ -65,13 +73,19 @@ If a firewall protects the address.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import FOREIGN, Finding, Fix, Model, ModelAnswer, Safety, Severity, rule
-from nginxopt.lint.queries import access, reaching
-from nginxopt.semantics import Level
+from nginxopt.lint import FOREIGN, Finding, Fix, Model, ModelAnswer, Safety, Severity, pattern, rule
+from nginxopt.lint.queries import access, purpose, reaching
+from nginxopt.semantics import Level, read_listens
+
+_PUBLIC_PORTS = (80, 443)
+_INSIDE = pattern(
+    r"internal|exporter|metrics|prometheus|(?:not|never) (?:published|exposed|public)|private", re.IGNORECASE
+)
 
 _PAGES = (
     "stub_status", "status", "api", "dashboard", "vhost_traffic_status_display", "stream_server_traffic_status_display",
@@ -85,10 +99,20 @@ def check(model: Model) -> Iterator[Finding]:
     for page, level in model.each(*_PAGES):
         if level.kind not in ("location", "server") or page.args[:1] == ("off",) or not _may_be_open(level):
             continue
+        if _is_inside(page, level):
+            continue
         requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(level))
         answer = model.requests.first(level, *requests)
         if answer is not None and answer.is_decided_by is page and not (answer.unknown_at and _is_restricted(level)):
             yield _finding(page, level, answer)
+
+
+def _is_inside(page: Directive, level: Level) -> bool:
+    """Return whether a comment says that the page is for the inside, and its server has only ports of its own."""
+    server = level.around("server")
+    if server is None or not any(map(_INSIDE.search, purpose.remarks(page, level))):
+        return False
+    return all(address.port not in _PUBLIC_PORTS for listen in read_listens([server]) for address in listen.addresses)
 
 
 def _may_be_open(level: Level) -> bool:

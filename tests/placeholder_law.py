@@ -27,7 +27,19 @@ from nginxopt.lint.run import Selected
 from nginxopt.settings.file import Settings
 from tests.lintcheck import TARGET
 
-FORMS = (b"${X:-off}", b"${X-off}", b"${a.b}", b"@X@", b"{{ x }}", b"<%= x %>", b"%%X%%", b"__X__", b"__x__", b"${X}")
+FORMS = (
+    b"${X:-off}",
+    b"${X-off}",
+    b"${a.b}",
+    b"@X@",
+    b"{{ x }}",
+    b"<%= x %>",
+    b"%%X%%",
+    b"__X__",
+    b"__x__",
+    b"${X}",
+    b"%host",
+)
 NAME = "nginx.conf"
 Argument = tuple[Directive, int, int]
 """An argument: its directive, and the span of the word with its quotes."""

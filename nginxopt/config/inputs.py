@@ -75,7 +75,7 @@ _HIDDEN = lazy.pattern(
 
 _COPIES = lazy.pattern(
     r"[._-]*(?:old|bak)[._-]*\d*|.*[._-](?:old|bak|orig)(?:[._-]*\d[\d._-]*)?|.*\.backup|.*[._-]backup[._-]*\d{4}[\d._-]*"
-    r"|node_modules|bower_components",
+    r"|[._-]*(?:archived?|archives|deprecated|obsolete)|node_modules|bower_components",
     re.IGNORECASE,
 )
 """Folders of files that are no longer deployed, or of other people's code."""

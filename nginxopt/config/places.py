@@ -14,7 +14,8 @@ paths mean what they say. For a copy, a path below an own prefix is
 2. for a pattern, the files that a Dockerfile or a compose file beside it puts into that folder one by one, if it says
    so of the main file, too: another file of the folder is for another image;
 3. the same path below a folder above the main file, which is a root file system (`rootfs/etc/nginx/mime.types`);
-4. the rest of the path, below the nearest folder above the main file where that exists;
+4. the rest of the path, below the nearest folder above the main file where that exists; a folder stands for one folder
+   only: where it is `/etc/nginx/conf.d`, `/home/app/nginx/conf.d/*.conf` is another one;
 5. for a file of nginx's packages (`STOCK`), this machine's;
 6. missing. A configuration of this machine is no part of another one.
 
@@ -148,6 +149,7 @@ class Tree(Disk):
         self._names = names
         self._led_out: set[str] = set()
         self._known: dict[str, list[str] | None] = {}
+        self._stands_for: dict[str, str] = {}
         self._written: dict[tuple[str, str], list[str]] = {}
 
     @property
@@ -218,7 +220,7 @@ class Tree(Disk):
         for folder, rest in self._places(name):
             paths = [path for path in self._unlinked(filesystem.matches(folder, rest)) if os.path.lexists(path)]
             led_out = [path for path in paths if not self.has(path)]
-            if len(led_out) < len(paths):
+            if len(led_out) < len(paths) and self._is_free(folder, rest, name):
                 self._led_out |= set(led_out)
                 return paths
         home = self._place(name)
@@ -228,6 +230,15 @@ class Tree(Disk):
             return []
         is_stock = home[1] in STOCK and os.path.exists(name) and self._stated_place(name) is None
         return [name if is_stock else str(Path(*home))]
+
+    def _is_free(self, folder: str, rest: str, name: str) -> bool:
+        """Return whether the folder of a pattern does not stand for another one; from now on it stands for this one."""
+        if not filesystem.is_pattern(name):
+            return True
+        meant = os.path.dirname(os.path.normpath(name))
+        return (
+            self._stands_for.setdefault(os.path.realpath(os.path.join(folder, os.path.dirname(rest))), meant) == meant
+        )
 
     def _put(self, name: str) -> list[str] | None:
         """Return the files that a build puts one by one where a pattern looks for files; None if none says so."""

@@ -140,20 +140,25 @@ def _is_below(real: str, folder: str) -> bool:
 def remember(files: Iterable[File]) -> None:
     """Remember the words of a configuration of which some files are outside, for `nginxopt.text.display.hide`."""
     files = tuple(files)
-    if not any(file.source.outside for file in files):
+    if not any(map(_is_withheld, files)):
         return
     display.remember_words("", _vocabulary, withheld=False)
     for file in files:
-        display.remember_words(file.path, partial(_words, file.source), withheld=file.source.outside)
+        display.remember_words(file.path, partial(_words, file.source), withheld=_is_withheld(file))
+
+
+def _is_withheld(file: File) -> bool:
+    """Return whether a file outside may have secrets: a table of media types, which every nginx has, has none."""
+    return file.source.outside and os.path.basename(file.path) != "mime.types"  # noqa: PTH119
 
 
 def words_outside(files: Iterable[File]) -> frozenset[str]:
     """Return the words that only files outside have, of the files of a configuration."""
     files = tuple(files)
-    secret = [_words(file.source) for file in files if file.source.outside]
+    secret = [_words(file.source) for file in files if _is_withheld(file)]
     if not secret:
         return frozenset()
-    known = (_words(file.source) for file in files if not file.source.outside)
+    known = (_words(file.source) for file in files if not _is_withheld(file))
     return display.words_only_in(frozenset().union(*secret), _vocabulary().union(*known))
 
 

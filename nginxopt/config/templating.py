@@ -70,7 +70,10 @@ _LOWER_ANGLES = rb"\A[^<>\s]*(?<![?P])<[a-z][a-z0-9_-]*>[^<>\s]*\Z"
 _LOWER_UNDERSCORES = rb"(?<![\w/.-])__[a-z](?:[a-z0-9]|_(?!_))*__(?![\w/.-])"
 """`__name__`, which is no part of a path or of a longer name."""
 
-_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL, _LOWER_ANGLES, _LOWER_UNDERSCORES]))
+_FOR_DOLLAR = rb"\A%[a-z]*[g-z_][a-z0-9_]*\Z"
+"""`%name` in place of `$name`, in templates of which envsubst replaces the rest. It is no escape of a URL, as `%20`."""
+
+_ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL, _LOWER_ANGLES, _LOWER_UNDERSCORES, _FOR_DOLLAR]))
 
 
 def has_placeholder(word: str) -> bool:

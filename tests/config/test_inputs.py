@@ -67,6 +67,7 @@ def test_a_folder_is_walked() -> None:
     touch("conf.d/x.conf.bak", "conf.d/y.disabled", "sites-available/a.bak", "sites-available/b~", "a/c.conf~")
     touch("sites-available/default.save.1", "sites-available/default.dpkg-old", "sites-available/README.md")
     touch("_OLD/nginx.conf", "conf.d.bak2/a.conf", "a/conf.d.backup.20250624/a.conf", "a/nginx-backup-20250925.conf")
+    touch("sites-available/archives/a.conf", "archive/nginx.conf", "a/_deprecated/nginx.conf")
     touch("nginx (2).conf", "a/x copy.conf", "conf.d/default (10)")
     touch("conf.d.20250624/a.conf", "vhosts.d-2025-06-24-old/v.conf", "a_20250624/x.conf")
     touch("a/node_modules/b/nginx.conf", "a/vendor/github.com/b/nginx.conf")

@@ -149,6 +149,15 @@ CASES: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "nginx.conf",
         ["vhost/a.conf", "tls.conf"],
     ),
+    "a folder stands for one folder": (
+        {
+            "nginx.conf": "include MACHINE/conf.d/*.conf;",
+            "conf.d/a.conf": "location / { include /home/a/nginx/conf.d/*.conf; include MACHINE/conf.d/*.inc; }",
+            "conf.d/b.inc": "",
+        },
+        "nginx.conf",
+        ["conf.d/a.conf", "conf.d/b.inc"],
+    ),
     "files of a share are no configuration": (
         {"nginx.conf": "include /usr/share/nginx/modules/*.none;", "modules/a.none": ""},
         "nginx.conf",

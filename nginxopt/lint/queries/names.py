@@ -19,6 +19,9 @@ _BLANK = lazy.pattern(
 )
 
 
+_CAPITALS = lazy.pattern(r"(?:.+\.)?[A-Z][A-Z0-9_-]{2,}(?:\..+)?")
+"""Hosts with a part in capital letters, which scripts replace: `www.DOMAIN`."""
+
 _OF_DEVELOPER = lazy.pattern(r"(?:.*\.)?(?:localhost|test)", re.IGNORECASE)
 """Names that no public server has (RFC 6761)."""
 
@@ -41,8 +44,13 @@ def has_blank(directive: Directive) -> bool:
 
 
 def is_blank(host: str) -> bool:
-    """Return whether a host is a placeholder: `XX.XX.XX.XX`, `SERVER_IP`, `PORT`, `your-app.example.com`."""
-    return _BLANK.fullmatch(host) is not None
+    """Return whether a host is a placeholder: `XX.XX.XX.XX`, `SERVER_IP`, `www.DOMAIN`, `your-app.example.com`."""
+    return _BLANK.fullmatch(host) is not None or is_to_replace(host)
+
+
+def is_to_replace(host: str) -> bool:
+    """Return whether a script puts another host in place of this one: `www.DOMAIN`."""
+    return _CAPITALS.fullmatch(host) is not None
 
 
 def is_for_developers(path: str) -> bool:

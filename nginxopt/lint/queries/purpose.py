@@ -42,15 +42,20 @@ def comments(level: Level) -> Iterator[str]:
     yield from (node.text for node in nodes if isinstance(node, Comment))
 
 
-def _texts(directive: Directive, level: Level) -> Iterator[str]:
+def remarks(directive: Directive, level: Level) -> Iterator[str]:
+    """Yield the comments in a directive, behind it, and above it and the blocks around it."""
     yield from layout.remarks(directive)
     yield from _above(directive)
-    yield from names(level)
     outer: Level | None = level
     while outer is not None:
         if outer.opener is not None and outer.kind in _NAMED:
             yield from _above(outer.opener)
         outer = outer.parent
+
+
+def _texts(directive: Directive, level: Level) -> Iterator[str]:
+    yield from remarks(directive, level)
+    yield from names(level)
     yield from PurePath(directive.source.path).parts[-3:]
 
 
