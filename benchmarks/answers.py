@@ -6,7 +6,8 @@
 
 CORPUS is a folder with `index.tsv`, whose rows name files below it: of the sets B and F, those that are read and are no
 templates. A request is for `/` of a server, and for a path of each of its locations. It is answered, has branches that
-are all answered, or is unknown, for a reason that is counted. nginx is asked about each answer and each branch, with
+are all answered, or is unknown, for a reason that is counted. Files with a directive whose name is no word, such as
+`apiVersion:`, are no configurations, and are counted apart. nginx is asked about each answer and each branch, with
 the files of the branch; includes that are missing are left out there.
 """
 
@@ -50,6 +51,8 @@ _REASONS = (
     ("not modelled", re.compile(r"is not modelled$")),
 )
 
+_NAME = re.compile(r"[A-Za-z]\w*|\}?", re.ASCII)
+
 
 @dataclass
 class Counts:
@@ -57,6 +60,7 @@ class Counts:
 
     configs: int = 0
     refused: int = 0
+    foreign: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     details: Counter[str] = field(default_factory=Counter)
@@ -206,6 +210,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except NginxoptError:
             counts.refused += 1
             continue
+        if not all(_NAME.fullmatch(each.name) for level in model.site.levels for each in level.directives):
+            counts.foreign += 1
+            continue
         counts.configs += 1
         leaves = [leaf for form in asked for leaf in ask(model, form, World(), counts)]
         if binary is not None and leaves:
@@ -217,7 +224,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print(counts: Counts, details: int) -> None:
     total = max(1, sum(counts.kinds.values()))
     print(
-        f"{counts.configs} configurations, {counts.refused} that nginx refuses or that are not read; {total} requests"
+        f"{counts.configs} configurations, {counts.refused} that nginx refuses or that are not read, {counts.foreign} that"
+        f" are no configurations; {total} requests"
     )
     for kind, number in counts.kinds.most_common():
         print(f"  {kind:<12} {number:>6} {number / total:>6.1%}")

@@ -1,7 +1,7 @@
 """An upstream on 127.0.0.1 that records the requests of nginx in any of its upstream protocols, and answers them.
 
-The first bytes of a connection identify the protocol: a letter is HTTP or memcached, 1 is FastCGI, 0 is uwsgi, a digit
-is SCGI, and the preface of HTTP/2 is gRPC, which gets no answer.
+The first bytes of a connection identify the protocol: a letter is HTTP or memcached, 1 is FastCGI, 0 or another control
+character is uwsgi (`uwsgi_modifier1`), a digit is SCGI, and the preface of HTTP/2 is gRPC, which gets no answer.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _asked(data: bytes) -> EchoedRequest | None:
     """Return the request in the received bytes; None if it is incomplete."""
     if data.startswith(b"\x01"):
         return EchoedRequest("fastcgi") if data.endswith(struct.pack(">BBHHBx", 1, 5, 1, 0, 0)) else None
-    if data.startswith(b"\x00"):
+    if data[:1] and data[0] < ord(" "):
         return EchoedRequest("uwsgi") if len(data) >= 4 + int.from_bytes(data[1:3], "little") else None
     if data[:1].isdigit():
         size, colon, rest = data.partition(b":")

@@ -71,6 +71,7 @@ FASTCGI = struct.pack(">BBHHBx", 1, 1, 1, 8, 0) + bytes(8) + struct.pack(">BBHHB
         ),
         (FASTCGI, EchoedRequest("fastcgi"), struct.pack(">BBH", 1, 6, 1)),
         (b"\0\4\0\0\1\0a\0", EchoedRequest("uwsgi"), b"Status: 200 OK\r\n"),
+        (b"\x1e\4\0\0\1\0a\0", EchoedRequest("uwsgi"), b"Status: 200 OK\r\n"),
         (b"3:abc,", EchoedRequest("scgi"), b"Status: 200 OK\r\n"),
         (b"get /key\r\n", EchoedRequest("memcached", b"/key"), b"VALUE /key 0 4\r\necho\r\nEND\r\n"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", EchoedRequest("grpc"), b""),
