@@ -224,8 +224,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print(counts: Counts, details: int) -> None:
     total = max(1, sum(counts.kinds.values()))
     print(
-        f"{counts.configs} configurations, {counts.refused} that nginx refuses or that are not read, {counts.foreign} that"
-        f" are no configurations; {total} requests"
+        f"{counts.configs} configurations, {counts.refused} that nginx refuses or that are not read,"
+        f" {counts.foreign} that are no configurations; {total} requests"
     )
     for kind, number in counts.kinds.most_common():
         print(f"  {kind:<12} {number:>6} {number / total:>6.1%}")
