@@ -3,7 +3,8 @@
 Flags `try_files` whose last argument is `$uri/` or the like, if a request for a missing file comes back to it. The rule
 asks the model of `nginxopt trace` for such a request.
 
-Does not flag a last argument with a status or a name, and one that another location takes.
+Does not flag a last argument with a status or a name, and one that another location takes, or may take: a file of
+locations may have `/index.php$uri`, which another file of the same server handles.
 
 ## Why it matters
 The last argument is the fallback: nginx redirects to it internally, whatever exists. With `try_files $uri $uri/;` a
@@ -70,7 +71,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find fallbacks that lead to themselves."""
     for directive, level in model.each("try_files"):
         if level.kind in ("server", "location", FRAGMENT) and len(directive.args) > 1 and _has_uri(directive):
-            answer = _cycle(model, directive, level)
+            answer = _cycle(model, directive, level) if _comes_back(directive, level) else None
             if answer is not None:
                 yield _finding(directive, answer)
 
@@ -78,6 +79,11 @@ def check(model: Model) -> Iterator[Finding]:
 def _has_uri(directive: Directive) -> bool:
     """Return whether the path of the fallback depends on the URI: a file for all, such as /index.html, is there."""
     return "uri" in directive.args[-1].partition("?")[0]
+
+
+def _comes_back(directive: Directive, level: Level) -> bool:
+    """Return whether no file beside a file of locations can have the location of the fallback, such as `/index.php`."""
+    return level.around("server") is not None or directive.args[-1].startswith("$")
 
 
 def _cycle(model: Model, directive: Directive, level: Level) -> ModelAnswer | None:

@@ -15,7 +15,8 @@ paths mean what they say. For a copy, a path below an own prefix is
    so of the main file, too: another file of the folder is for another image;
 3. the same path below a folder above the main file, which is a root file system (`rootfs/etc/nginx/mime.types`);
 4. the rest of the path, below the nearest folder above the main file where that exists; a folder stands for one folder
-   only: where it is `/etc/nginx/conf.d`, `/home/app/nginx/conf.d/*.conf` is another one;
+   only: where it is `/etc/nginx/conf.d`, `/home/app/nginx/conf.d/*.conf` is another one. Of two files `nginx.conf`,
+   the one above has the files of a pattern that are beside it;
 5. for a file of nginx's packages (`STOCK`), this machine's;
 6. missing. A configuration of this machine is no part of another one.
 
@@ -274,10 +275,18 @@ class Tree(Disk):
             yield folder, path.lstrip("/")
         for installed in self._prefixes(path):
             rest = os.path.relpath(path, installed)
-            if "/" in rest or not filesystem.is_pattern(rest):  # `*.conf` of the folder has the main file, too
+            is_pattern = filesystem.is_pattern(rest)
+            if "/" in rest or not is_pattern:  # `*.conf` of the folder has the main file, too
                 for folder in (*self._own, *self._above):
+                    if is_pattern and self._is_of_another(folder):
+                        return
                     yield folder, rest
                     yield os.path.join(folder, "nginx"), rest
+
+    def _is_of_another(self, folder: str) -> bool:
+        """Return whether a folder above that of an `nginx.conf` has another one."""
+        is_above = self._main is not None and folder not in (*self._own, self._above[0])
+        return is_above and os.path.basename(self._main or "") == MAIN and os.path.exists(os.path.join(folder, MAIN))
 
     def _place(self, name: str) -> tuple[str, str] | None:
         """Return where a path below an own prefix belongs in the tree; None for any other."""

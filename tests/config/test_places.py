@@ -149,6 +149,17 @@ CASES: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "nginx.conf",
         ["vhost/a.conf", "tls.conf"],
     ),
+    "the folder of another main file": (
+        {
+            ".git": "",
+            "nginx.conf": "include MACHINE/conf.d/*.conf;",
+            "conf.d/a.conf": "",
+            "tls.conf": "",
+            "stock/nginx.conf": "include MACHINE/conf.d/*.conf; include MACHINE/tls.conf;",
+        },
+        "stock/nginx.conf",
+        ["tls.conf"],
+    ),
     "a folder stands for one folder": (
         {
             "nginx.conf": "include MACHINE/conf.d/*.conf;",

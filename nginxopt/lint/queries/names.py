@@ -14,7 +14,7 @@ from nginxopt.semantics import Address, Endpoint, Level
 
 _BLANK = lazy.pattern(
     r"x+(?:[.-]x+)*|(?:.*[._-])?(?:ip|ip[_-]?addr(?:ess)?|port)|(?:your|change)[._-]\w.*|your(?:domain|site|server|host|app|ip).*"
-    r"|(?:.+\.)?example\.(?:com|org|net)",
+    r"|(?:.+\.)?example\.(?:com|org|net)|(?:.+[.-])?domain\.(?:com|org|net|tld|ltd)",
     re.IGNORECASE,
 )
 

@@ -535,6 +535,8 @@ def _dotted(value: int) -> str:
 
 
 _MOST_UTF_DIGITS = 7
+_NOT_ASCII = 0x80
+_THREE_BYTES = 0xE0
 
 
 def rows_of_charset(stated: Stated) -> Iterator[tuple[Directive, str]]:
@@ -555,13 +557,15 @@ def _is_byte(text: str) -> bool:
 
 
 def _is_utf8(text: str) -> bool:
-    if len(text) > _MOST_UTF_DIGITS or len(text) % 2 or not re.fullmatch(r"[0-9A-Fa-f]*", text):
+    """Return whether bytes begin with a character of two or three; nginx ignores the rest (`ngx_utf8_decode`)."""
+    if len(text) > _MOST_UTF_DIGITS or len(text) % 2 or not re.fullmatch(r"[0-9A-Fa-f]+", text):
         return False
+    data = bytes.fromhex(text)
     try:
-        decoded = bytes.fromhex(text).decode("utf-8", "surrogatepass")
+        data[: 2 if data[0] < _THREE_BYTES else 3].decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return False
-    return len(decoded) >= 1
+    return data[0] >= _NOT_ASCII
 
 
 def rows_of_types(stated: Stated) -> Iterator[tuple[Directive, str]]:
