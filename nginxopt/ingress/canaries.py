@@ -13,7 +13,7 @@ from nginxopt.ingress.manifests import Ingress, IngressBackend
 from nginxopt.ingress.model import ANY_HOST, DEFAULT_BACKEND, IngressServer, exact_or_prefix, upstream_name
 from nginxopt.ingress.writing import EmittedLines, quoted
 from nginxopt.records import record
-from nginxopt.semantics.refusals.reading import pattern_error
+from nginxopt.semantics.refusals.setters import pattern_error
 
 _ALL = 100
 _LEAST, _MOST = 0.01, 99.99

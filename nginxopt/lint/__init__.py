@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.kinds.rules.reading import transparent
     from nginxopt.rewrite.requests import shown
     from nginxopt.rewrite.suspicious import without_captures
-    from nginxopt.semantics.refusals.reading import pattern_error
+    from nginxopt.semantics.refusals.setters import pattern_error
     from nginxopt.settings.vocabulary import (
         ENOUGH_DESCRIPTORS,
         FAST_DISK,
@@ -125,7 +125,7 @@ __getattr__ = attributes(
             "REDIRECTS",
             "RedirectChain",
         ),
-        "nginxopt.semantics.refusals.reading": ("pattern_error",),
+        "nginxopt.semantics.refusals.setters": ("pattern_error",),
         "nginxopt.rewrite.suspicious": ("without_captures",),
         "nginxopt.rewrite.kinds.chains.planning": ("PlannedChain",),
         "nginxopt.rewrite.kinds.rules.planning": (

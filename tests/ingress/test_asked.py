@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from nginxopt.ingress import ControllerSettings, convert, ingresses
-from nginxopt.request import build as builds
 from nginxopt.system import nginx
 from tests import servers
 from tests.ingress.cases import HOST, ingress
-from tests.support import NGINXES, PATIENCE, USER
+from tests.ingress.controllers import written
+from tests.support import NGINXES, PATIENCE
 
 pytestmark = pytest.mark.nginx
 
@@ -46,7 +44,6 @@ _OTHERS = """
             return 200;
         }
     }
-}
 """
 
 
@@ -98,23 +95,10 @@ def controller(
     binary: nginx.Binary, folder: Path, settings: Mapping[str, str], **annotations: Any
 ) -> Iterator[Controller]:
     """Run the configuration of an Ingress; `{port}` in annotations is that of the other servers."""
-    own, port, fallback = servers.free_port(), servers.free_port(), servers.free_port()
+    port = servers.free_port()
     named = {name: value.replace("{port}", str(port)) for name, value in annotations.items()}
-    (folder / "web.json").write_text(json.dumps(ingress("web", **named)))
-    read = ingresses([str(folder / "web.json")])
-    text = convert(read, ControllerSettings(settings), builds.probe(binary).version, validates=False).text
-    for pattern, put in (
-        (r"(?m)^ *(listen (\[::\]:|443)|ssl_\S+ |resolver |worker_rlimit_nofile |http2 ).*;", ""),
-        (r"listen 80( default_server)?;", rf"listen 127.0.0.1:{own}\1;"),
-        (r"127\.0\.0\.1:8181", f"127.0.0.1:{fallback}"),
-        (r"server 0\.0\.0\.1;", f"server 127.0.0.1:{port};"),
-        (r"/etc/ingress-controller/auth|/var/log/nginx", str(folder)),
-        (r"worker_processes auto;", f"worker_processes 1; daemon off; pid pid; error_log error.log; {USER}"),
-        (r"\}\s*\Z", _OTHERS.replace("{port}", str(port)).replace("{folder}", str(folder))),
-        (r"(?<=\nhttp \{)", "".join(f"{kind}_temp_path {folder};" for kind in ("client_body", "proxy", "fastcgi"))),
-    ):
-        text = re.sub(pattern, put, text)
-    (folder / "nginx.conf").write_text(text)
+    others = _OTHERS.replace("{port}", str(port)).replace("{folder}", str(folder))
+    own = written(binary, folder, ingress("web", **named), settings, upstream=port, others=others)
     with servers.running([*binary.command(folder)], own, folder):
         yield Controller(folder, own, port)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import re
 import socket
 import ssl
@@ -14,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from nginxopt.ingress import ControllerSettings, convert, ingresses
-from nginxopt.request import build as builds
 from nginxopt.system import nginx
 from tests import servers
 from tests.certificates import Issued, issue
 from tests.ingress.cases import HOST, ingress
-from tests.support import NGINXES, USER
+from tests.ingress.controllers import written
+from tests.support import NGINXES
 
 pytestmark = pytest.mark.nginx
 
@@ -34,7 +32,6 @@ _BACKEND = """
         listen 127.0.0.1:{login};
         return 200 "login";
     }
-}
 """
 Ask = Callable[[Issued | None], tuple[int, str]]
 
@@ -42,27 +39,14 @@ Ask = Callable[[Issued | None], tuple[int, str]]
 @contextmanager
 def controller(binary: nginx.Binary, folder: Path, authority: Issued, **annotations: Any) -> Iterator[Ask]:
     """Run the configuration of an Ingress; yield what asks it with a certificate or without."""
-    own, port, login, fallback = (servers.free_port() for _ in range(4))
+    port, login = servers.free_port(), servers.free_port()
     named = {name: value.replace("{login}", str(login)) for name, value in annotations.items()}
     made = ingress("web", tls=[HOST], auth_tls_secret="default/ca", **named)
-    (folder / "web.json").write_text(json.dumps(made))
-    read = ingresses([str(folder / "web.json")])
-    text = convert(read, ControllerSettings({}), builds.probe(binary).version, validates=False).text
-    for name in set(re.findall(r"/etc/ingress-controller/ssl/(\S+\.pem);", text)):
+    others = _BACKEND.replace("{port}", str(port)).replace("{login}", str(login))
+    own = written(binary, folder, made, {}, upstream=port, others=others, is_tls=True)
+    for name in set(re.findall(rf"{re.escape(str(folder))}/(\S+\.pem);", (folder / "nginx.conf").read_text())):
         server = issue(HOST, by=authority, days=_DAYS)
         (folder / name).write_bytes(authority.pem if name.startswith("ca-") else server.pem + server.private)
-    for pattern, put in (
-        (r"(?m)^ *(listen (\[::\]:|80)|resolver |worker_rlimit_nofile |http2 ).*;", ""),
-        (r"listen 443( default_server)? ssl( http2)?;", rf"listen 127.0.0.1:{own}\1 ssl;"),
-        (r"127\.0\.0\.1:8181", f"127.0.0.1:{fallback}"),
-        (r"server 0\.0\.0\.1;", f"server 127.0.0.1:{port};"),
-        (r"/etc/ingress-controller/ssl|/var/log/nginx", str(folder)),
-        (r"worker_processes auto;", f"worker_processes 1; daemon off; pid pid; error_log error.log; {USER}"),
-        (r"\}\s*\Z", _BACKEND.replace("{port}", str(port)).replace("{login}", str(login))),
-        (r"(?<=\nhttp \{)", "".join(f"{kind}_temp_path {folder};" for kind in ("client_body", "proxy", "fastcgi"))),
-    ):
-        text = re.sub(pattern, put, text)
-    (folder / "nginx.conf").write_text(text)
     (folder / "ca.pem").write_bytes(authority.pem)
 
     def ask(client: Issued | None) -> tuple[int, str]:

@@ -32,7 +32,7 @@ NATIVE = {
     "budget": {"interrupt", "release_memory", "reserve_memory"},
     "system.interrupts": {"count_orderly", "watch_signals"},
     "semantics.maphash": {"MapVerdict", "map_verdict"},
-    "semantics.refusals.reading": {"pattern_error"},
+    "semantics.refusals.setters": {"pattern_error"},
     "semantics.site.levels": {"request_settings", "statement_spans"},
     "semantics.subjects": {"Patterns", "captures", "common_subject", "gives_up", "pattern_facts"},
     "profile.reading": {"LogDigest"},

@@ -13,7 +13,7 @@ read. Neither leads to a refusal.
 Files, host names, certificates and the options of the build are not checked.
 """
 
-from nginxopt.semantics.refusals.reading import refused_patterns
+from nginxopt.semantics.refusals.setters import refused_patterns
 from nginxopt.semantics.refusals.walk import Refusal, RefusalStage, before, cause, first, refusals, undefined
 
 __all__ = ["Refusal", "RefusalStage", "before", "cause", "first", "refusals", "refused_patterns", "undefined"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics.refusals.cycle import cache_of_files
-from nginxopt.semantics.refusals.reading import PAGE, Listened, Stated, parameter, pattern_error, setter
+from nginxopt.semantics.refusals.setters import PAGE, Listened, Stated, parameter, pattern_error, setter
 from nginxopt.semantics.values import addresses, binds, milliseconds, number, parse_address, parse_url, seconds, size
 from nginxopt.text import encode
 from nginxopt.version import Version

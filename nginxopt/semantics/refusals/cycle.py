@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 
 from nginxopt import lazy
-from nginxopt.semantics.refusals.reading import PAGE, Stated, add_path, before, parameter, setter
+from nginxopt.semantics.refusals.setters import PAGE, Stated, add_path, before, parameter, setter
 from nginxopt.semantics.values import milliseconds, number, parse_url, seconds, size
 
 _LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")

@@ -10,7 +10,7 @@ from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.semantics.inherit import MODIFIERS
 from nginxopt.semantics.refusals.cycle import cache_of_files
-from nginxopt.semantics.refusals.reading import Stated, before, setter
+from nginxopt.semantics.refusals.setters import Stated, before, setter
 from nginxopt.semantics.tables import VOLATILE
 from nginxopt.semantics.values import is_url, milliseconds, number, packed_inet6, quad, seconds, size
 from nginxopt.version import Version

@@ -14,7 +14,7 @@ from nginxopt.facts.lexicon import ROWS
 from nginxopt.semantics.inherit import Level, Setting
 from nginxopt.semantics.refusals.connections import RESOLVES, groups
 from nginxopt.semantics.refusals.http import is_name_or_wildcard, keys_of
-from nginxopt.semantics.refusals.reading import PAGE, ReadState
+from nginxopt.semantics.refusals.setters import PAGE, ReadState
 from nginxopt.semantics.values import (
     PORT,
     Address,

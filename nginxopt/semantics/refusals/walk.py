@@ -24,12 +24,12 @@ from nginxopt.semantics.commands import TOGETHER, Declared, FaultKind, came_afte
 from nginxopt.semantics.inherit import Level, levels
 from nginxopt.semantics.refusals import connections, cycle, http, merged
 from nginxopt.semantics.refusals.http import is_empty_condition
-from nginxopt.semantics.refusals.reading import SETTERS, ReadState, Stated, of_patterns
+from nginxopt.semantics.refusals.setters import SETTERS, ReadState, Stated, of_patterns
 from nginxopt.semantics.tables import MIXED_VALUES
 from nginxopt.version import Version
 
 _ENTERING = (cycle, connections, http)
-"""The modules that enter setters into `SETTERS` when they are imported, besides `reading`."""
+"""The modules that enter setters into `SETTERS` when they are imported, besides `setters`."""
 
 _PROTOCOLS = ("http", "stream", "mail")
 _COUNTING = ("events", *_PROTOCOLS)
