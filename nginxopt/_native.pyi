@@ -505,9 +505,9 @@ class RequestModel:
         """
 
     def branches(self, request: str, world: str) -> str:
-        """Return the branches of a request whose outcome depends on files, of `rust/src/request/branches.rs`, as JSON.
+        """Return the branches of a request whose outcome depends on files or events (`rust/src/request/branches.rs`).
 
-        The list is empty if the outcome does not depend on files, or on too many.
+        A list as JSON, which is empty for other outcomes.
         """
 
     def answers(self, requests: Sequence[str], world: str) -> list[str]:

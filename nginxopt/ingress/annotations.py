@@ -43,6 +43,7 @@ _WHY = {
     "cache": "answers of the auth server are not cached",
     "gone": "nginx has no server push any more",
     "missing": "it needs an object or a module that is not here",
+    "clients": "it keeps a client at its pod, and beside a canary at its Service",
     "pods": "it chooses among the pods of a Service",
     "speed": "it changes no answer",
     "trace": "it changes no answer",

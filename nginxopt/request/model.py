@@ -285,8 +285,9 @@ def asks_file(outcome: OutcomeForm) -> bool:
 
 
 def depends(outcome: OutcomeForm) -> bool:
-    """Return whether an outcome is not known, and depends on files or events, by which it may have branches."""
-    return outcome["kind"] == "unknown" and _question(outcome) in ("file", "event")
+    """Return whether an outcome, or a part of it, is not known, and depends on files or events, by which it may have
+    branches."""
+    return _question(outcome) in (("file", "event") if outcome["kind"] == "unknown" else ("event",))
 
 
 def _question(outcome: OutcomeForm) -> str | None:

@@ -351,8 +351,7 @@ class _Text:
     def _branches(self) -> Iterator[str]:
         """Yield the answers by what exists: the condition, the answer beside it, and below what decides."""
         branches = told(self._trace.branches)
-        on = "files" if any(branch["exists"] for branch in branches) else "what no configuration shows"
-        yield self._style(f"depends on {on}", fg="magenta", bold=True)
+        yield self._style(dependence(branches), fg="magenta", bold=True)
         clauses = [printable(clause) for clause in conditions(branches)]
         width = min(max(map(len, clauses)), BESIDE)
         for clause, branch in zip(clauses, branches, strict=True):
@@ -363,8 +362,9 @@ class _Text:
             yield f"  {clause:<{width}}  {self._style(headline(outcome), fg=_hue(outcome), bold=True)}"
             for line in self._by(_decisive(outcome)):
                 yield f"{'':<{width + 2}}{line}"
-        if any(event.startswith(_CLIENT) for branch in branches for event in branch["happens"]):
-            yield f"  {self._style('help:', fg='cyan')} {_WITH_CLIENT}"
+        advised = _advice_of_branches(self._trace, branches)
+        if advised is not None:
+            yield f"  {self._style('help:', fg='cyan')} {printable(advised)}"
 
     def _outcome(self) -> Iterator[str]:
         outcome = self._trace.outcome
@@ -549,6 +549,20 @@ def advice_of(trace: Trace, unknown: UnknownForm) -> str | None:
     if values := trace.split(unknown["node"]):
         return f"answer with --assume {' or '.join(values)}"
     return None if unknown["question"] is None else advice(unknown["question"])
+
+
+def dependence(branches: Sequence[BranchForm]) -> str:
+    """Return on what the answer depends if it has branches, a phrase."""
+    is_of_files = any(branch["exists"] for branch in branches)
+    return f"depends on {'files' if is_of_files else 'what no configuration shows'}"
+
+
+def _advice_of_branches(trace: Trace, branches: Sequence[BranchForm]) -> str | None:
+    """Return how the command line states an event that branches depend on; None if it does not."""
+    if any(event.startswith(_CLIENT) for branch in branches for event in branch["happens"]):
+        return _WITH_CLIENT
+    unknown = trace.outcome["unknown"]
+    return advice_of(trace, unknown) if unknown is not None and trace.split(unknown["node"]) else None
 
 
 def advice(question: QuestionForm) -> str:

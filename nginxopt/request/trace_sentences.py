@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from nginxopt.request.model import OutcomeForm, StepForm, StepKind, conditions, shown, told
-from nginxopt.request.trace import Trace, advice_of, directive_text, headline, line_of
+from nginxopt.request.trace import Trace, advice_of, dependence, directive_text, headline, line_of
 from nginxopt.text.display import count, printable, shorten
 
 _LONGEST = 200
@@ -36,8 +36,8 @@ def _seen(trace: Trace) -> Iterator[str]:
     if not trace.branches:
         yield from _outcome(trace, trace.outcome)
         return
-    yield "What the client sees depends on files:"
     branches = told(trace.branches)
+    yield f"What the client sees {dependence(branches)}:"
     for clause, branch in zip(conditions(branches), branches, strict=True):
         (first, *_) = _outcome(trace, branch["outcome"])
         yield f"- {printable(clause)}: {first[0].lower()}{first[1:]}"

@@ -14,7 +14,7 @@ from nginxopt.config import Config, load_text
 from nginxopt.ingress import ControllerSettings, Converted, convert, ingresses
 from nginxopt.request import build as builds
 from nginxopt.request import read_request
-from nginxopt.request.model import SiteModel, World
+from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.request.real import compare
 from nginxopt.request.trace import Circumstances, Trace, trace
 from nginxopt.semantics.site import Build
@@ -102,9 +102,16 @@ def asked(config: Config, header: str, build: Build, url: str = URL) -> Trace:
 
 
 def service(traced: Trace) -> str:
-    """The Service that gets a request; nothing if chance decides."""
-    passed = traced.outcome["upstream"]
-    return CHANCE if passed is None else passed["server"].removeprefix("test-").removesuffix("-80")
+    """The Service that gets a request, or `CHANCE` if it is the new one by chance and else the main one."""
+    if traced.branches:
+        assert [_of(branch["outcome"]) for branch in traced.branches] == ["next", "main"]
+        return CHANCE
+    return _of(traced.outcome)
+
+
+def _of(outcome: OutcomeForm) -> str:
+    assert outcome["upstream"] is not None
+    return outcome["upstream"]["server"].removeprefix("test-").removesuffix("-80")
 
 
 def by_header(folder: Path, *found: Mapping[str, Any], url: str = URL) -> tuple[str, tuple[str, ...]]:

@@ -119,7 +119,7 @@ def test_notes_name_what_is_left_out(tmp_path: Path) -> None:
     assert [note.partition(": ")[2] for note in result.notes] == [
         "test/a: canray: the controller has no such annotation",
         "test/a: proxy-read-timeout: has no effect, as the controller does not take '1h'",
-        "test/a: affinity: left out, as it chooses among the pods of a Service",
+        "test/a: affinity: left out, as it keeps a client at its pod, and beside a canary at its Service",
     ]
     assert "proxy_read_timeout 60s;" in result.text
 

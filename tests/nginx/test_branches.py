@@ -19,6 +19,7 @@ from nginxopt.request.model import BranchForm, SiteModel, World
 from nginxopt.request.real import compare_branches
 from nginxopt.request.trace import Circumstances, Trace, trace
 from nginxopt.system import nginx
+from nginxopt.system.http import RequestBytes
 
 pytestmark = pytest.mark.nginx
 
@@ -77,6 +78,33 @@ def test_a_wrong_branch_is_found(each_binary: nginx.Binary) -> None:
     told = replace(found, branches=(wrong, found.branches[1]))
     comparison = compare_branches(load_text(SITE.encode()), told, World(), each_binary)
     assert comparison.differences == ("if /w/named/b exists: nginx answers as a return 200, not a static 200",)
+
+
+SPLITS = """
+split_clients $request_id $v { 30% a; 30% b; * c; }
+split_clients $request_id $w { 50% d; * e; }
+split_clients x$request_id $z { 50% f; }
+"""
+SPLIT = """
+location /v { return 200 $v; }
+location /vw { return 200 $v$w; }
+location /vz { return 200 $v$z; }
+"""
+
+
+@pytest.mark.parametrize("target", ["/v", "/vw", "/vz"])
+def test_chance_gives_what_the_branches_say(each_binary: nginx.Binary, target: str) -> None:
+    """Of 400 requests each branch is the answer to some, and nothing else is: the rarest has a share of 10 %."""
+    site_text = f"events {{}} http {{ {SPLITS} server {{ listen 80; {SPLIT} }} }}"
+    found = traced(site_text, f"http://h{target}", each_binary)
+    request = RequestBytes(f"GET {target} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    with (
+        nginx.Instance(each_binary, servers=[SPLIT.encode()], http=SPLITS.encode()) as instance,
+        instance.client(0) as client,
+    ):
+        answers = client.ask([request] * 400)
+    bodies = {answer.partition(b"\r\n\r\n")[2].decode() for answer in answers}
+    assert bodies == {branch["outcome"]["body"] or "" for branch in found.branches}
 
 
 NEUTRAL = (

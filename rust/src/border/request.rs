@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::border::lexer::text_to_py;
 use crate::border::working::{working, working_if};
 use crate::request::model::Model;
-use crate::request::outcome::{End, Outcome, OutcomeKind, Question, Step};
+use crate::request::outcome::{End, Outcome, Question, Step};
 use crate::request::patterns::{Pattern, Patterns};
 use crate::request::record::Steps;
 use crate::request::refused::Refused;
@@ -199,6 +199,7 @@ impl RequestModel {
     }
 
     fn answered_to_py<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<PyAnswered<'py>> {
+        let depends = outcome.asks().is_some();
         let Outcome { kind, status, level, node, location, upstream, headers, unknown, .. } = outcome;
         let node = node.or(level.map(|level| self.0.settings[level].node));
         let location = location.map(|location| text_to_py(py, &location)).transpose()?;
@@ -208,14 +209,12 @@ impl RequestModel {
         });
         let (reason, question) = unknown.map_or((None, None), |unknown| (Some(unknown.reason), unknown.question));
         let asks_file = matches!(question, Some(Question::File { .. }));
-        let depends = asks_file || matches!(question, Some(Question::Event { .. }));
         let headers = headers.iter().map(|header| {
             let name: String = header.name.iter().map(|byte| char::from(*byte)).collect();
             Ok((name.to_lowercase(), text_to_py(py, &header.value)?))
         });
         let headers = headers.collect::<PyResult<Vec<_>>>()?;
         let (kind_name, target) = (PyString::intern(py, kind.name()), text_to_py(py, &target)?);
-        let depends = depends && kind == OutcomeKind::Unknown;
         let headers = PyTuple::new(py, headers)?;
         Ok((kind_name, status, location, target, reason, node, asks_file, headers, depends))
     }

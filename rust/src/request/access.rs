@@ -3,7 +3,7 @@
 use crate::request::credentials;
 use crate::request::directives::access::Address;
 use crate::request::directives::root::full_name;
-use crate::request::outcome::{Question, StepKind, Unknown};
+use crate::request::outcome::{Event, Question, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Run};
 use crate::request::setting::known;
@@ -132,10 +132,14 @@ impl<R: Recorder> Run<'_, R> {
 
     /// Whether an event happens. Unknown unless a branch settles it.
     pub(super) fn happens(&self, text: String, node: Node) -> Result<bool, Unknown> {
-        let settled = self.world.events.iter().find(|(event, _)| *event == text);
-        settled.map(|(_, happens)| *happens).ok_or_else(|| {
-            let reason = format!("whether {text}");
-            Unknown { reason, node: Some(node), question: Some(Question::Event { text }) }
+        self.settle(Event::of(text), node)
+    }
+
+    pub(super) fn settle(&self, event: Event, node: Node) -> Result<bool, Unknown> {
+        let settled = self.world.events.iter().find_map(|(other, happens)| event.follows(other, *happens));
+        settled.ok_or_else(|| {
+            let reason = format!("whether {}", event.text);
+            Unknown { reason, node: Some(node), question: Some(Question::Event(event)) }
         })
     }
 

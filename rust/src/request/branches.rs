@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::request::bytes::Bytes;
 use crate::request::files::simple;
 use crate::request::model::Model;
-use crate::request::outcome::{Outcome, OutcomeKind, Question, Unknown};
+use crate::request::outcome::{Event, Outcome, Question, Unknown};
 use crate::request::record::Silent;
 use crate::request::site::Kind;
 use crate::request::world::{Found, Request, World};
@@ -51,14 +51,14 @@ struct Fork {
 enum Condition {
     /// A path exists, and is no folder unless it has a slash at its end.
     Exists(Bytes),
-    Event(String),
+    Event(Event),
 }
 
 /// What an outcome depends on first.
 enum Asked {
     /// A path without repeated and final slashes.
     Path(Bytes),
-    Event(String),
+    Event(Event),
 }
 
 impl Model {
@@ -85,7 +85,7 @@ impl Model {
         match Asked::of(&outcome) {
             Some(_) if depth == DEPTH => self.known(outcome),
             Some(Asked::Path(path)) if !world.files.is_tried(&path) => self.at_path(request, world, path, depth),
-            Some(Asked::Event(text)) => self.event(request, world, text, depth),
+            Some(Asked::Event(event)) => self.event(request, world, event, depth),
             _ => self.known(outcome),
         }
     }
@@ -115,25 +115,24 @@ impl Model {
         if is_file_told { Tree::fork(Condition::Exists(path), file, rest) } else { rest }
     }
 
-    fn event(&self, request: &Request, world: &mut World, text: String, depth: usize) -> Tree {
+    fn event(&self, request: &Request, world: &mut World, event: Event, depth: usize) -> Tree {
         let mut with = |happens: bool| {
-            world.events.push((text.clone(), happens));
+            world.events.push((event.clone(), happens));
             let outcome = self.answer(request, world, &mut Silent);
             let tree = self.tree(request, world, outcome, depth + 1);
             world.events.pop();
             tree
         };
         let (happens, fails) = (with(true), with(false));
-        Tree::fork(Condition::Event(text), happens, fails)
+        Tree::fork(Condition::Event(event), happens, fails)
     }
 }
 
 impl Asked {
     fn of(outcome: &Outcome) -> Option<Asked> {
-        match outcome.unknown.as_ref()?.question.as_ref()? {
-            _ if outcome.kind != OutcomeKind::Unknown => None,
+        match outcome.asks()? {
             Question::File { path } => Some(Asked::Path(Bytes(simple(path)))),
-            Question::Event { text } => Some(Asked::Event(text.clone())),
+            Question::Event(event) => Some(Asked::Event(event.clone())),
             _ => None,
         }
     }
@@ -179,8 +178,8 @@ impl Conditions {
                 with.exists.push(path.clone());
             }
             Condition::Exists(path) => with.missing.push(path.clone()),
-            Condition::Event(text) if holds => with.happens.push(text.clone()),
-            Condition::Event(text) => with.fails.push(text.clone()),
+            Condition::Event(event) if holds => with.happens.push(event.text.clone()),
+            Condition::Event(event) => with.fails.push(event.text.clone()),
         }
         with
     }

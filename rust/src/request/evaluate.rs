@@ -1,7 +1,7 @@
 //! Values while a request runs: what nginx computes of variables and captures (`ngx_http_complex_value`).
 
 use crate::request::model::Table;
-use crate::request::outcome::{StepKind, Unknown};
+use crate::request::outcome::{Event, Share, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Run, unknown_variable};
 use crate::request::script::Engine;
@@ -18,6 +18,27 @@ const DEPTH: u8 = 100;
 
 /// The longest value that is computed, in bytes: rewrites that repeat captures make longer ones with each change.
 const LONGEST: usize = 1 << 20;
+
+/// What is another value for each client, connection or request, and what stays the same while nginx answers one.
+const CHANCE: [&[u8]; 8] = [
+    b"binary_remote_addr",
+    b"connection",
+    b"date_gmt",
+    b"date_local",
+    b"msec",
+    b"realip_remote_addr",
+    b"remote_port",
+    b"request_id",
+];
+const CONSTANT: [RequestVariable; 7] = [
+    RequestVariable::BinaryRemoteAddr,
+    RequestVariable::ConnectionAddr,
+    RequestVariable::Host,
+    RequestVariable::RemoteAddr,
+    RequestVariable::RequestUri,
+    RequestVariable::Scheme,
+    RequestVariable::ServerName,
+];
 
 /// Why a value is not known that nginx cannot write: it answers with an error, or writes beyond its memory.
 const OVERRUN: &str = "a map changes captures that stand before it in the value";
@@ -266,7 +287,7 @@ impl<R: Recorder> Run<'_, R> {
     /// The value of a map, `geo` or `split_clients`, which stays unless it is volatile.
     fn table(&mut self, table: usize, variable: VariableId) -> Result<Vec<u8>, Unknown> {
         let table = &self.model.tables[table];
-        let value = self.nested(table.node, |run| run.row(table))?;
+        let value = self.nested(table.node, |run| run.row(table, variable))?;
         let slot = if table.table.is_volatile() { Slot::Computed } else { Slot::Known };
         self.state.slots[variable] = slot(value.clone());
         Ok(value)
@@ -288,14 +309,15 @@ impl<R: Recorder> Run<'_, R> {
         value.map_err(|unknown| Unknown { node: unknown.node.or(Some(node)), ..unknown })
     }
 
-    fn row(&mut self, table: &Table) -> Result<Vec<u8>, Unknown> {
+    fn row(&mut self, table: &Table, variable: VariableId) -> Result<Vec<u8>, Unknown> {
         let source = match self.evaluate(&table.source) {
             Ok(source) => source,
-            Err(unknown) => return self.only_value(table, unknown),
+            Err(unknown) => return self.without_source(table, variable, unknown),
         };
         if table.table.has_proxies() && self.header(b"x_forwarded_for").is_some() {
             let reason = "the address of the client behind a proxy".to_owned();
-            return self.only_value(table, Unknown { reason, node: Some(table.node), question: None });
+            let unknown = Unknown { reason, node: Some(table.node), question: None };
+            return self.without_source(table, variable, unknown);
         }
         let answer = table.table.find(&source).map_err(|unknown| self.doubt_captures(table, unknown))?;
         if R::TRIES {
@@ -317,12 +339,52 @@ impl<R: Recorder> Run<'_, R> {
         Ok(value)
     }
 
-    /// The value of a table whose source is unknown, if it has only one.
-    fn only_value(&mut self, table: &Table, unknown: Unknown) -> Result<Vec<u8>, Unknown> {
-        let Some(row) = table.table.only() else { return Err(self.doubt_captures(table, unknown)) };
+    /// The value of a table whose source is unknown, if it has only one, or if a branch settles it.
+    fn without_source(&mut self, table: &Table, variable: VariableId, unknown: Unknown) -> Result<Vec<u8>, Unknown> {
+        let row = match &table.table {
+            tables::Table::SplitClients(split) if self.is_chance(&table.source) => {
+                self.share(table, variable, split)?
+            }
+            of_source => Some(of_source.only().ok_or_else(|| self.doubt_captures(table, unknown))?),
+        };
+        let Some(row) = row else { return Ok(Vec::new()) };
         let value = self.evaluate(&table.rows[row])?;
         self.note(StepKind::Map, Some(table.node), || value.clone());
         Ok(value)
+    }
+
+    /// The row of a `split_clients` that a branch chooses, or none.
+    fn share(
+        &self,
+        table: &Table,
+        variable: VariableId,
+        split: &tables::SplitClients,
+    ) -> Result<Option<usize>, Unknown> {
+        let name = self.model.variables.name(variable).escape_ascii();
+        for (row, share) in split.shares.iter().enumerate() {
+            let Some(below) = share.below else { return Ok(Some(row)) };
+            let value = split.rows()[row].value.escape_ascii();
+            let text = format!("${name} is {value} ({})", share.stated.escape_ascii());
+            let share = Some(Share { source: table.source.clone(), below });
+            if self.settle(Event { text, share }, table.node)? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether an unknown value is another one for each client, connection or request, and the same within a request.
+    fn is_chance(&self, source: &Value) -> bool {
+        source.parts.iter().all(|part| match part {
+            Part::Text(_) => true,
+            Part::Variable(variable) => match &self.model.sources[*variable] {
+                Source::Header(_) | Source::Cookie(_) => true,
+                Source::Request(of_request) => CONSTANT.contains(of_request),
+                Source::Unknown(_) => CHANCE.contains(&self.model.variables.name(*variable)),
+                Source::Argument(_) | Source::Table(_) | Source::Empty => false,
+            },
+            Part::Capture(_) | Part::Arguments => false,
+        })
     }
 
     /// Marks as unknown what a match of a pattern in a map would set. Returns why.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::request::bytes::Bytes;
 use crate::request::site::{LevelId, Node, ServerId};
+use crate::request::value::Value;
 
 /// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -84,6 +85,12 @@ impl End {
 }
 
 impl OutcomeKind {
+    /// Whether an upstream answers.
+    pub fn passes_on(self) -> bool {
+        use OutcomeKind::{Fastcgi, Grpc, Memcached, Proxy, Scgi, Uwsgi};
+        matches!(self, Proxy | Fastcgi | Uwsgi | Scgi | Grpc | Memcached)
+    }
+
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -137,19 +144,61 @@ pub struct Unknown {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
-    File {
-        path: Bytes,
-    },
-    Variable {
-        name: Bytes,
-    },
-    Upstream {
-        server: Bytes,
-    },
-    /// Whether something happens that no configuration shows, as a clause: `the subrequest to /auth ends with 401`.
-    Event {
-        text: String,
-    },
+    File { path: Bytes },
+    Variable { name: Bytes },
+    Upstream { server: Bytes },
+    Event(Event),
+}
+
+/// Something that no configuration shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// A clause: `the subrequest to /auth ends with 401`.
+    pub text: String,
+    #[serde(skip)]
+    pub share: Option<Share>,
+}
+
+/// That a `split_clients` puts a source below a bound. Tables with the same source do so alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    pub source: Value,
+    pub below: u32,
+}
+
+impl Event {
+    pub fn of(text: String) -> Event {
+        Event { text, share: None }
+    }
+
+    /// Whether it happens if another one does, or does not; `None` if that does not tell.
+    pub fn follows(&self, other: &Event, happens: bool) -> Option<bool> {
+        match (&self.share, &other.share) {
+            (Some(mine), Some(its)) if mine.source == its.source => {
+                let is_told = if happens { its.below <= mine.below } else { its.below >= mine.below };
+                is_told.then_some(happens)
+            }
+            _ => (self == other).then_some(happens),
+        }
+    }
+}
+
+impl Outcome {
+    /// What its branches depend on: what the client gets is unknown, or its text, its target or the upstream is.
+    pub fn asks(&self) -> Option<&Question> {
+        let question = self.unknown.as_ref()?.question.as_ref()?;
+        let is_asked = match question {
+            Question::File { .. } => self.kind == OutcomeKind::Unknown,
+            Question::Event(_) => match self.kind {
+                OutcomeKind::Unknown => true,
+                OutcomeKind::Return => self.body.is_none(),
+                OutcomeKind::Redirect => self.location.is_none(),
+                kind => kind.passes_on() && self.upstream.is_none(),
+            },
+            _ => false,
+        };
+        is_asked.then_some(question)
+    }
 }
 
 /// A decision that nginx makes on the way to the outcome. Steps are in the order in which nginx makes them.

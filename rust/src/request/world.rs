@@ -4,6 +4,7 @@ use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
 use crate::request::bytes::Bytes;
+use crate::request::outcome::Event;
 use crate::request::site::{Family, LevelId, Node};
 
 /// A request of a client.
@@ -60,7 +61,7 @@ pub struct World {
     pub limits: Limits,
     /// Whether some events happen, in the branch of an outcome that is looked at.
     #[serde(skip)]
-    pub events: Vec<(String, bool)>,
+    pub events: Vec<(Event, bool)>,
 }
 
 /// A limit in force at a level, and the status of the requests that it refuses.

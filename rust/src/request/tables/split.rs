@@ -1,5 +1,6 @@
 //! `split_clients` (`ngx_http_split_clients_variable`).
 
+use crate::request::bytes::Bytes;
 use crate::request::refused::Refused;
 use crate::request::site::Stated;
 use crate::request::tables::{Answer, Row};
@@ -7,14 +8,22 @@ use crate::request::tables::{Answer, Row};
 /// Rows that each answer a share of all values, by a hash of the value.
 pub struct SplitClients {
     rows: Vec<Row>,
-    /// For each row, the hash below which it answers, or `None` if it answers all the rest.
-    below: Vec<Option<u32>>,
+    /// By row.
+    pub shares: Vec<Share>,
+}
+
+/// What a row answers.
+pub struct Share {
+    /// The hash below which it does, or `None` if it answers all the rest.
+    pub below: Option<u32>,
+    /// As it is written: `10%`.
+    pub stated: Bytes,
 }
 
 impl SplitClients {
     /// Reads the rows of the block (`ngx_conf_split_clients_block`).
     pub fn new(stated: &[Stated]) -> Result<SplitClients, Refused> {
-        let mut split = SplitClients { rows: Vec::new(), below: Vec::new() };
+        let mut split = SplitClients { rows: Vec::new(), shares: Vec::new() };
         let (mut sum, mut last) = (0u32, 0u32);
         for row in stated {
             let share = split.add(row)?;
@@ -26,7 +35,7 @@ impl SplitClients {
             if !is_rest {
                 last = last.wrapping_add((u64::from(share) * 0xffff_ffff / 10_000) as u32);
             }
-            split.below.push((!is_rest).then_some(last));
+            split.shares.push(Share { below: (!is_rest).then_some(last), stated: row.args[0].clone() });
         }
         Ok(split)
     }
@@ -39,7 +48,7 @@ impl SplitClients {
     /// The row for a value.
     pub fn find(&self, source: &[u8]) -> Answer {
         let hash = murmur2(source);
-        let row = self.below.iter().position(|below| below.is_none_or(|below| hash < below));
+        let row = self.shares.iter().position(|share| share.below.is_none_or(|below| hash < below));
         Answer { row, captures: None }
     }
 

@@ -1,10 +1,15 @@
 //! Outcomes that depend on files.
 
-use super::fixture::branches;
+use super::fixture::{branches, branches_http};
 
 /// Each line is a condition and an outcome: `+` what exists, `-` what does not.
 fn check(text: &str, line: &str, expected: &[&str]) {
     assert_eq!(branches(text, line), expected, "{text} {line}");
+}
+
+/// The same for the text of an `http` block.
+fn check_http(text: &str, line: &str, expected: &[&str]) {
+    assert_eq!(branches_http(text, line), expected, "{text} {line}");
 }
 
 /// A path may be a file, a folder or nothing. What is the same for two of them is one branch.
@@ -129,4 +134,58 @@ fn events() {
         ],
     );
     check(&format!("location / {{ satisfy any; allow all; auth_request /auth; }} {auth}"), "/f.txt", &[]);
+}
+
+/// Who gets which value of a `split_clients` is chance, and the last row gets the rest, which may be nothing. One value
+/// that is known is none; a source that a script sets is another question.
+#[test]
+fn chance() {
+    let split = |rows: &str| format!("split_clients $request_id $v {{ {rows} }} server {{ return 200 $v; }}");
+    let both =
+        ["?$v is a (10%): 200 a", "!$v is a (10%) ?$v is b (20.5%): 200 b", "!$v is a (10%) !$v is b (20.5%): 200 c"];
+    check_http(&split("10% a; 20.5% b; * c;"), "/", &both);
+    check_http(&split("10% a; 20.5% b; 69.5% c;"), "/", &both);
+    check_http(&split("50% a;"), "/", &["?$v is a (50%): 200 a", "!$v is a (50%): 200"]);
+    check_http(&split("* a;"), "/", &[]);
+    let set = "split_clients $x$request_id $v { 1% a; * b; } server { set $x y; return 200 $v; }";
+    check_http(set, "/", &[]);
+}
+
+/// Tables with one source split it alike: who is below 10 % is below 30 %, and who is not below 30 % is not below 10 %.
+#[test]
+fn shares_of_one_source() {
+    let split = |source: &str| {
+        format!(
+            "split_clients $request_id $v {{ 10% a; * b; }} split_clients {source} $w {{ 30% c; * d; }}
+             server {{ location /v {{ return 200 $v$w; }} location /w {{ return 200 $w$v; }} }}"
+        )
+    };
+    check_http(
+        &split("$request_id"),
+        "/v",
+        &["?$v is a (10%): 200 ac", "!$v is a (10%) ?$w is c (30%): 200 bc", "!$v is a (10%) !$w is c (30%): 200 bd"],
+    );
+    check_http(
+        &split("$request_id"),
+        "/w",
+        &["?$w is c (30%) ?$v is a (10%): 200 ca", "!$v is a (10%) ?$w is c (30%): 200 cb", "!$w is c (30%): 200 db"],
+    );
+    assert_eq!(branches_http(&split("x$request_id"), "/v").len(), 4);
+}
+
+/// Where a request or its client is sent is asked; what a header says beside a known answer is not.
+#[test]
+fn chance_of_a_target() {
+    let split = "split_clients $request_id $v { 10% a; * b; }";
+    check_http(
+        &format!("{split} server {{ location / {{ proxy_pass http://$v; }} }}"),
+        "/x",
+        &["?$v is a (10%): up a GET /x", "!$v is a (10%): up b GET /x"],
+    );
+    check_http(
+        &format!("{split} server {{ return 301 http://$v; }}"),
+        "/x",
+        &["?$v is a (10%): 301 -> http://a", "!$v is a (10%): 301 -> http://b"],
+    );
+    check_http(&format!("{split} server {{ add_header X $v; return 200 x; }}"), "/", &[]);
 }

@@ -46,8 +46,13 @@ pub fn ask(text: &str, line: &str) -> String {
 
 /// The branches of the answer of a server: `+` what exists, `-` what does not, and the answer.
 pub fn branches(text: &str, line: &str) -> Vec<String> {
+    branches_http(&format!("server {{ root /r; {text} }}"), line)
+}
+
+/// The branches of the answer of an `http` block.
+pub fn branches_http(text: &str, line: &str) -> Vec<String> {
     let asked = Asked { line, ..Asked::default() };
-    let model = asked.model(&format!("server {{ root /r; {text} }}")).expect("a site that starts");
+    let model = asked.model(text).expect("a site that starts");
     let listed = |sign: &str, paths: &[Bytes]| -> Vec<String> {
         paths.iter().map(|path| format!("{sign}{}", path.escape_ascii())).collect()
     };
