@@ -59,6 +59,7 @@ class Kind:
         headers: Those besides `Host`.
         size: The bytes of the body that an upstream sends; smallest and largest.
         is_new: Whether each has a connection of its own.
+        body: The bytes of the body that the client sends.
     """
 
     weight: int
@@ -67,25 +68,30 @@ class Kind:
     method: str = "GET"
     size: tuple[int, int] = (2_000, 12_000)
     is_new: bool = False
+    body: int = 0
 
 
 @dataclass(frozen=True)
 class Site:
-    """A site: what its http block and server have, its files with their sizes, and its requests."""
+    """A site: what its http block and server have, its files with their sizes, and its requests.
+
+    `text` is what its files and upstreams have.
+    """
 
     http: str
     server: str
     kinds: dict[str, Kind]
     files: dict[str, int] = field(default_factory=dict)
     tls: bool = False
+    text: bytes = _TEXT
 
 
-_POOL = "upstream app { server 127.0.0.1:@BACK@; keepalive 8; }\n"
-_KEPT = 'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;'
+POOL = "upstream app { server 127.0.0.1:@BACK@; keepalive 8; }\n"
+KEPT = 'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;'
 _SECURITY = "".join(
     f'add_header X-Policy-{number} "max-age=31536000; includeSubDomains" always;\n' for number in range(4)
 )
-_PARAMS = "".join(
+PARAMS = "".join(
     f"fastcgi_param {name} {value};\n"
     for name, value in (
         ("SCRIPT_FILENAME", "$document_root$fastcgi_script_name"), ("QUERY_STRING", "$query_string"),
@@ -126,7 +132,7 @@ SITES: dict[str, Site] = {
     "shop": Site(
         "gzip on; gzip_comp_level 5; limit_req_zone $binary_remote_addr zone=z:1m rate=9000r/s;",
         f"limit_req zone=z burst=90000 nodelay; location / {{ try_files $uri /index.php?$args; }}"
-        f"location ~ \\.php$ {{ {_PARAMS} fastcgi_pass 127.0.0.1:@BACK@; }}"
+        f"location ~ \\.php$ {{ {PARAMS} fastcgi_pass 127.0.0.1:@BACK@; }}"
         "location ~ /\\. { deny all; } location /assets/ { access_log off; expires 30d; }",
         {
             "front": Kind(40, "/product/@N@", size=(15_000, 45_000)),
@@ -138,16 +144,16 @@ SITES: dict[str, Site] = {
         {"logo.png": 30_000, "cart.php": 10},
     ),
     "api": Site(
-        _POOL
+        POOL
         + "map $http_user_agent $robot { default 0;\n"
         + "".join(
             f'"~*{name}" 1;\n' for name in ("googlebot", "bingbot", "ahrefs", "semrush", "yandex", "baidu", "mj12")
         )
         + "}\n",
         f"if ($robot) {{ return 403; }} {_SECURITY} location /v1/ {{ auth_request /auth; proxy_pass http://app; "
-        f"{_KEPT} }}"
+        f"{KEPT} }}"
         "location = /auth { internal; return 204; } location = /health { access_log off; return 200 ok; }"
-        f"location /v2/ {{ proxy_pass http://app; {_KEPT} }} location /old/ {{ return 410; }}",
+        f"location /v2/ {{ proxy_pass http://app; {KEPT} }} location /old/ {{ return 410; }}",
         {
             "list": Kind(40, "/v2/items?page=@N@", _PLAIN, size=(4_000, 30_000)),
             "item": Kind(30, "/v1/items/@N@", _PLAIN, size=(500, 1_500)),
@@ -159,8 +165,8 @@ SITES: dict[str, Site] = {
         tls=True,
     ),
     "edge": Site(
-        _POOL + "proxy_cache_path cache keys_zone=c:1m inactive=1h;",
-        f"location / {{ proxy_pass http://app; {_KEPT} proxy_cache c; proxy_cache_valid 200 1h; add_header X-Cache "
+        POOL + "proxy_cache_path cache keys_zone=c:1m inactive=1h;",
+        f"location / {{ proxy_pass http://app; {KEPT} proxy_cache c; proxy_cache_valid 200 1h; add_header X-Cache "
         "$upstream_cache_status; } location /files/ { root files; }",
         {
             "hit": Kind(60, "/page/1", size=(18_000, 18_000)),
@@ -189,8 +195,8 @@ SITES: dict[str, Site] = {
         },
     ),
     "spa": Site(
-        _POOL + "gzip on; gzip_comp_level 9; gzip_types application/javascript application/json;",
-        f"location / {{ try_files $uri /index.html; }} location /api/ {{ proxy_pass http://app; {_KEPT} }}"
+        POOL + "gzip on; gzip_comp_level 9; gzip_types application/javascript application/json;",
+        f"location / {{ try_files $uri /index.html; }} location /api/ {{ proxy_pass http://app; {KEPT} }}"
         "location /static/ { ssi on; } location = /robots.txt { return 200 'User-agent: *'; }"
         f"error_page 500 502 /sorry.html; {_SECURITY}",
         {
@@ -215,12 +221,13 @@ class _App(Backend):
     """An application whose bodies have sizes of their own."""
 
     sizes: tuple[int, int] = (1, 1)
+    text = _TEXT
     draw = random.Random(1)
 
     def _response(self, asked: EchoedRequest) -> bytes:
         size = self.draw.randint(*self.sizes)
         kind = "application/json" if b" /api/" in asked.line or b" /v" in asked.line else "text/html"
-        self.answer = BackendAnswer(200, (("Content-Type", kind),), _TEXT[:size])
+        self.answer = BackendAnswer(200, (("Content-Type", kind),), self.text[:size])
         return super()._response(asked)
 
 
@@ -266,7 +273,8 @@ class _Run:
         self._app.sizes = kind.size if kind.size[1] else (1, 1)
         self._number += 1
         target = kind.target.replace("@U@", f"u{self._number}").replace("@N@", str(self._draw.randrange(8)))
-        data = f"{kind.method} {target} HTTP/1.1\r\nHost: site.example\r\n{kind.headers}\r\n"
+        length = f"Content-Length: {kind.body}\r\n" if kind.body else ""
+        data = f"{kind.method} {target} HTTP/1.1\r\nHost: site.example\r\n{kind.headers}{length}\r\n" + "x" * kind.body
         request = RequestBytes(data.replace("@ETAG@", self.etag).encode(), head=kind.method == "HEAD")
         if kind.is_new:
             with self.client() as client:
@@ -285,11 +293,12 @@ class _Run:
 def count(site: Site, binary: nginx.Binary, requests: int, folder: Path) -> Counted:
     """Return what the requests of a site took; its configuration remains in the folder."""
     draw = random.Random(requests)
-    files = {f"html/{name}": _of(name, size) for name, size in site.files.items()}
+    files = {f"html/{name}": _of(name, size, site.text) for name, size in site.files.items()}
     with (
         contextlib.ExitStack() as last, private_prefix(files) as prefix, reserved_ports(1) as (port,), _App() as app,
         callgrind.counter() as counter,
     ):  # fmt: skip
+        app.text = site.text
         tls = certificate(prefix) if site.tls else None
         text = _text(site, prefix, port, app.port, tls)
         (prefix / "nginx.conf").write_text(text)
@@ -317,12 +326,12 @@ def count(site: Site, binary: nginx.Binary, requests: int, folder: Path) -> Coun
             kinds = draw.choices(list(site.kinds.values()), [kind.weight for kind in site.kinds.values()], k=requests)
             for kind in kinds:
                 run.ask(kind)
-            mix = (counter.since(process.pid) - own) / requests
+            mix = (counter.since(process.pid) - own) / max(requests, 1)
             return Counted(found, mix, log.read_bytes()[start:], lines)
 
 
-def _of(name: str, size: int) -> bytes:
-    return random.Random(size).randbytes(size) if name.endswith((".png", ".bin")) else _TEXT[:size]
+def _of(name: str, size: int, text: bytes) -> bytes:
+    return random.Random(size).randbytes(size) if name.endswith((".png", ".bin")) else text[:size]
 
 
 @dataclass(frozen=True)
@@ -362,7 +371,7 @@ def _logs(folder: Path, log: bytes, binary: nginx.Binary) -> SiteLogs:
     path = folder / "access.log"
     path.write_bytes(log)
     model = SiteModel(load(str(folder / "nginx.conf")), probe(binary))
-    return SiteLogs(model, model.gate(), World(), (str(path),))
+    return SiteLogs(model, model.gate(), World(), (str(path),), is_small=binary.is_small)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -18,6 +18,7 @@ from nginxopt.text.display import hide
 
 if TYPE_CHECKING:
     from nginxopt.profile.sums import Profile
+    from nginxopt.settings.target import TargetVersion
     from nginxopt.system.nginx import Binary
 
 _EXAMPLES = """\b
@@ -139,7 +140,7 @@ def _read(
     for option, path in outputs.items():
         options.refuse_overwriting(option, path, asked.files)
     hosts = dict(_host_of(text, paths) for text in host_of)
-    logs = SiteLogs(asked.model, asked.gate, asked.world, tuple(paths), stated, asked.base, hosts)
+    logs = SiteLogs(asked.model, asked.gate, asked.world, tuple(paths), stated, asked.base, hosts, _is_small(asked.target, binary))
     if workers is not None:
         profile = _spread(logs, *workers)
     elif not sys.stderr.isatty():
@@ -156,6 +157,15 @@ def _read(
     if binary is not None:
         _measure(logs, profile, binary)
     return profile
+
+
+def _is_small(target: TargetVersion, binary: Binary | None) -> bool:
+    """Return whether the nginx at hand, if it is the target, was compiled for size."""
+    from nginxopt.system import nginx
+
+    if binary is None and target.origin == "nginx -v":
+        binary = nginx.find()
+    return binary is not None and binary.is_small
 
 
 def _measure(logs: SiteLogs, profile: Profile, binary: Binary) -> None:

@@ -312,6 +312,11 @@ class Figures:
         )  # all are 100 %, not almost all
         return f"measured for {percent}% of the requests"
 
+    @property
+    def basis_of_causes(self) -> str:
+        """The basis of the cost by cause: the terms count for one build of nginx."""
+        return f"{self.basis}; terms of {self.work.terms.name}"
+
     @cached_property
     def measured(self) -> list[Compared]:
         """The measured classes of requests, the most expensive first."""

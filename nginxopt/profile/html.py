@@ -70,6 +70,7 @@ def render(profile: Profile) -> str:
         ][:_SHOWN],
         errors=figures.errors,
         basis=figures.basis,
+        terms=figures.work.terms.name,
         causes=list(_causes(figures)),
         measured=list(_measured(figures)),
         unmeasured=[(reason, number, _percent(number, figures.requests)) for reason, number in figures.unmeasured],

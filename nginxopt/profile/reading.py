@@ -20,6 +20,7 @@ from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.pieces import Range, opened, ranges, require
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Tries, Use
+from nginxopt.profile.terms import SIZE
 from nginxopt.profile.unlogged import UnloggedHeaders
 from nginxopt.profile.work import LevelFacts
 from nginxopt.records import record
@@ -56,6 +57,7 @@ class SiteLogs:
         stated: The name of their `log_format`; None to recognise it by their content.
         base: Where requests without a host go, and the scheme of all; None if that is not known.
         hosts: The hosts of logs without one, by path.
+        is_small: Whether nginx was compiled for size.
     """
 
     model: SiteModel
@@ -65,6 +67,12 @@ class SiteLogs:
     stated: str | None = None
     base: Url | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
+    is_small: bool = False
+
+    @property
+    def nginx(self) -> str:
+        """The nginx that is assumed, as in `terms.of`."""
+        return f"nginx {self.model.version}{f' {SIZE}' if self.is_small else ''}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process makes a copy, without cached results."""
@@ -84,18 +92,18 @@ class SiteLogs:
         """Yield lines from all over the logs, with the outcomes of their requests."""
         each = max(1, _SOME // len(self.paths))
         for path in dict.fromkeys(self.paths):
-            read = PartRead(Profile(self.model.config.main.path, f"nginx {self.model.version}"))
+            read = PartRead(Profile(self.model.config.main.path, self.nginx))
             yield from _LogReading(self, Range(path), read).lines(each)
 
     def read(self, part: Range, progress: Progress | None = None) -> PartRead:
         """Read a part of a log."""
-        read = PartRead(Profile(self.model.config.main.path, f"nginx {self.model.version}"))
+        read = PartRead(Profile(self.model.config.main.path, self.nginx))
         _LogReading(self, part, read).read(progress)
         return read
 
     def together(self, parts: Iterable[PartRead]) -> Profile:
         """Return the profile of all parts, in their order. Raises `InputError` for logs of another format."""
-        profile = Profile(self.model.config.main.path, f"nginx {self.model.version}", limits=dict(self._limits()))
+        profile = Profile(self.model.config.main.path, self.nginx, limits=dict(self._limits()))
         requests: dict[Node, int] = {}
         for part in parts:
             before = profile.files[-1] if profile.files else None

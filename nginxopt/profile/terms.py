@@ -1,19 +1,25 @@
 """The cost of the parts of a request: the terms from which nginx's work is estimated.
 
-A request costs `BASE`, and more for each part of it: a byte of a header, a line of a log, a pass to an upstream. Each
-term was measured as the difference between two configurations, on nginx 1.22.1 with PCRE2's interpreter and on one
-shared Xeon: user-space instructions with callgrind, and the processor time of a worker, user and kernel, under load.
-Of the 33 kinds of requests of `python -m benchmarks.blind`, 32 take what the sum of instructions says, to 15 %. Sums of
-time are within 30 % on that machine, and not on others: see `SPREAD`.
+A request costs `base`, and more for each part of it: a byte of a header, a line of a log, a pass to an upstream. Each
+term is the difference between two configurations with one feature (`python -m benchmarks.terms`): user-space
+instructions counted with callgrind, with PCRE2's interpreter. `_COUNTED` has a column for each build that was counted.
+How nginx was compiled matters more than its release: compiled alike, 1.22.1 and 1.31.3 differ by 1 % and in three
+terms, while -Os and musl take 1.3 to 1.6 times as much for what nginx does itself.
+
+The processor time, user and kernel, was measured under load on nginx 1.22.1 and one shared Xeon. Sums of time are
+within 30 % on that machine, and not on others: see `SPREAD`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from math import log2
 from typing import NamedTuple
 
-from nginxopt.lint.queries.cost import PER_MICROSECOND, REGEX, SHARED, SHORT
+from nginxopt.lint.queries.cost import REGEX, SHARED, SHORT
 from nginxopt.profile.sums import Tries
+from nginxopt.version import Version
 
 SPREAD = 2.0
 """The factor by which the time on another machine and build may be shorter or longer than the estimate."""
@@ -41,26 +47,12 @@ class Term(NamedTuple):
         return Term(self.instructions + other.instructions, self.nanoseconds + other.nanoseconds)
 
 
-def of_instructions(number: float, nanoseconds: float = 1000 / PER_MICROSECOND) -> Term:
-    """Return the cost of work in user space, with a fixed time per instruction."""
-    return Term(number, number * nanoseconds)
-
-
 NOTHING = Term(0, 0)
 SAME = Term(1, 1)
-BASE = Term(7_279, 3_100)
-"""A request on an open connection, with one header, that nginx answers with a text of its own."""
 
-HEADER_BYTE = Term(20.4, 1.7)
-"""A byte of a request beyond `BASE_LENGTH`: headers are read line by line."""
-
-BASE_LENGTH, USUAL_LENGTH = 60, 500
-"""The bytes of the request of `BASE`, and the bytes that are assumed for a request if the log lacks its length."""
-
-CONNECTION = Term(2_725, 50_000)
-HANDSHAKE, RESUMED = Term(8_900_000, 600_000), Term(2_500_000, 295_000)
-"""A TLS handshake with an RSA certificate of 2,048 bits, and one that resumes a session; without `CONNECTION`. With
-P-256, the first takes 2.9 million instructions and 370 microseconds.
+BASE_LENGTH, USUAL_LENGTH, MOST_LENGTH = 51, 500, 8_192
+"""The bytes of the request of `base`; those of a request whose length is not in the log; and the most that headers may
+have: longer requests have a body, which `$request_length` includes.
 """
 
 HTTP2, HTTP2_BYTE = Term(5_000, 600), Term(0.15, 0.02)
@@ -68,39 +60,195 @@ HTTP2, HTTP2_BYTE = Term(5_000, 600), Term(0.15, 0.02)
 instructions on nginx 1.22.1, 4,200 to 10,200 on 1.31.3, and 0.15 and 0.18 a byte; their time is not measured.
 """
 
-TLS, TLS_BYTE, TLS_FURTHER_BYTE = Term(16_200, 2_200), Term(2.9, 0.47), Term(5.2, 0.47)
-TLS_SMALL = 6_000
-"""A response over TLS, each of its bytes up to `TLS_SMALL`, and each further one."""
-
-FILE, FILE_BYTE = Term(3_633, 2_900), Term(0, 0.3)
-TRY_FILES = Term(682, 1_000)
-PASSED, PASSED_BYTE = Term(10_600, 6_000), Term(0.3, 0.3)
-"""A request that is passed on, over a connection that is kept."""
-
-NEW_UPSTREAM = Term(1_055, 12_500)
-"""The additional cost of a new connection to the upstream."""
-
-FASTCGI = Term(21_500, 16_000)
-"""A request over FastCGI with 22 parameters, over a new connection; its time is not measured."""
-
-CACHED = Term(7_600, 5_600)
-LOG, LOG_BUFFERED, LOG_VARIABLE = Term(500, 800), Term(420, 0), Term(370, 110)
-"""A log line without its variables, written at once or buffered, and each variable."""
-
-LIMIT, ADDED_HEADER, SET = of_instructions(700), of_instructions(168), of_instructions(393)
-AUTH_REQUEST = Term(2_884, 400)
-SUBSTITUTED_BYTE, SUBSTITUTED_FILE = Term(2.0, 0.3), Term(50_000, 200_000)
-"""`sub_filter` for a byte, and its additional cost for a file of 20 KB that `sendfile` sends: a system call for each
-match.
+_COUNTED: Mapping[str, tuple[float, float, float, float]] = {
+    # name                  1.22.1     1.31.3     1.31.3-Os   nanoseconds
+    "base":                (7_485,     7_455,     11_090,     3_100),
+    "header_byte":         (20.0,      19.9,      27.3,       1.7),
+    "long_header_byte":    (10.6,      10.5,      18.4,       1.0),
+    "connection":          (2_673,     2_616,     3_657,      50_000),
+    "handshake":           (8_131_000, 8_822_000, 8_907_000,  600_000),
+    "resumed":             (2_500_000, 2_500_000, 2_500_000,  295_000),
+    "tls":                 (15_560,    17_860,    17_050,     2_200),
+    "tls_byte":            (2.95,      2.88,      4.63,       0.47),
+    "tls_further_byte":    (5.01,      5.10,      5.08,       0.47),
+    "tls_passed_byte":     (4.09,      4.18,      5.04,       0.47),
+    "file":                (3_454,     3_326,     3_506,      2_900),
+    "file_byte":           (0,         0,         0,          0.3),
+    "try_files":           (688,       666,       825,        1_000),
+    "passed":              (9_960,     10_370,    14_010,     6_000),
+    "passed_byte":         (0.27,      0.26,      0.30,       0.3),
+    "passed_header_byte":  (4.64,      3.08,      4.05,       0),
+    "set_header":          (432,       414,       430,        0),
+    "fresh":               (1_930,     700,       941,        12_500),
+    "fastcgi":             (10_270,    10_990,    14_710,     16_000),
+    "fastcgi_header_byte": (4.96,      14.6,      14.6,       0),
+    "fastcgi_param":       (495,       488,       505,        0),
+    "cached":              (7_334,     7_308,     10_840,     5_600),
+    "missed":              (5_533,     4_855,     6_210,      0),
+    "log":                 (199,       220,       911,        800),
+    "log_buffered":        (125,       146,       808,        0),
+    "log_variable":        (379,       380,       383,        110),
+    "request_id":          (6_684,     394,       921,        0),
+    "limit":               (696,       686,       707,        42),
+    "added_header":        (160,       160,       185,        10),
+    "auth_request":        (3_005,     2_923,     5_375,      400),
+    "substituted":         (3_900,     3_900,     3_900,      0),
+    "substituted_byte":    (2.02,      2.02,      2.02,       0.3),
+    "substituted_file":    (50_000,    50_000,    50_000,     200_000),
+    "ssi_byte":            (7.08,      7.08,      8.08,       0.65),
+    "short":               (SHORT,     SHORT,     431,        0.06 * SHORT),
+    "long":                (REGEX,     REGEX,     625,        0.06 * REGEX),
+    "shared":              (SHARED,    SHARED,    24,         0.06 * SHARED),
+    "searched":            (3,         3,         5,          0.18),
+    "place":               (100,       100,       150,        6),
+    "gzip":                (1,         1,         1.03,       1),
+}  # fmt: skip
+"""The instructions of each term, by build, and the nanoseconds of processor time (0 where it is not measured, and part
+of that of another term). The first two builds have -O2 and glibc, as those of Debian and nginx.org; the last has -Os
+and musl, as those of Alpine. Counted with OpenSSL 3.0.19 (3.3 in the last) and zlib 1.2.13 (1.3.2). Not counted again
+in each build: `resumed`, `substituted`, `substituted_file`; `searched` and `place` of the last are in proportion to a
+pattern that searches a User-Agent.
 """
 
-SSI_BYTE = Term(7.5, 0.65)
+_COMBINED = Version(1, 23, 0)
+"""The release from which nginx searches the headers of a FastCGI request for others of the same name (d8a7c653e)."""
+_SIPHASH = Version(1, 31, 2)
+"""The release from which `$request_id` is made without OpenSSL (c5f2afd50)."""
 
 
-def tls(number: int, sent: float) -> Term:
-    """Return the cost of responses over TLS, given how many they are, and their bytes in all."""
-    further = max(0.0, sent - number * TLS_SMALL)
-    return TLS.times(number).plus(TLS_BYTE.times(sent - further)).plus(TLS_FURTHER_BYTE.times(further))
+class Terms(NamedTuple):
+    """The cost of the parts of a request, for a build of nginx.
+
+    Attributes:
+        name: The build that they were counted on.
+        base: A request on an open connection, with one header, that nginx answers with a text of its own.
+        header_byte: A byte of a request beyond `BASE_LENGTH`: headers are read line by line.
+        long_header_byte: One beyond `USUAL_LENGTH`: it is mostly in a long header, such as a cookie.
+        connection: A new connection.
+        handshake: A TLS handshake with an RSA certificate of 2,048 bits, without `connection`. With P-256, it takes 2.9
+            million instructions and 370 microseconds.
+        resumed: A handshake that resumes a session.
+        tls: A response over TLS.
+        tls_byte: Each of its bytes up to `TLS_SMALL`.
+        tls_further_byte: Each further one, of a file or of nginx.
+        tls_passed_byte: Each further one, of an upstream.
+        file: A file that nginx opens and sends.
+        file_byte: A byte of it.
+        try_files: A path that `try_files` tries.
+        passed: A request that is passed on, over a connection that is kept.
+        passed_byte: A byte of the response of an upstream.
+        passed_header_byte: A byte of such a request beyond `BASE_LENGTH`: its headers are written again.
+        set_header: A `proxy_set_header`.
+        fresh: The additional cost of a new connection to the upstream.
+        fastcgi: A request over FastCGI without parameters, over a new connection.
+        fastcgi_header_byte: A byte of such a request beyond `BASE_LENGTH`.
+        fastcgi_param: A `fastcgi_param`.
+        cached: A response from a cache.
+        missed: The additional cost of a response that a cache may keep.
+        log: A log line without its variables, written at once.
+        log_buffered: The same with a buffer.
+        log_variable: A variable of a log line.
+        request_id: `$request_id`.
+        limit: A `limit_req` or `limit_conn`.
+        added_header: An `add_header`.
+        auth_request: A subrequest that nginx answers itself.
+        substituted: `sub_filter` for a response.
+        substituted_byte: `sub_filter` for a byte.
+        substituted_file: Its additional cost for a file of 20 KB that `sendfile` sends: a system call for each match.
+        ssi_byte: Searching a byte for commands of SSI.
+        short: A pattern that is longer than the text.
+        long: A pattern that does not match.
+        shared: A further byte that both begin with.
+        searched: A byte that is searched for the start of a match.
+        place: A place where a match is tried.
+        gzip: The factor of compression.
+    """
+
+    name: str
+    base: Term
+    header_byte: Term
+    long_header_byte: Term
+    connection: Term
+    handshake: Term
+    resumed: Term
+    tls: Term
+    tls_byte: Term
+    tls_further_byte: Term
+    tls_passed_byte: Term
+    file: Term
+    file_byte: Term
+    try_files: Term
+    passed: Term
+    passed_byte: Term
+    passed_header_byte: Term
+    set_header: Term
+    fresh: Term
+    fastcgi: Term
+    fastcgi_header_byte: Term
+    fastcgi_param: Term
+    cached: Term
+    missed: Term
+    log: Term
+    log_buffered: Term
+    log_variable: Term
+    request_id: Term
+    limit: Term
+    added_header: Term
+    auth_request: Term
+    substituted: Term
+    substituted_byte: Term
+    substituted_file: Term
+    ssi_byte: Term
+    short: Term
+    long: Term
+    shared: Term
+    searched: Term
+    place: Term
+    gzip: Term
+
+    def of_headers(self, length: float) -> Term:
+        """Return the cost of the headers of a request, given its bytes."""
+        length = min(max(length, BASE_LENGTH), MOST_LENGTH)
+        usual = min(length, USUAL_LENGTH)
+        return self.header_byte.times(usual - BASE_LENGTH).plus(self.long_header_byte.times(length - usual))
+
+    def of_tls(self, number: int, sent: float, *, is_passed: bool) -> Term:
+        """Return the cost of responses over TLS, given how many they are, and their bytes in all."""
+        further = max(0.0, sent - number * TLS_SMALL)
+        each = self.tls_passed_byte if is_passed else self.tls_further_byte
+        return self.tls.times(number).plus(self.tls_byte.times(sent - further)).plus(each.times(further))
+
+    def of_gzip(self, level: int, raw: float, sent: float) -> Term:
+        """Return the cost of compressing a response, given its bytes before and after."""
+        return gzip(level, raw, sent).scaled(self.gzip)
+
+    def of_tries(self, tries: Tries) -> Term:
+        """Return the cost of trying patterns (`nginxopt.lint.queries.cost`)."""
+        lengths = self.short.times(tries.short).plus(self.long.times(tries.long)).plus(self.shared.times(tries.shared))
+        return lengths.plus(self.searched.times(tries.searched)).plus(self.place.times(tries.places))
+
+
+TLS_SMALL = 5_000
+"""The bytes of a response over TLS from which each takes more."""
+
+SIZE = "-Os"
+"""How the name of an nginx that was compiled for size ends."""
+
+
+@cache
+def of(nginx: str) -> Terms:
+    """Return the terms for an nginx such as `nginx 1.28.0` or `nginx 1.31.3 -Os`: those of the nearest build."""
+    version = Version.parse(nginx.split()[1])
+    if nginx.endswith(SIZE):
+        return _column(2, f"nginx 1.31.3, {SIZE}")
+    if version < _COMBINED:
+        return _column(0, "nginx 1.22.1, -O2")
+    found = _column(1, "nginx 1.31.3, -O2")
+    return found if version >= _SIPHASH else found._replace(request_id=_column(0, "").request_id)
+
+
+def _column(number: int, name: str) -> Terms:
+    return Terms(name, **{term: Term(row[number], row[-1]) for term, row in _COUNTED.items()})
 
 
 _GZIP = {
@@ -128,14 +276,5 @@ def gzip(level: int, raw: float, sent: float) -> Term:
     """Return the cost of compressing a response, given its bytes before and after."""
     fixed, before, after, growth = _GZIP[min(max(level, 1), 9)]
     grown = after + growth * log2(max(raw, _GZIP_SMALL) / _GZIP_SMALL)
-    return of_instructions(fixed + before * raw + grown * sent, _GZIP_NANOSECONDS)
-
-
-_SEARCHED, _TRIED = 3, 100
-"""PCRE's instructions to search a byte for the start of a match, and to try a match there."""
-
-
-def of_tries(tries: Tries) -> Term:
-    """Return the cost of trying patterns (`nginxopt.lint.queries.cost`)."""
-    of_lengths = tries.short * SHORT + tries.long * REGEX + tries.shared * SHARED
-    return of_instructions(of_lengths + tries.searched * _SEARCHED + tries.places * _TRIED)
+    instructions = fixed + before * raw + grown * sent
+    return Term(instructions, instructions * _GZIP_NANOSECONDS)

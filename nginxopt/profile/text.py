@@ -129,7 +129,7 @@ def _of_nginx(figures: Figures, most: int | None) -> Iterator[str]:
     if not causes or figures.is_blind:
         return
     yield ""
-    yield f"where nginx's own CPU goes ({figures.basis}):"
+    yield f"where nginx's own CPU goes ({figures.basis_of_causes}):"
     total = figures.work.total.nanoseconds
     for cause, place, load in causes[:most]:
         where = "" if place is None else f"  {shown(place)}"

@@ -17,7 +17,7 @@ from nginxopt.lint.queries import pools
 from nginxopt.lint.queries.model import Model
 from nginxopt.profile import terms
 from nginxopt.profile.sums import Cell, Class, LevelFact, MeasuredSums, Place, Profile, WorkClass
-from nginxopt.profile.terms import NOTHING, SAME, Term
+from nginxopt.profile.terms import NOTHING, SAME, Term, Terms
 from nginxopt.request.log_formats import log_formats
 from nginxopt.semantics import Level
 from nginxopt.version import Version
@@ -29,6 +29,11 @@ _PASSES = tuple(sorted(group("pass")))
 PASSED = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """The kinds of outcomes in which nginx passes a request on."""
 _GATEWAYS = ("fastcgi", "uwsgi", "scgi")
+_COUNTED = (
+    ("proxy_set_header", "set_header"), ("fastcgi_param", "param"), ("uwsgi_param", "param"), ("scgi_param", "param"),
+    *((f"{protocol}_cache", "cache") for protocol in ("proxy", *_GATEWAYS)),
+)  # fmt: skip
+"""Directives that a request costs more for, by how many there are, with the name of the fact."""
 _GZIP_DEFAULT = 1
 _SMALL_SHARE = 0.01
 """The share of a core below which no change is worthwhile to save processor time."""
@@ -70,6 +75,10 @@ class LevelFacts:
         added = level.headers("add_header")
         if added.directives:
             yield self._fact("add_header", added.directives[0], len(added.directives))
+        for name, what in _COUNTED:
+            setting = level.setting(name)
+            if setting.is_set and setting.value != "off":
+                yield self._fact(what, setting.directives[0], len(setting.directives))
         for name in ("limit_req", "limit_conn"):
             limited = level.setting(name)
             if limited.is_set:
@@ -90,6 +99,8 @@ class LevelFacts:
                 is_buffered = any(word.startswith(("buffer=", "gzip")) for word in words[2:])
                 named = words[1] if len(words) > 1 else "combined"
                 yield self._fact("log_buffered" if is_buffered else "log", directive, self._variables(named))
+                if named in self._identified:
+                    yield self._fact("request_id", directive, 1)
 
     def _variables(self, name: str) -> int:
         return self._formats.get(name, 9)
@@ -98,6 +109,11 @@ class LevelFacts:
     def _formats(self) -> dict[str, int]:
         """The number of variables of each format."""
         return {one.name: len(one.variables) for one in log_formats(self.config)}
+
+    @cached_property
+    def _identified(self) -> frozenset[str]:
+        """The formats with `$request_id`, which nginx draws for each request."""
+        return frozenset(one.name for one in log_formats(self.config) if "request_id" in one.variables)
 
     @cached_property
     def _kept(self) -> dict[tuple[str, int], bool]:
@@ -132,6 +148,11 @@ class Work:
     profile: Profile
 
     @cached_property
+    def terms(self) -> Terms:
+        """The terms of the nginx that is assumed."""
+        return terms.of(self.profile.nginx)
+
+    @cached_property
     def by_cause(self) -> list[tuple[str, Place | None, Load]]:
         """The causes of processor time, each with the directive that asks for it, the most expensive first."""
         loads: dict[tuple[str, Place | None], Load] = {}
@@ -146,11 +167,11 @@ class Work:
             for cause, place, term in (*found, *self._of_connections(cell, key)):
                 load = loads.setdefault((cause, place), Load())
                 load.term, load.requests = load.term.plus(term), load.requests + cell.requests
-            of_class = terms.of_tries(cell.tries)
+            of_class = self.terms.of_tries(cell.tries)
             tried, scaled = tried.plus(of_class), scaled.plus(of_class.scaled(factor))
         factor = _ratio(scaled, tried)
         for place, tries in self.profile.tries.items():
-            loads[("patterns", place)] = Load(terms.of_tries(tries).scaled(factor), self.requests)
+            loads[("patterns", place)] = Load(self.terms.of_tries(tries).scaled(factor), self.requests)
         ordered = [(cause, place, load) for (cause, place), load in loads.items() if max(load.term) >= 1]
         return sorted(ordered, key=lambda one: (-one[2].term.nanoseconds, one[0], str(one[1])))
 
@@ -214,7 +235,7 @@ class Work:
     def estimated(self, key: WorkClass) -> Term:
         """Return the estimate for the requests of a class, without connections."""
         cell = self.cells[key]
-        return _sum(term for _, _, term in self._of_requests(key, cell)).plus(terms.of_tries(cell.tries))
+        return _sum(term for _, _, term in self._of_requests(key, cell)).plus(self.terms.of_tries(cell.tries))
 
     @cached_property
     def _scales(self) -> dict[WorkClass, tuple[Term, Term]]:
@@ -232,11 +253,11 @@ class Work:
         number = cell.requests
         facts = self.profile.facts.get((key.server, key.level), ())
         length = cell.lengths + (number - cell.measured) * terms.USUAL_LENGTH
-        headers = terms.HEADER_BYTE.times(max(0, length - number * terms.BASE_LENGTH))
-        yield "requests", None, terms.BASE.times(number).plus(headers)
-        yield from _of_kind(key, cell, {fact.what: fact for fact in facts})
+        headers = self.terms.of_headers(length / number)
+        yield "requests", None, self.terms.base.plus(headers).times(number)
+        yield from _of_kind(self.terms, key, cell, {fact.what: fact.amount for fact in facts}, length / number)
         for fact in facts:
-            term = _of_fact(fact, key, cell, variables=self.profile.variables)
+            term = _of_fact(self.terms, fact, key, cell, variables=self.profile.variables)
             if term is not None:
                 yield _CAUSES.get(fact.what, fact.what), fact.place, term
 
@@ -244,10 +265,10 @@ class Work:
         """Yield the cost of the connections whose first request is of a class."""
         if not cell.connections:
             return
-        yield "connections", None, self._each("connection", terms.CONNECTION).times(cell.connections)
+        yield "connections", None, self._each("connection", self.terms.connection).times(cell.connections)
         if any(fact.what == "tls" for fact in self.profile.facts.get((key.server, key.level), ())):
-            full = self._each("handshake", terms.HANDSHAKE).times(cell.connections - cell.resumed)
-            yield "tls", None, full.plus(terms.RESUMED.times(cell.resumed))
+            full = self._each("handshake", self.terms.handshake).times(cell.connections - cell.resumed)
+            yield "tls", None, full.plus(self.terms.resumed.times(cell.resumed))
 
     def _each(self, what: str, estimate: Term) -> Term:
         """Return the cost of a connection or handshake: measured if possible."""
@@ -285,60 +306,74 @@ def _ratio(found: Term, of: Term) -> Term:
     )
 
 
-_CAUSES = {"log": "access log", "log_buffered": "access log", "sub_filter_sendfile": "sub_filter", "limit": "limits"}
+_CAUSES = {
+    "log": "access log",
+    "log_buffered": "access log",
+    "request_id": "access log",
+    "sub_filter_sendfile": "sub_filter",
+    "limit": "limits",
+}
 
 
 def _of_kind(
-    key: Class | WorkClass, cell: Cell, facts: dict[str, LevelFact]
+    of: Terms, key: Class | WorkClass, cell: Cell, facts: dict[str, int], length: float
 ) -> Iterator[tuple[str, Place | None, Term]]:
-    """Yield the cost of answering."""
-    number = cell.requests
+    """Yield the cost of answering. `facts` are the amounts of facts, and `length` the bytes of a request."""
+    number, longer = cell.requests, min(max(0.0, length - terms.BASE_LENGTH), terms.MOST_LENGTH)
     if key.kind == "static":
-        yield "files", key.level, terms.FILE.times(number).plus(terms.FILE_BYTE.times(cell.bytes))
+        yield "files", key.level, of.file.times(number).plus(of.file_byte.times(cell.bytes))
     if key.kind in PASSED:
-        passed = number - cell.cached
-        each = terms.FASTCGI if key.kind in _GATEWAYS else terms.PASSED
-        if "fresh" in facts and key.kind not in _GATEWAYS:
-            each = each.plus(terms.NEW_UPSTREAM)
-        yield "upstream", _passing(key), each.times(passed).plus(terms.PASSED_BYTE.times(cell.bytes))
+        if key.kind in _GATEWAYS:
+            each = of.fastcgi.plus(of.fastcgi_header_byte.times(longer))
+            each = each.plus(of.fastcgi_param.times(facts.get("param", 0)))
+        else:
+            each = of.passed.plus(of.passed_header_byte.times(longer))
+            each = each.plus(of.set_header.times(facts.get("set_header", 0)))
+            each = each.plus(of.fresh) if "fresh" in facts else each
+        if "cache" in facts:
+            each = each.plus(of.missed)
+        passed = each.times(number - cell.cached)
+        yield "upstream", _passing(key), passed.plus(of.passed_byte.times(cell.bytes))
         if cell.cached:
-            yield "cache", key.level, terms.CACHED.times(cell.cached)
+            yield "cache", key.level, of.cached.times(cell.cached)
 
 
 def _passing(key: Class | WorkClass) -> Place | None:
     return (key.node if isinstance(key, Class) else None) or key.level
 
 
-def _of_fact(fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
+def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
     """Return the cost of a fact for requests of a class; None if it does not apply to them."""
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:
         case "tls":
-            return terms.tls(number, cell.bytes)
+            return of.of_tls(number, cell.bytes, is_passed=key.kind in PASSED)
         case "gzip":
-            return _compressed(fact.amount, key, cell, variables=variables)
+            return _compressed(of, fact.amount, key, cell, variables=variables)
         case "log" | "log_buffered":
-            line = terms.LOG if fact.what == "log" else terms.LOG_BUFFERED
-            return line.plus(terms.LOG_VARIABLE.times(fact.amount)).times(number)
+            line = of.log if fact.what == "log" else of.log_buffered
+            return line.plus(of.log_variable.times(fact.amount)).times(number)
+        case "request_id":
+            return of.request_id.times(number)
         case "try_files":
-            return terms.TRY_FILES.times(number * fact.amount)
+            return of.try_files.times(number * fact.amount)
         case "auth_request":
-            return terms.AUTH_REQUEST.times(number)
+            return of.auth_request.times(number)
         case "sub_filter":
-            return terms.SUBSTITUTED_BYTE.times(body * fact.amount)
+            return of.substituted.times(number).plus(of.substituted_byte.times(body * fact.amount))
         case "sub_filter_sendfile" if key.kind == "static" and key.status == 200:
-            return terms.SUBSTITUTED_FILE.times(number)
+            return of.substituted_file.times(number)
         case "ssi":
-            return terms.SSI_BYTE.times(body)
+            return of.ssi_byte.times(body)
         case "add_header":
-            return terms.ADDED_HEADER.times(number * fact.amount)
+            return of.added_header.times(number * fact.amount)
         case "limit":
-            return terms.LIMIT.times(number * fact.amount)
+            return of.limit.times(number * fact.amount)
         case _:
             return None
 
 
-def _compressed(level: int, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
+def _compressed(of: Terms, level: int, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
     """Return the cost of compression. Without `$gzip_ratio`, all responses are assumed to be text."""
     has_ratio = "gzip_ratio" in variables
     number = cell.compressed if has_ratio else cell.requests
@@ -348,7 +383,7 @@ def _compressed(level: int, key: Class | WorkClass, cell: Cell, *, variables: se
     raw = cell.raw / number if has_ratio else sent * terms.GZIP_RATIO
     if number < cell.requests:  # the sum of the bytes includes responses that were not compressed
         sent = min(sent, raw / terms.GZIP_RATIO)
-    return terms.gzip(level, raw, sent).times(number)
+    return of.of_gzip(level, raw, sent).times(number)
 
 
 def _sum(found: Iterable[Term]) -> Term:

@@ -76,6 +76,11 @@ class Binary:
         own = self.prefix / _built_with(self.path).get("modules-path", "modules")
         return tuple(folder.resolve() for folder in (own, *map(Path, self.allowed.modules)))
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it was compiled for size, as the packages of Alpine are."""
+        return "-Os" in _built_with(self.path).get("with-cc-opt", "").split()
+
     def knows(self, name: str, modules: Sequence[Path] = ()) -> bool:
         """Return whether nginx, or one of some modules, may have a directive of that name.
 
@@ -133,7 +138,7 @@ def _built_with(path: str) -> dict[str, str]:
     except (OSError, subprocess.TimeoutExpired):
         return {}
     arguments = (run.stderr + run.stdout).decode(errors="surrogateescape").partition("configure arguments:")[2]
-    return dict(re.findall(r"--([a-z-]+)=(\S+)", arguments))
+    return {name: value.strip("'") for name, value in re.findall(r"--([a-z-]+)=('[^']*'|\S+)", arguments)}
 
 
 @cache

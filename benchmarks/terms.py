@@ -1,0 +1,187 @@
+"""The terms of `nginxopt.profile.terms`, counted on an nginx: the difference between configurations with one feature.
+
+    python -m benchmarks.terms                       the nginx on PATH
+    python -m benchmarks.terms --nginx PATH --raw    also what each request takes
+
+Each configuration runs under callgrind, and answers twelve requests on an open connection. Needs nginx and valgrind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.blind import KEPT, PARAMS, POOL, Kind, Site, count
+from nginxopt.profile import terms
+from nginxopt.system import nginx
+from nginxopt.version import Version
+
+_BROWSER = (
+    "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n"
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Language: en-US,en;q=0.5\r\n"
+    "Referer: https://www.example.com/products/overview.html\r\nConnection: keep-alive\r\n"
+    "Cookie: session=c4ca4238a0b923820dcc509a6f75849b; _ga=GA1.2.1234567890.1700000000\r\n"
+    "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: same-origin\r\n"
+    "Cache-Control: max-age=0\r\n"
+)
+_FAR = "/far/miss.html"
+_JSON = (
+    'log_format j escape=json \'{"time":"$time_iso8601","addr":"$remote_addr","host":"$host",'
+    '"method":"$request_method","uri":"$request_uri","status":$status,"bytes":$body_bytes_sent,"rt":$request_time,'
+    '"ref":"$http_referer","ua":"$http_user_agent","xff":"$http_x_forwarded_for","uaddr":"$upstream_addr",'
+    '"ut":"$upstream_response_time","cache":"$upstream_cache_status","tls":"$ssl_protocol"}\';\n'
+)
+_SIZES = {f"{size}k": (size * 1024, size * 1024) for size in (1, 4, 20, 100)}
+_FILES = {f"f{name}.css": size for name, (size, _) in _SIZES.items()}
+
+
+def _kind(target: str = _FAR, headers: str = "", size: tuple[int, int] = (2, 2), *, new: bool = False) -> Kind:
+    return Kind(1, target, headers, size=size, is_new=new)
+
+
+def _of(
+    server: str, kinds: dict[str, Kind], http: str = "", files: dict[str, int] | None = None, *, tls: bool = False
+) -> Site:
+    return Site(http, f"access_log off; {server}", kinds, files or {}, tls)
+
+
+_SENT = {f"s{name}": _kind(f"/f{name}.css") for name in _SIZES}
+_PULLED = {f"p{name}": _kind(size=size) for name, size in _SIZES.items()}
+_BOTH = {"ok": _kind(), "browser": _kind(headers=_BROWSER)}
+_BROWSED = {"browser": _kind(headers=_BROWSER, size=_SIZES["1k"])}
+_OK = 'location / { return 200 "ok"; }'
+_RULES = "".join(f"rewrite ^/old/page-{number:05}\\.html$ /new/{number} permanent;\n" for number in range(100))
+_TARGETS = {
+    "short": _kind("/far/miss.htm"),
+    "long": _kind(f"/far/{'m' * 40}"),
+    "shared": _kind(f"/old/page-{'~' * 30}"),
+}
+_PASS = f"location / {{ proxy_pass http://app; {KEPT} }}"
+_FORWARDED = (
+    "proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; "
+    "proxy_set_header X-Forwarded-Proto $scheme;"
+)
+_LOG = 'location / {{ access_log a.log {}; return 200 "ok"; }}'
+_CACHE = f"proxy_cache c; proxy_cache_valid 200 1h; {_PASS}"
+_CACHES = f"{POOL} proxy_cache_path cache keys_zone=c:1m inactive=1h use_temp_path=off;"
+
+SITES: dict[str, Site] = {
+    "base": _of(_OK, {**_BOTH, "new": _kind(new=True), "cookie": _kind(headers=f"Cookie: a={'x' * 988}\r\n"),
+                "long": _TARGETS["long"]}),
+    "combined": _of(_LOG.format("combined"), _BOTH),
+    "buffered": _of(_LOG.format("combined buffer=64k"), _BOTH),
+    "profile": _of(_LOG.format("profile"), _BOTH),
+    "json": _of(_LOG.format("j"), _BOTH, _JSON),
+    "id": _of(_LOG.format("j"), _BOTH, _JSON.replace('"tls"', '"id":"$request_id","tls"')),
+    "file": _of("location / { }", _SENT, files=_FILES),
+    "try": _of("location / { try_files $uri =404; }", _SENT, files=_FILES),
+    "kept": _of(_PASS, {**_PULLED, **_BROWSED}, POOL),
+    "set headers": _of(_PASS.replace(KEPT, KEPT + _FORWARDED), {"p1k": _PULLED["p1k"]}, POOL),
+    "fresh": _of(
+        "location / { proxy_pass http://127.0.0.1:@BACK@; proxy_set_header Host $host; }", {"p1k": _PULLED["p1k"]}
+    ),
+    "fastcgi": _of(f"location / {{ {PARAMS} fastcgi_pass 127.0.0.1:@BACK@; }}", {**_PULLED, **_BROWSED}, POOL),
+    "few params": _of("fastcgi_param QUERY_STRING $query_string; fastcgi_param DOCUMENT_ROOT $document_root; location "
+                      "/ { fastcgi_pass 127.0.0.1:@BACK@; }", {"p1k": _PULLED["p1k"]}, POOL),
+    "cache": _of(_CACHE, {"p1k": _kind("/one", size=_SIZES["1k"]), "miss": _kind("/m@U@", size=_SIZES["1k"])}, _CACHES),
+    "tls": _of(f"{_OK} location /f {{ }}",
+               {"ok": _kind(), **_SENT, "new": _kind(new=True)}, files=_FILES, tls=True),
+    "tls kept": _of(_PASS, _PULLED, POOL, tls=True),
+    "auth": _of("location / { auth_request /auth; } location = /auth { return 204; }", _SENT, files=_FILES),
+    "limit": _of("limit_req zone=r burst=10000 nodelay; limit_conn c 100; location / { }", _SENT,
+                 "limit_req_zone $binary_remote_addr zone=r:1m rate=9000r/s; limit_conn_zone $binary_remote_addr "
+                 "zone=c:1m;", _FILES),
+    "added": _of("".join(f'add_header X-{number} "max-age=31536000; includeSubDomains" always;\n'
+                         for number in range(6)) + _OK, _BOTH),
+    "ssi": _of("ssi on; ssi_types text/css; location / { }", _SENT, files=_FILES),
+    "rules": _of(_RULES + _OK, _TARGETS),
+}  # fmt: skip
+
+
+_BYTES = {name: size for name, (size, _) in _SIZES.items()}
+_HEADERS = 240
+"""The approximate bytes of the headers of a response."""
+
+
+def derived(of: Mapping[str, float]) -> dict[str, float]:
+    """Return terms from what requests took, by site and kind, such as `base/ok`."""
+
+    def slope(site: str, small: str, large: str, less: str = "") -> float:
+        """Return the cost of a byte, from responses of two sizes."""
+        first, last = (of[f"{site}{size}"] - (of[f"{less}{size}"] if less else 0) for size in (small, large))
+        return (last - first) / (_BYTES[large] - _BYTES[small])
+
+    headers = len(_BROWSER)
+    longer = (of["base/browser"] - of["base/ok"]) / headers
+    tls_byte, passed_byte = slope("tls/s", "1k", "4k", "file/s"), slope("kept/p", "1k", "100k")
+    passed = [of[f"kept/p{size}"] - of["base/ok"] - passed_byte * _BYTES[size] for size in ("1k", "4k", "20k")]
+    params = (of["fastcgi/p1k"] - of["few params/p1k"]) / (PARAMS.count("fastcgi_param") - 2)
+    short, long = of["combined/browser"] - of["base/browser"], of["profile/browser"] - of["base/browser"]
+    variable = (long - short) / (20 - 9)  # the variables of both formats
+    return {
+        "base": of["base/ok"],
+        "header_byte": longer,
+        "long_header_byte": (of["base/cookie"] - of["base/ok"]) / 1_000,
+        "connection": of["base/new"] - of["base/ok"],
+        "handshake": of["tls/new"] - of["tls/ok"] - (of["base/new"] - of["base/ok"]),
+        "tls": of["tls/s1k"] - of["file/s1k"] - tls_byte * (_BYTES["1k"] + _HEADERS),
+        "tls_byte": tls_byte,
+        "tls_further_byte": slope("tls/s", "4k", "100k", "file/s"),
+        "tls_passed_byte": slope("tls kept/p", "4k", "100k", "kept/p"),
+        "file": of["file/s1k"] - of["base/ok"],
+        "try_files": of["try/s1k"] - of["file/s1k"],
+        "passed": sum(passed) / len(passed),
+        "passed_byte": passed_byte,
+        "passed_header_byte": (of["kept/browser"] - of["kept/p1k"]) / headers - longer,
+        "set_header": (of["set headers/p1k"] - of["kept/p1k"]) / _FORWARDED.count("proxy_set_header"),
+        "fresh": of["fresh/p1k"] - of["kept/p1k"],
+        "fastcgi": of["few params/p1k"] - 2 * params - of["base/ok"] - passed_byte * _BYTES["1k"],
+        "fastcgi_header_byte": (of["fastcgi/browser"] - of["fastcgi/p1k"]) / headers - longer,
+        "fastcgi_param": params,
+        "cached": of["cache/p1k"] - of["base/ok"],
+        "missed": of["cache/miss"] - of["kept/p1k"],
+        "log": short - 9 * variable,
+        "log_buffered": of["buffered/browser"] - of["base/browser"] - 9 * variable,
+        "log_variable": variable,
+        "request_id": of["id/ok"] - of["json/ok"] - variable,
+        "limit": (of["limit/s1k"] - of["file/s1k"]) / 2,
+        "added_header": (of["added/ok"] - of["base/ok"]) / 6,
+        "auth_request": of["auth/s1k"] - of["file/s1k"],
+        "ssi_byte": slope("ssi/s", "20k", "100k", "file/s"),
+        "short": (of["rules/short"] - of["base/ok"]) / 100,
+        "long": (of["rules/long"] - of["base/long"]) / 100,
+        "shared": (of["rules/shared"] - of["rules/long"]) / 100 / 9,  # 10 bytes, of which the first is tried anyway
+    }
+
+
+def counted(binary: nginx.Binary) -> dict[str, float]:
+    """Return what requests took, by site and kind. Raises `InputError` if nginx does not start."""
+    found: dict[str, float] = {}
+    for name, site in SITES.items():
+        with tempfile.TemporaryDirectory() as made:
+            found |= {f"{name}/{kind}": each for kind, each in count(site, binary, 0, Path(made)).kinds.items()}
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Count, and print each term beside that of the table."""
+    parser = argparse.ArgumentParser(prog="benchmarks.terms", description="Count the terms of profile on an nginx.")
+    parser.add_argument("--nginx", metavar="PATH")
+    parser.add_argument("--raw", action="store_true", help="also print what each request takes")
+    options = parser.parse_args(arguments)
+    binary = nginx.find(options.nginx)
+    of = counted(binary)
+    if options.raw:
+        print(*(f"{name:20} {each:12,.0f}" for name, each in of.items()), sep="\n")
+    table = terms.of(f"nginx {Version.of(binary.version)}{f' {terms.SIZE}' if binary.is_small else ''}")
+    print(f"{'':20} {'counted':>12} {table.name:>18}")
+    for name, each in derived(of).items():
+        print(f"{name:20} {each:12,.2f} {getattr(table, name).instructions:18,.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
