@@ -140,7 +140,8 @@ def _read(
     for option, path in outputs.items():
         options.refuse_overwriting(option, path, asked.files)
     hosts = dict(_host_of(text, paths) for text in host_of)
-    logs = SiteLogs(asked.model, asked.gate, asked.world, tuple(paths), stated, asked.base, hosts, _is_small(asked.target, binary))
+    is_small = _is_small(asked.target, binary)
+    logs = SiteLogs(asked.model, asked.gate, asked.world, tuple(paths), stated, asked.base, hosts, is_small)
     if workers is not None:
         profile = _spread(logs, *workers)
     elif not sys.stderr.isatty():
