@@ -232,7 +232,8 @@ _ROBOT = (
 BLIND: dict[str, Site] = {
     "forum": Site(
         POOL + "gzip on; gzip_comp_level 5; gzip_proxied any; gzip_min_length 1000; gzip_vary on; gzip_types "
-        "application/json text/css application/javascript; limit_req_zone $binary_remote_addr zone=login:1m rate=900r/s;\n"
+        "application/json text/css application/javascript;\n"
+        "limit_req_zone $binary_remote_addr zone=login:1m rate=900r/s;\n"
         "map $http_user_agent $crawler { default 0; ~*(googlebot|bingbot|applebot) 1; ~*python-requests 1; '' 1; }\n"
         "map $uri $moved { default ''; "
         + "".join(f"/t/old-{number} /t/new-{number}; " for number in range(200))

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 
 from benchmarks.blind import KEPT, PARAMS, POOL, Kind, Site, count
 from nginxopt.profile import terms
@@ -27,6 +28,32 @@ _BROWSER = (
     "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: same-origin\r\n"
     "Cache-Control: max-age=0\r\n"
 )
+_CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
+)
+_ACCEPTED = (
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8\r\n"
+    "Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-US,en;q=0.9\r\n"
+)
+_HINTS = (
+    'sec-ch-ua: "Google Chrome";v="141", "Not?A_Brand";v="8", "Chromium";v="141"\r\nsec-ch-ua-mobile: ?0\r\n'
+    'sec-ch-ua-platform: "Windows"\r\nConnection: keep-alive\r\n'
+)
+_COOKIES = "; ".join(f"_ga_{number}=GS2.1.s17600{number}$o1$g0$t17600{number}" for number in range(8))
+_CLIENTS = {
+    "curl": "User-Agent: curl/8.5.0\r\nAccept: */*\r\n",
+    "requests": "User-Agent: python-requests/2.32.3\r\nAccept-Encoding: gzip, deflate\r\nAccept: */*\r\n"
+    "Connection: keep-alive\r\n",
+    "go": "User-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n",
+    "iphone": "User-Agent: Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+    f"Gecko) Version/18.6 Mobile/15E148 Safari/604.1\r\n{_ACCEPTED}",
+    "okhttp": f"User-Agent: okhttp/4.12.0\r\nAuthorization: Bearer {'eyJhbGciOiJSUzI1NiIs' * 20}\r\n",
+    "image": f"{_HINTS}User-Agent: {_CHROME}\r\nAccept: image/avif,image/webp,*/*\r\nReferer: https://site.example/list\r\n",
+    "page": f"{_HINTS}User-Agent: {_CHROME}\r\n{_ACCEPTED}Upgrade-Insecure-Requests: 1\r\nSec-Fetch-Mode: navigate\r\n",
+    "cookies": f"{_HINTS}User-Agent: {_CHROME}\r\n{_ACCEPTED}Cookie: {_COOKIES}\r\n",
+    "more": f"{_HINTS}User-Agent: {_CHROME}\r\n{_ACCEPTED}Cookie: {'; '.join([_COOKIES] * 6)}\r\n",
+}
+"""Headers of usual clients."""
 _FAR = "/far/miss.html"
 _JSON = (
     'log_format j escape=json \'{"time":"$time_iso8601","addr":"$remote_addr","host":"$host",'
@@ -69,8 +96,11 @@ _CACHE = f"proxy_cache c; proxy_cache_valid 200 1h; {_PASS}"
 _CACHES = f"{POOL} proxy_cache_path cache keys_zone=c:1m inactive=1h use_temp_path=off;"
 
 SITES: dict[str, Site] = {
-    "base": _of(_OK, {**_BOTH, "new": _kind(new=True), "cookie": _kind(headers=f"Cookie: a={'x' * 988}\r\n"),
+    "base": _of(_OK, {**_BOTH, "new": _kind(new=True),
                 "long": _TARGETS["long"]}),
+    "clients": _of(_OK, {name: _kind(headers=headers) for name, headers in _CLIENTS.items()}),
+    "moved": _of("location / { return 301 /new; }", {"ok": _kind()}),
+    "expires": _of(f"expires 1y; {_OK}", {"ok": _kind()}),
     "combined": _of(_LOG.format("combined"), _BOTH),
     "buffered": _of(_LOG.format("combined buffer=64k"), _BOTH),
     "profile": _of(_LOG.format("profile"), _BOTH),
@@ -114,8 +144,13 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         first, last = (of[f"{site}{size}"] - (of[f"{less}{size}"] if less else 0) for size in (small, large))
         return (last - first) / (_BYTES[large] - _BYTES[small])
 
-    headers = len(_BROWSER)
-    longer = (of["base/browser"] - of["base/ok"]) / headers
+    headers, longer = len(_BROWSER), (of["base/browser"] - of["base/ok"]) / len(_BROWSER)
+    clients = {len(text): of[f"clients/{name}"] - of["base/ok"] for name, text in _CLIENTS.items()}
+    first = mean(cost / size for size, cost in clients.items() if size <= terms.FIRST_HEADERS)
+    rest = {size - terms.FIRST_HEADERS: cost - first * terms.FIRST_HEADERS for size, cost in clients.items()}
+    further = mean(cost / size for size, cost in rest.items() if 0 < size <= terms.USUAL_HEADERS - terms.FIRST_HEADERS)
+    usual = terms.USUAL_HEADERS - terms.FIRST_HEADERS
+    (long_byte,) = ((cost - further * usual) / (size - usual) for size, cost in rest.items() if size > usual)
     tls_byte, passed_byte = slope("tls/s", "1k", "4k", "file/s"), slope("kept/p", "1k", "100k")
     passed = [of[f"kept/p{size}"] - of["base/ok"] - passed_byte * _BYTES[size] for size in ("1k", "4k", "20k")]
     params = (of["fastcgi/p1k"] - of["few params/p1k"]) / (PARAMS.count("fastcgi_param") - 2)
@@ -123,8 +158,9 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
     variable = (long - short) / (20 - 9)  # the variables of both formats
     return {
         "base": of["base/ok"],
-        "header_byte": longer,
-        "long_header_byte": (of["base/cookie"] - of["base/ok"]) / 1_000,
+        "header_byte": first,
+        "further_header_byte": further,
+        "long_header_byte": long_byte,
         "connection": of["base/new"] - of["base/ok"],
         "handshake": of["tls/new"] - of["tls/ok"] - (of["base/new"] - of["base/ok"]),
         "tls": of["tls/s1k"] - of["file/s1k"] - tls_byte * (_BYTES["1k"] + _HEADERS),
@@ -148,6 +184,8 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "log_variable": variable,
         "request_id": of["id/ok"] - of["json/ok"] - variable,
         "limit": (of["limit/s1k"] - of["file/s1k"]) / 2,
+        "expires": of["expires/ok"] - of["base/ok"],
+        "moved": of["moved/ok"] - of["base/ok"],
         "added_header": (of["added/ok"] - of["base/ok"]) / 6,
         "auth_request": of["auth/s1k"] - of["file/s1k"],
         "ssi_byte": slope("ssi/s", "20k", "100k", "file/s"),

@@ -251,7 +251,7 @@ class Samples:
             body = max(0, length - terms.USUAL_LENGTH) if like.method in _WITH_BODY else 0
             if body and not any(name == "Content-Length" for name, _ in form["headers"]):
                 form["headers"] = [*form["headers"], ("Content-Length", str(body))]
-            _complete(form, needed, min(length - body, terms.MOST_LENGTH - 1_000))
+            _complete(form, needed, length - body)
             if len(line.forms) == 1 or (key.verdict == "agrees" and self._is_of(form, key)):
                 return form
         if key.verdict == "ambiguous":

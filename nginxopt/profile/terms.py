@@ -17,6 +17,7 @@ from functools import cache
 from math import log2
 from typing import NamedTuple
 
+from nginxopt import lazy
 from nginxopt.lint.queries.cost import REGEX, SHARED, SHORT
 from nginxopt.profile.sums import Tries
 from nginxopt.version import Version
@@ -50,9 +51,13 @@ class Term(NamedTuple):
 NOTHING = Term(0, 0)
 SAME = Term(1, 1)
 
-BASE_LENGTH, USUAL_LENGTH, MOST_LENGTH = 51, 500, 8_192
-"""The bytes of the request of `base`; those of a request whose length is not in the log; and the most that headers may
-have: longer requests have a body, which `$request_length` includes.
+BASE_LENGTH, USUAL_LENGTH, MOST_LENGTH = 51, 500, 3_000
+"""The bytes of the request of `base`; those of the headers of a request whose length is not in the log, or which has a
+body, as `$request_length` includes that; and those from which it is assumed to have one.
+"""
+
+FIRST_HEADERS, USUAL_HEADERS = 150, 900
+"""The bytes beyond `BASE_LENGTH` that cost the most, as they name the client, and those from which on headers are long.
 """
 
 HTTP2, HTTP2_BYTE = Term(5_000, 600), Term(0.15, 0.02)
@@ -63,8 +68,9 @@ instructions on nginx 1.22.1, 4,200 to 10,200 on 1.31.3, and 0.15 and 0.18 a byt
 _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     # name                  1.22.1     1.31.3     1.31.3-Os   nanoseconds
     "base":                (7_485,     7_455,     11_090,     3_100),
-    "header_byte":         (20.0,      19.9,      27.3,       1.7),
-    "long_header_byte":    (10.6,      10.5,      18.4,       1.0),
+    "header_byte":         (38.5,      38.6,      48.3,       1.7),
+    "further_header_byte": (12.2,      12.1,      21.2,       1.7),
+    "long_header_byte":    (9.66,      9.65,      16.3,       1.0),
     "connection":          (2_673,     2_616,     3_657,      50_000),
     "handshake":           (8_131_000, 8_822_000, 8_907_000,  600_000),
     "resumed":             (2_500_000, 2_500_000, 2_500_000,  295_000),
@@ -90,6 +96,8 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     "log_variable":        (379,       380,       383,        110),
     "request_id":          (6_684,     394,       921,        0),
     "limit":               (696,       686,       707,        42),
+    "expires":             (1_992,     1_957,     2_011,      0),
+    "moved":               (865,       889,       1_042,      0),
     "added_header":        (160,       160,       185,        10),
     "auth_request":        (3_005,     2_923,     5_375,      400),
     "substituted":         (3_900,     3_900,     3_900,      0),
@@ -122,8 +130,10 @@ class Terms(NamedTuple):
     Attributes:
         name: The build that they were counted on.
         base: A request on an open connection, with one header, that nginx answers with a text of its own.
-        header_byte: A byte of a request beyond `BASE_LENGTH`: headers are read line by line.
-        long_header_byte: One beyond `USUAL_LENGTH`: it is mostly in a long header, such as a cookie.
+        header_byte: A byte of a request beyond `BASE_LENGTH`, up to `FIRST_HEADERS`: nginx reads headers line by line,
+            and searches the name of the client.
+        further_header_byte: One up to `USUAL_HEADERS`.
+        long_header_byte: A further one: it is mostly in a long header, such as a cookie.
         connection: A new connection.
         handshake: A TLS handshake with an RSA certificate of 2,048 bits, without `connection`. With P-256, it takes 2.9
             million instructions and 370 microseconds.
@@ -150,6 +160,8 @@ class Terms(NamedTuple):
         log_variable: A variable of a log line.
         request_id: `$request_id`.
         limit: A `limit_req` or `limit_conn`.
+        expires: `expires`, which formats a time.
+        moved: A redirect.
         added_header: An `add_header`.
         auth_request: A subrequest that nginx answers itself.
         substituted: `sub_filter` for a response.
@@ -167,6 +179,7 @@ class Terms(NamedTuple):
     name: str
     base: Term
     header_byte: Term
+    further_header_byte: Term
     long_header_byte: Term
     connection: Term
     handshake: Term
@@ -193,6 +206,8 @@ class Terms(NamedTuple):
     log_variable: Term
     request_id: Term
     limit: Term
+    expires: Term
+    moved: Term
     added_header: Term
     auth_request: Term
     substituted: Term
@@ -208,9 +223,10 @@ class Terms(NamedTuple):
 
     def of_headers(self, length: float) -> Term:
         """Return the cost of the headers of a request, given its bytes."""
-        length = min(max(length, BASE_LENGTH), MOST_LENGTH)
-        usual = min(length, USUAL_LENGTH)
-        return self.header_byte.times(usual - BASE_LENGTH).plus(self.long_header_byte.times(length - usual))
+        length = of_headers(length) - BASE_LENGTH
+        first, usual = min(length, FIRST_HEADERS), min(length, USUAL_HEADERS)
+        further = self.further_header_byte.times(usual - first)
+        return self.header_byte.times(first).plus(further).plus(self.long_header_byte.times(length - usual))
 
     def of_tls(self, number: int, sent: float, *, is_passed: bool) -> Term:
         """Return the cost of responses over TLS, given how many they are, and their bytes in all."""
@@ -231,20 +247,27 @@ class Terms(NamedTuple):
 TLS_SMALL = 5_000
 """The bytes of a response over TLS from which each takes more."""
 
+_RELEASE = lazy.pattern(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 SIZE = "-Os"
 """How the name of an nginx that was compiled for size ends."""
+
+
+def of_headers(length: float) -> float:
+    """Return the bytes of the headers of a request, given its bytes."""
+    return max(length, BASE_LENGTH) if length <= MOST_LENGTH else USUAL_LENGTH
 
 
 @cache
 def of(nginx: str) -> Terms:
     """Return the terms for an nginx such as `nginx 1.28.0` or `nginx 1.31.3 -Os`: those of the nearest build."""
-    version = Version.parse(nginx.split()[1])
     if nginx.endswith(SIZE):
         return _column(2, f"nginx 1.31.3, {SIZE}")
+    found = _RELEASE.search(nginx)  # saved profiles may say anything
+    version = _SIPHASH if found is None else Version.of(map(int, found.groups()))
     if version < _COMBINED:
         return _column(0, "nginx 1.22.1, -O2")
-    found = _column(1, "nginx 1.31.3, -O2")
-    return found if version >= _SIPHASH else found._replace(request_id=_column(0, "").request_id)
+    newest = _column(1, "nginx 1.31.3, -O2")
+    return newest if version >= _SIPHASH else newest._replace(request_id=_column(0, "").request_id)
 
 
 def _column(number: int, name: str) -> Terms:

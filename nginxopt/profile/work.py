@@ -35,6 +35,9 @@ _COUNTED = (
 )  # fmt: skip
 """Directives that a request costs more for, by how many there are, with the name of the fact."""
 _GZIP_DEFAULT = 1
+_MOVED = (301, 302, 303, 307, 308)
+_WITH_EXPIRES = (200, 201, 204, 206, 304, *_MOVED)
+"""The statuses of responses that get the headers of `expires`."""
 _SMALL_SHARE = 0.01
 """The share of a core below which no change is worthwhile to save processor time."""
 _SHORTEST = 60
@@ -63,7 +66,12 @@ class LevelFacts:
             yield self._fact("gzip", setting.directive or level.setting("gzip").directive,
                              int(number) if number.isdecimal() else _GZIP_DEFAULT)  # fmt: skip
         yield from self._logs(level)
-        for name, what in (("try_files", "try_files"), ("auth_request", "auth_request"), ("ssi", "ssi")):
+        for name, what in (
+            ("try_files", "try_files"),
+            ("auth_request", "auth_request"),
+            ("ssi", "ssi"),
+            ("expires", "expires"),
+        ):
             setting = level.setting(name)
             if setting.is_set and setting.value != "off":
                 yield self._fact(what, setting.directive, max(1, len(setting.directives[-1].args) - 1))
@@ -319,7 +327,9 @@ def _of_kind(
     of: Terms, key: Class | WorkClass, cell: Cell, facts: dict[str, int], length: float
 ) -> Iterator[tuple[str, Place | None, Term]]:
     """Yield the cost of answering. `facts` are the amounts of facts, and `length` the bytes of a request."""
-    number, longer = cell.requests, min(max(0.0, length - terms.BASE_LENGTH), terms.MOST_LENGTH)
+    number, longer = cell.requests, terms.of_headers(length) - terms.BASE_LENGTH
+    if key.status in _MOVED:
+        yield "requests", None, of.moved.times(number)
     if key.kind == "static":
         yield "files", key.level, of.file.times(number).plus(of.file_byte.times(cell.bytes))
     if key.kind in PASSED:
@@ -365,6 +375,8 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             return of.substituted_file.times(number)
         case "ssi":
             return of.ssi_byte.times(body)
+        case "expires" if key.status in _WITH_EXPIRES:
+            return of.expires.times(number)
         case "add_header":
             return of.added_header.times(number * fact.amount)
         case "limit":
