@@ -339,7 +339,75 @@ BLIND: dict[str, Site] = {
     ),
 }
 """Sites that were written after the terms had been counted, and before anything of them was."""
-SITES |= BLIND
+_RULES = b"\n".join(path.read_bytes() for path in sorted(Path(__file__).parents[1].glob("docs/rules/*.md")))
+_FIREFOX = (
+    "User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:143.0) Gecko/20100101 Firefox/143.0\r\nAccept: */*\r\n"
+    "Accept-Language: pl,en-US;q=0.7,en;q=0.3\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nConnection: keep-alive\r\n"
+    "Referer: https://site.example/women/jackets.html\r\nCookie: PHPSESSID=0a1b2c3d4e5f60718293a4b5c6; store=pl; "
+    "form_key=Xb3kQz9LmN2pRt7V\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors\r\nSec-Fetch-Site: same-origin\r\n"
+)
+_GO = "User-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n"
+
+LATER: dict[str, Site] = {
+    "catalogue": Site(
+        "gzip on; gzip_comp_level 6; gzip_min_length 256; gzip_types text/css application/javascript application/json;\n"
+        "map $host $store { default en; pl.example pl; de.example de; }\n"
+        "limit_req_zone $binary_remote_addr zone=cart:1m rate=900r/s;\n",
+        "index index.php; add_header X-Frame-Options SAMEORIGIN; set $root_of_static html;"
+        + "".join(
+            f"location = /sale-{number} {{ return 301 /women/sale.html?campaign={number}; }}\n" for number in range(25)
+        )
+        + "location / { try_files $uri $uri/ /index.php$is_args$args; }"
+        "location /static/ { expires max; add_header Cache-Control public; location ~ ^/static/version\\d*/ { "
+        "rewrite ^/static/version\\d*/(.*)$ /static/$1 last; } }"
+        "location /media/ { try_files $uri $uri/ =404; expires 30d; }"
+        f"location ~ ^/(index|get|health_check)\\.php$ {{ limit_req zone=cart burst=900 nodelay; {PARAMS} "
+        "fastcgi_param STORE $store; fastcgi_pass 127.0.0.1:@BACK@; fastcgi_buffers 64 16k; }"
+        "location ~* (\\.php$|\\.phtml$|\\.htaccess$|\\.git) { deny all; }",
+        {
+            "product": Kind(40, "/women/jackets/olivia-@N@.html", _BROWSER, size=(25_000, 80_000)),
+            "ajax": Kind(25, "/customer/section/load/?sections=cart&_=17600@N@", _FIREFOX, size=(300, 1_200)),
+            "versioned": Kind(20, "/static/version1760012345/theme.css", _FIREFOX),
+            "media": Kind(20, "/media/olivia.jpg", _BROWSER),
+            "noimage": Kind(6, "/media/none-@N@.jpg", _FIREFOX),
+            "campaign": Kind(6, "/sale-24", _BROWSER),
+            "order": Kind(5, "/checkout/order/save", _FIREFOX, "POST", (200, 500), body=1_400),
+            "attack": Kind(8, "/vendor/phpunit/eval-stdin.php", _CURL),
+        },
+        {"index.php": 10, "static/theme.css": 60_000, "media/olivia.jpg": 45_000},
+        text=_RULES,
+    ),
+    "monitor": Site(
+        POOL
+        + "gzip on; gzip_comp_level 4; gzip_proxied any; gzip_types application/json application/javascript text/css;\n"
+        "proxy_cache_path cache keys_zone=p:1m inactive=1h use_temp_path=off;\n"
+        "limit_conn_zone $server_name zone=all:1m;\n",
+        "limit_conn all 500; proxy_http_version 1.1; proxy_set_header Connection ''; proxy_set_header Host $host;"
+        "location / { root html; try_files $uri $uri/ @grafana; } location @grafana { proxy_pass http://app; }"
+        "location /api/ { proxy_pass http://app; proxy_hide_header X-Powered-By; add_header Cache-Control no-store; }"
+        "location /api/ds/ { proxy_pass http://app; proxy_cache p; proxy_cache_valid 200 1m; "
+        "proxy_cache_methods GET HEAD POST; proxy_ignore_headers Cache-Control; }"
+        "location /push/ { client_max_body_size 10m; proxy_request_buffering off; proxy_pass http://app; }"
+        "location /public/ { expires 1h; etag on; } location = / { return 302 /d/home; }"
+        "location ~ ^/render/(?<panel>[0-9]+)$ { rewrite ^ /api/render/$panel break; proxy_pass http://app; }",
+        {
+            "query": Kind(40, "/api/ds/query?panel=@N@", _FIREFOX, size=(9_000, 9_000)),
+            "board": Kind(15, "/api/dashboards/uid/@N@", _BROWSER, size=(20_000, 60_000)),
+            "pushed": Kind(30, "/push/metrics/job/@N@", _GO, "POST", (2, 2), body=4_000),
+            "home": Kind(8, "/", _BROWSER),
+            "view": Kind(10, "/d/some-board/@N@", _BROWSER, size=(15_000, 25_000)),
+            "bundle": Kind(10, "/public/app.js", _FIREFOX),
+            "unchanged": Kind(10, "/public/app.js", _FIREFOX + "If-None-Match: @ETAG@\r\n"),
+            "render": Kind(5, "/render/@N@", _PHONE, size=(30_000, 30_000)),
+            "scraper": Kind(20, "/api/health", _GO, size=(60, 60)),
+        },
+        {"public/app.js": 140_000},
+        tls=True,
+        text=_CODE,
+    ),
+}
+"""Sites that were written after what the first ones had shown of headers and redirects, before any was counted."""
+SITES |= BLIND | LATER
 _MIME = (
     "types { text/html html; application/json json; text/css css; image/jpeg jpg; "
     "application/javascript js; image/png png; font/woff2 woff2; } "
@@ -449,8 +517,9 @@ def count(site: Site, binary: nginx.Binary, requests: int, folder: Path) -> Coun
             last.callback(run.close)
             counter.since(process.pid)
             own = counter.since(process.pid)
-            if "again" in site.kinds:
-                run.learn_etag("/book/4.html")
+            for kind in site.kinds.values():
+                if "@ETAG@" in kind.headers:
+                    run.learn_etag(kind.target)
             found, lines = {}, {}
             for name, kind in site.kinds.items():
                 for _ in range(3):
