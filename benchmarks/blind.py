@@ -383,7 +383,7 @@ LATER: dict[str, Site] = {
         "proxy_cache_path cache keys_zone=p:1m inactive=1h use_temp_path=off;\n"
         "limit_conn_zone $server_name zone=all:1m;\n",
         "limit_conn all 500; proxy_http_version 1.1; proxy_set_header Connection ''; proxy_set_header Host $host;"
-        "location / { root html; try_files $uri $uri/ @grafana; } location @grafana { proxy_pass http://app; }"
+        "location / { root files; try_files $uri $uri/ @grafana; } location @grafana { proxy_pass http://app; }"
         "location /api/ { proxy_pass http://app; proxy_hide_header X-Powered-By; add_header Cache-Control no-store; }"
         "location /api/ds/ { proxy_pass http://app; proxy_cache p; proxy_cache_valid 200 1m; "
         "proxy_cache_methods GET HEAD POST; proxy_ignore_headers Cache-Control; }"
@@ -407,7 +407,77 @@ LATER: dict[str, Site] = {
     ),
 }
 """Sites that were written after what the first ones had shown of headers and redirects, before any was counted."""
-SITES |= BLIND | LATER
+
+_LICENCE = b"\n".join(path.read_bytes() for path in sorted(Path(__file__).parents[1].glob("tests/profile/*.py")))
+_EDGE = (
+    "User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 "
+    'Safari/537.36 Edg/142.0.0.0\r\nsec-ch-ua-mobile: ?0\r\nsec-ch-ua-platform: "Windows"\r\nAccept: text/html,*/*\r\n'
+    "Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: it-IT,it;q=0.9,en;q=0.8\r\nDNT: 1\r\n"
+)
+_SIGNED = _EDGE + "Referer: https://site.example/courses\r\nCookie: MoodleSession=" + "k9m2p4r7t1v3x5z8" * 2 + "\r\n"
+_APP = (
+    "User-Agent: Moodle/4.5 CFNetwork/1494.0.7 Darwin/23.4.0\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\n"
+)
+
+LAST: dict[str, Site] = {
+    "school": Site(
+        "gzip on; gzip_comp_level 3; gzip_types application/javascript text/css application/json;\n"
+        "map $request_uri $cacheable { default ''; ~^/(theme|lib)/ 'public, max-age=86400'; }\n",
+        "index index.php; client_max_body_size 100m; add_header Cache-Control $cacheable; add_header X-Robots-Tag none;"
+        "location / { try_files $uri $uri/ =404; }"
+        f"location ~ [^/]\\.php(/|$) {{ fastcgi_split_path_info ^(.+\\.php)(/.+)$; {PARAMS} "
+        "fastcgi_param PATH_INFO $fastcgi_path_info; fastcgi_pass 127.0.0.1:@BACK@; }"
+        "location /dataroot/ { internal; alias html/; } location ~ (/vendor/|/node_modules/|composer\\.json) { return 404; }"
+        "location ~* \\.(?:svg|woff2?)$ { expires 30d; access_log off; }"
+        "rewrite ^/course/([0-9]+)/?$ /course/view.php?id=$1 last; rewrite ^/user/([0-9]+)$ /user/profile.php?id=$1 last;",
+        {
+            "course": Kind(30, "/course/@N@", _SIGNED, size=(30_000, 90_000)),
+            "service": Kind(
+                30, "/lib/ajax/service.php?sesskey=a1b2c3&info=core_@N@", _SIGNED, "POST", (200, 900), body=250
+            ),
+            "app": Kind(12, "/webservice/rest/server.php?wsfunction=core_@N@", _APP, size=(1_000, 9_000)),
+            "style": Kind(15, "/theme/all.css", _SIGNED),
+            "image": Kind(15, "/theme/logo.png", _EDGE),
+            "login": Kind(6, "/login/index.php", _EDGE, size=(9_000, 12_000), is_new=True),
+            "absent": Kind(5, "/theme/none-@N@.png", _EDGE),
+            "vendor": Kind(5, "/vendor/autoload.js", _CURL),
+        },
+        {"theme/all.css": 70_000, "theme/logo.png": 12_000},
+        text=_LICENCE,
+    ),
+    "tenants": Site(
+        POOL
+        + "gzip on; gzip_comp_level 2; gzip_proxied any; gzip_types application/json text/css application/javascript;\n"
+        "proxy_cache_path cache keys_zone=t:1m inactive=1h use_temp_path=off;\n"
+        "limit_req_zone $binary_remote_addr zone=api:1m rate=900r/s;\n"
+        "map $http_accept_language $lang { default en; ~*^de de; ~*^it it; }\n",
+        "".join(f'add_header X-Secure-{number} "nosniff; mode=block" always;\n' for number in range(5))
+        + f"location / {{ proxy_pass http://app; {_FORWARDED} proxy_set_header X-Lang $lang; proxy_buffers 16 16k; }}"
+        f"location /api/ {{ limit_req zone=api burst=900 nodelay; auth_request /check; proxy_pass http://app; {_FORWARDED} }}"
+        f"location = /check {{ internal; return 204; }}"
+        f"location /thumbs/ {{ proxy_pass http://app; proxy_cache t; proxy_cache_valid 200 1h; {_FORWARDED} "
+        "add_header X-Cached $upstream_cache_status; }"
+        "location /build/ { root files; expires 1y; try_files $uri =404; } location = /robots.txt { return 200 'Disallow: /'; }"
+        "location ~ ^/(en|de|it)/legacy/(.*)$ { return 301 /$1/$2; } location = /status { allow 127.0.0.1; deny all; "
+        "return 200 up; }",
+        {
+            "page": Kind(30, "/it/orders/@N@", _EDGE, size=(12_000, 45_000)),
+            "api": Kind(30, "/api/v3/orders?cursor=@N@", _SIGNED, size=(2_000, 20_000)),
+            "change": Kind(8, "/api/v3/orders/@N@", _SIGNED, "PATCH", (300, 600), body=200),
+            "thumb": Kind(25, "/thumbs/@N@", _EDGE, size=(7_000, 7_000)),
+            "build": Kind(12, "/build/main.js", _EDGE),
+            "legacy": Kind(5, "/de/legacy/orders/@N@", _ROBOT),
+            "robots": Kind(5, "/robots.txt", _ROBOT),
+            "status": Kind(12, "/status", _GO),
+            "first": Kind(5, "/it/orders/@N@", _EDGE, size=(12_000, 45_000), is_new=True),
+        },
+        {"build/main.js": 110_000},
+        tls=True,
+        text=_LICENCE,
+    ),
+}
+"""Sites that were written after the terms of `gzip` for small responses, before any was counted."""
+SITES |= BLIND | LATER | LAST
 _MIME = (
     "types { text/html html; application/json json; text/css css; image/jpeg jpg; "
     "application/javascript js; image/png png; font/woff2 woff2; } "

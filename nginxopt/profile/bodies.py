@@ -1,7 +1,9 @@
 """Makes text of a given size and compression ratio that takes gzip as long as the text of real sites.
 
 The time depends on how much of a text gzip has seen before, and how it repeats. Words with the frequencies of a
-language, in sentences and in the markup of pages, take as long as documents, scripts and pages that shrink as much.
+language, in sentences and in the markup of pages, take about as long as documents, scripts and pages that shrink as
+much: of nine kinds of files that the constants were not chosen by, at levels 5 and 6, between 16 % less and 19 % more,
+1 % more on average. Real texts that shrink alike differ as much.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORDS = 3_000
 _STEPS = range(-40, 41)
 """How similar lines are. Steps below 0 add noise, steps above 0 repeat earlier lines."""
-_NOISE, _MARKUP = 0.02, 0.3
+_NOISE, _MARKUP = 0.04, 0.3
 """The share of noise lines in any text, and the share of the others that are markup and not sentences."""
 _AROUND = 4
 """How many steps around the one that was found are compared: short texts do not always shrink more with each step."""

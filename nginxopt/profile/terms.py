@@ -109,6 +109,7 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     "shared":              (SHARED,    SHARED,    24,         0.06 * SHARED),
     "searched":            (3,         3,         5,          0.18),
     "place":               (100,       100,       150,        6),
+    "gzip_window":         (64_000,    64_000,    0,          0),
     "gzip":                (1,         1,         1.03,       1),
 }  # fmt: skip
 """The instructions of each term, by build, and the nanoseconds of processor time (0 where it is not measured, and part
@@ -173,6 +174,8 @@ class Terms(NamedTuple):
         shared: A further byte that both begin with.
         searched: A byte that is searched for the start of a match.
         place: A place where a match is tried.
+        gzip_window: The additional cost of compressing a response of unknown length, if it is empty: zlib clears a window
+            of its own, instead of a smaller one. musl does that with one instruction.
         gzip: The factor of compression.
     """
 
@@ -219,6 +222,7 @@ class Terms(NamedTuple):
     shared: Term
     searched: Term
     place: Term
+    gzip_window: Term
     gzip: Term
 
     def of_headers(self, length: float) -> Term:
@@ -234,9 +238,12 @@ class Terms(NamedTuple):
         each = self.tls_passed_byte if is_passed else self.tls_further_byte
         return self.tls.times(number).plus(self.tls_byte.times(sent - further)).plus(each.times(further))
 
-    def of_gzip(self, level: int, raw: float, sent: float) -> Term:
-        """Return the cost of compressing a response, given its bytes before and after."""
-        return gzip(level, raw, sent).scaled(self.gzip)
+    def of_gzip(self, level: int, raw: float, sent: float, *, has_length: bool) -> Term:
+        """Return the cost of compressing a response, given its bytes before and after, and whether nginx knows the
+        former beforehand.
+        """
+        window = 0.0 if has_length else max(0.0, 1 - raw / _GZIP_WINDOW)
+        return gzip(level, raw, sent).scaled(self.gzip).plus(self.gzip_window.times(window))
 
     def of_tries(self, tries: Tries) -> Term:
         """Return the cost of trying patterns (`nginxopt.lint.queries.cost`)."""
@@ -289,6 +296,10 @@ are within 15 % up to level 6, 62 % at level 9: there a text that repeats withou
 _GZIP_SMALL = 4_000
 """The size in bytes up to which that cost does not grow."""
 _GZIP_NANOSECONDS = 0.13
+_GZIP_WINDOW = 16_384
+"""The size in bytes from which the window is as large as for a response of unknown length."""
+_GZIP_LEAST, _GZIP_LEAST_BYTE = 22_000, 240
+"""The instructions for a response of up to 300 bytes, and for a byte of it, at any level."""
 HEADERS = 250
 """The approximate size in bytes of response headers, which `$bytes_sent` includes."""
 GZIP_RATIO = 3.0
@@ -299,5 +310,5 @@ def gzip(level: int, raw: float, sent: float) -> Term:
     """Return the cost of compressing a response, given its bytes before and after."""
     fixed, before, after, growth = _GZIP[min(max(level, 1), 9)]
     grown = after + growth * log2(max(raw, _GZIP_SMALL) / _GZIP_SMALL)
-    instructions = fixed + before * raw + grown * sent
+    instructions = min(fixed + before * raw + grown * sent, _GZIP_LEAST + _GZIP_LEAST_BYTE * raw)
     return Term(instructions, instructions * _GZIP_NANOSECONDS)

@@ -395,7 +395,7 @@ def _compressed(of: Terms, level: int, key: Class | WorkClass, cell: Cell, *, va
     raw = cell.raw / number if has_ratio else sent * terms.GZIP_RATIO
     if number < cell.requests:  # the sum of the bytes includes responses that were not compressed
         sent = min(sent, raw / terms.GZIP_RATIO)
-    return of.of_gzip(level, raw, sent).times(number)
+    return of.of_gzip(level, raw, sent, has_length=key.kind not in _GATEWAYS).times(number)
 
 
 def _sum(found: Iterable[Term]) -> Term:

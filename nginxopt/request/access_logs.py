@@ -228,8 +228,12 @@ def _split(host: str) -> tuple[str, bytes | None]:
 
 
 def _scheme(known: Mapping[str, bytes]) -> str | None:
+    """Return the scheme that a line states. Raises `ValueError` for another word than `http` and `https`."""
     if "scheme" in known:
-        return known["scheme"].decode()
+        scheme = known["scheme"].decode()
+        if scheme not in PORTS:
+            raise ValueError(scheme)
+        return scheme
     return "https" if known.get("https") == b"on" else None
 
 
