@@ -350,7 +350,8 @@ _GO = "User-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n"
 
 LATER: dict[str, Site] = {
     "catalogue": Site(
-        "gzip on; gzip_comp_level 6; gzip_min_length 256; gzip_types text/css application/javascript application/json;\n"
+        "gzip on; gzip_comp_level 6; gzip_min_length 256;\n"
+        "gzip_types text/css application/javascript application/json;\n"
         "map $host $store { default en; pl.example pl; de.example de; }\n"
         "limit_req_zone $binary_remote_addr zone=cart:1m rate=900r/s;\n",
         "index index.php; add_header X-Frame-Options SAMEORIGIN; set $root_of_static html;"
@@ -427,9 +428,11 @@ LAST: dict[str, Site] = {
         "location / { try_files $uri $uri/ =404; }"
         f"location ~ [^/]\\.php(/|$) {{ fastcgi_split_path_info ^(.+\\.php)(/.+)$; {PARAMS} "
         "fastcgi_param PATH_INFO $fastcgi_path_info; fastcgi_pass 127.0.0.1:@BACK@; }"
-        "location /dataroot/ { internal; alias html/; } location ~ (/vendor/|/node_modules/|composer\\.json) { return 404; }"
+        "location /dataroot/ { internal; alias html/; }"
+        "location ~ (/vendor/|/node_modules/|composer\\.json) { return 404; }"
         "location ~* \\.(?:svg|woff2?)$ { expires 30d; access_log off; }"
-        "rewrite ^/course/([0-9]+)/?$ /course/view.php?id=$1 last; rewrite ^/user/([0-9]+)$ /user/profile.php?id=$1 last;",
+        "rewrite ^/course/([0-9]+)/?$ /course/view.php?id=$1 last;"
+        "rewrite ^/user/([0-9]+)$ /user/profile.php?id=$1 last;",
         {
             "course": Kind(30, "/course/@N@", _SIGNED, size=(30_000, 90_000)),
             "service": Kind(
@@ -453,11 +456,13 @@ LAST: dict[str, Site] = {
         "map $http_accept_language $lang { default en; ~*^de de; ~*^it it; }\n",
         "".join(f'add_header X-Secure-{number} "nosniff; mode=block" always;\n' for number in range(5))
         + f"location / {{ proxy_pass http://app; {_FORWARDED} proxy_set_header X-Lang $lang; proxy_buffers 16 16k; }}"
-        f"location /api/ {{ limit_req zone=api burst=900 nodelay; auth_request /check; proxy_pass http://app; {_FORWARDED} }}"
+        f"location /api/ {{ limit_req zone=api burst=900 nodelay; auth_request /check; "
+        f"proxy_pass http://app; {_FORWARDED} }}"
         f"location = /check {{ internal; return 204; }}"
         f"location /thumbs/ {{ proxy_pass http://app; proxy_cache t; proxy_cache_valid 200 1h; {_FORWARDED} "
         "add_header X-Cached $upstream_cache_status; }"
-        "location /build/ { root files; expires 1y; try_files $uri =404; } location = /robots.txt { return 200 'Disallow: /'; }"
+        "location /build/ { root files; expires 1y; try_files $uri =404; }"
+        "location = /robots.txt { return 200 'Disallow: /'; }"
         "location ~ ^/(en|de|it)/legacy/(.*)$ { return 301 /$1/$2; } location = /status { allow 127.0.0.1; deny all; "
         "return 200 up; }",
         {

@@ -48,6 +48,7 @@ _NOISE, _MARKUP = 0.04, 0.3
 """The share of noise lines in any text, and the share of the others that are markup and not sentences."""
 _AROUND = 4
 """How many steps around the one that was found are compared: short texts do not always shrink more with each step."""
+_GOLDEN = 0.6180339887498949
 _PIECE, _PIECES = 32_768, 8
 
 
@@ -87,7 +88,7 @@ def _piece(step: int, size: int, seed: int) -> bytes:
 def _line(draw: Random, step: int, lines: list[str]) -> str:
     noise = max(_NOISE, step / _STEPS.start)
     repeated = max(0.0, step / _STEPS.stop)
-    drawn = draw.random()
+    drawn = len(lines) * _GOLDEN % 1  # noise is spread evenly, so that pieces shrink alike
     if drawn < noise:
         return "".join(draw.choices(_LETTERS, k=80))
     if drawn < noise + repeated and len(lines) > 1:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from nginxopt.profile.sums import Cell, Class, MeasuredSums, Place, Profile, Sum, Use, WorkClass
 from nginxopt.profile.terms import Term
-from nginxopt.profile.work import Work
+from nginxopt.profile.work import PASSED, Work
 from nginxopt.text import shorten
 
 LACKING = {
@@ -338,8 +338,9 @@ class Figures:
 
     @cached_property
     def repeated(self) -> list[Group]:
-        """The locations whose requests were asked for again within 10 seconds, those with the most of them first."""
-        groups = [group for group in self.locations if group.cell.repeated > _SMALL * self.requests]
+        """The locations whose upstreams were asked again within 10 seconds, those where this happens most first."""
+        passing = self._grouped(lambda key: (key.level or key.server) if key.kind in PASSED else None)
+        groups = [group for group in passing if group.cell.repeated > _SMALL * self.requests]
         return sorted(groups, key=lambda group: -group.cell.repeated)
 
     @property

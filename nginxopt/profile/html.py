@@ -20,7 +20,7 @@ _LEAST, _MOST = 1.0, 100_000.0
 """The ends of the scale of durations, in milliseconds."""
 _SMALL = 0.01
 """The share of the connections below which they are not shown by hour."""
-_WIDTH = 160
+_WIDTH = 100
 """The width of that scale, in pixels."""
 
 

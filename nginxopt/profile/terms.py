@@ -174,8 +174,8 @@ class Terms(NamedTuple):
         shared: A further byte that both begin with.
         searched: A byte that is searched for the start of a match.
         place: A place where a match is tried.
-        gzip_window: The additional cost of compressing a response of unknown length, if it is empty: zlib clears a window
-            of its own, instead of a smaller one. musl does that with one instruction.
+        gzip_window: The additional cost of compressing a response of unknown length, if it is short: zlib clears a
+            large window instead of a small one, which musl does with one instruction.
         gzip: The factor of compression.
     """
 

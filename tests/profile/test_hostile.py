@@ -20,6 +20,8 @@ from nginxopt.errors import InputError
 from nginxopt.profile import html, sums, text
 from nginxopt.profile import json as report
 from tests.fuzz.configs import run
+from tests.profile.days import day
+from tests.profile.test_planted import profile_of
 
 WRONG: tuple[Any, ...] = (
     *(None, True, -1, 1.5, 1e308, float("nan"), 10**30, "x", "\x1b[2J\n::error::", [], {}, [[]], {"a": 1}),
@@ -137,3 +139,21 @@ def test_zstd_that_is_damaged(before: bytes, tmp_path: Path, monkeypatch: pytest
     with contextlib.chdir(tmp_path):
         status, said, _ = run("profile", "nginx.conf", "access.log")
     assert (status, "Frame requires too much memory" in said) == ((0, True) if before else (3, False)), said
+
+
+DAMAGED = (
+    ("1.2.3.4 shop.example h<tps", 0), ("1.2.3.4 shop.example \0", 0), ("1.2.3.4 shop.example \\x22\\x", 0),
+    ("1.2.3.4 shop.example HTTPS", 0), ("1.2.3.4 [::1 https", 0), ("1.2.3.4 shop.example", 1),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "broken"), DAMAGED)
+def test_damaged_lines_are_counted(start: str, broken: int, tmp_path: Path) -> None:
+    """A damaged host or scheme hides no line: each is a request, or of another format."""
+    made = day(1, 20)
+    line = f'{start} [27/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1 0.1 "-" "curl"\n'
+    (tmp_path / "shop.log").write_bytes(made.log + line.encode())
+    profile = profile_of([tmp_path / "shop.log"])
+    (file,) = profile.files
+    assert file.broken == made.broken + broken
+    assert profile.requests + file.broken == sum(1 for each in (*made.lines, line) if each)

@@ -6,7 +6,10 @@ import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from nginxopt.profile import terms
 from nginxopt.profile.figures import Figures
 from nginxopt.profile.sums import Profile, Tries, load, save
 from nginxopt.profile.work import Work
@@ -180,3 +183,36 @@ def test_work_adds_up(tmp_path: Path) -> None:
         first.add(other)
     assert Work(first).by_cause == Work(whole).by_cause
     assert Work(whole).total.instructions > 0
+
+
+@pytest.mark.parametrize(
+    ("nginx", "name", "request_id"),
+    [
+        ("nginx 1.18.0", "nginx 1.22.1, -O2", 6_684),
+        ("nginx 1.28.0", "nginx 1.31.3, -O2", 6_684),
+        ("nginx 1.31.3", "nginx 1.31.3, -O2", 394),
+        ("nginx 1.28.0 -Os", "nginx 1.31.3, -Os", 921),
+        ("nginx of a stranger", "nginx 1.31.3, -O2", 394),
+    ],
+)
+def test_terms_are_of_the_nearest_build(nginx: str, name: str, request_id: int) -> None:
+    """How nginx was compiled decides, and then its release; `$request_id` changed with 1.31.2."""
+    found = terms.of(nginx)
+    assert (found.name, found.request_id.instructions) == (name, request_id)
+
+
+@given(st.floats(0, terms.MOST_LENGTH), st.floats(0, terms.MOST_LENGTH))
+def test_longer_headers_take_more(one: float, other: float) -> None:
+    """The cost grows with the length, up to where a request has a body, which takes nothing."""
+    found = terms.of("nginx 1.31.3")
+    short, long = sorted((one, other))
+    assert found.of_headers(short).instructions <= found.of_headers(long).instructions
+    assert found.of_headers(10**6) == found.of_headers(terms.USUAL_LENGTH)
+
+
+def test_gzip_of_unknown_length() -> None:
+    """FastCGI states no length, so zlib clears a large window; of a long response it is large anyway."""
+    found = terms.of("nginx 1.22.1")
+    known, unknown = (found.of_gzip(6, 4_096, 1_300, has_length=known).instructions for known in (True, False))
+    assert unknown - known == pytest.approx(48_000)
+    assert found.of_gzip(6, 20_000, 5_000, has_length=True) == found.of_gzip(6, 20_000, 5_000, has_length=False)

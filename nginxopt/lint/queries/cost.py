@@ -65,7 +65,7 @@ def between(least: float, most: float) -> str:
     number, _, unit = low.partition(" ")
     if low == high:
         return low
-    return f"{number} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"
+    return f"{number} to {high}" if high.rstrip("s").endswith(f" {unit.rstrip('s')}") else f"{low} to {high}"
 
 
 def severity(instructions: int) -> Severity:
