@@ -1,4 +1,4 @@
-"""What `nginxopt profile` says that requests take, against what they take: six sites, with and without `--measure`.
+"""What `nginxopt profile` says that requests take, against what they take: sites with and without `--measure`.
 
     python -m benchmarks.blind                       all sites, on the nginx on PATH
     python -m benchmarks.blind shop spa --nginx PATH

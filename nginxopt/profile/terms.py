@@ -121,7 +121,7 @@ pattern that searches a User-Agent.
 
 _COMBINED = Version(1, 23, 0)
 """The release from which nginx searches the headers of a FastCGI request for others of the same name (d8a7c653e)."""
-_SIPHASH = Version(1, 31, 2)
+WITH_SIPHASH = Version(1, 31, 2)
 """The release from which `$request_id` is made without OpenSSL (c5f2afd50)."""
 
 
@@ -270,11 +270,11 @@ def of(nginx: str) -> Terms:
     if nginx.endswith(SIZE):
         return _column(2, f"nginx 1.31.3, {SIZE}")
     found = _RELEASE.search(nginx)  # saved profiles may say anything
-    version = _SIPHASH if found is None else Version.of(map(int, found.groups()))
+    version = WITH_SIPHASH if found is None else Version.of(map(int, found.groups()))
     if version < _COMBINED:
         return _column(0, "nginx 1.22.1, -O2")
     newest = _column(1, "nginx 1.31.3, -O2")
-    return newest if version >= _SIPHASH else newest._replace(request_id=_column(0, "").request_id)
+    return newest if version >= WITH_SIPHASH else newest._replace(request_id=_column(0, "").request_id)
 
 
 def _column(number: int, name: str) -> Terms:

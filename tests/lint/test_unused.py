@@ -14,6 +14,7 @@ import pytest
 
 from nginxopt.lint import releases
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.profile.terms import WITH_SIPHASH
 from nginxopt.rewrite.kinds.kind import OLDEST
 from nginxopt.rewrite.tables import emission as of_tables
 from nginxopt.semantics.inherit import HOST_ALWAYS
@@ -288,7 +289,7 @@ def test_every_version_at_which_rules_change_is_known() -> None:
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Version" and len(node.args) == 3:
                     numbers = re.fullmatch(r"Version\((\d+), (\d+), (\d+)\)", ast.unparse(node))
                     written |= {Version.parse(".".join(numbers.groups()))} if numbers else set()
-    of_others = {OLDEST, of_tables.OLDEST, of_tables.WITH_308, HOST_ALWAYS}  # no rule asks these
+    of_others = {OLDEST, of_tables.OLDEST, of_tables.WITH_308, HOST_ALWAYS, WITH_SIPHASH}  # no rule asks these
     known = {*releases.CHANGES, releases.OLDEST, ASSUMED, *of_others, *GUESSES}
     assert written <= known, "add it to nginxopt.lint.releases.CHANGES"
     assert set(releases.CHANGES) <= written
