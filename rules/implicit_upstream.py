@@ -10,9 +10,9 @@ The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` b
 and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
 anew.
 
-By default, it speaks only of a configuration that shows load: 2,000 `worker_connections` or more, a pool, a cache,
-`worker_rlimit_nofile`, `open_file_cache`, or an upstream with several servers that are not all on this machine; and not
-of a file for developers (`nginx.dev.conf`). If the rule is selected by name, it always does.
+By default, it speaks only of a configuration that has a pool elsewhere, or an upstream with several servers that are
+not all on this machine; and not of a file for developers (`nginx.dev.conf`). If the rule is selected by name, or with
+`--host`, it always does.
 
 ## Why it matters
 A pool belongs to an `upstream` block; the one that nginx creates for an address has none, even with 1.29.7 and later
@@ -103,11 +103,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, count
 
 from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Saving, Severity, pattern, rule
-from nginxopt.lint.queries import capacity, headers, pooling, pools, sharing
+from nginxopt.lint.queries import capacity, headers, load, pooling, pools, sharing
 from nginxopt.semantics import FRAGMENT, Level, Pass
 
 Target = tuple[str, str, str, str | None]
@@ -135,7 +136,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         why_not = sharing.bad_lengths(model, (pass_ for pass_ in passes if _keeps(model, pass_)))
         size = 0 if why_not else capacity.size(model, len(by_target))
-        yield _finding(passes, _fix(passes, taken, levels.get(server, set()), size), why_not)
+        found = _finding(passes, _fix(passes, taken, levels.get(server, set()), size), why_not)
+        yield found if load.pools(model) else replace(found, is_small=True)
 
 
 def _is_meant(model: Model, pass_: Pass) -> bool:

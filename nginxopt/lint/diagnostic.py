@@ -255,6 +255,7 @@ class Finding:
         saves: What a request saves if the finding is fixed; None if that is not known.
         cause: What the findings of a rule that one change would fix have in common; by default, their message.
                 Reports have one finding for each cause (`nginxopt.lint.report.model`).
+        is_small: Whether it is reported by default only for a machine, if the rule has `under_load`.
     """
 
     source: Source
@@ -267,6 +268,7 @@ class Finding:
     witness: Witness | None = None
     saves: Saving | None = None
     cause: str | None = None
+    is_small: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))

@@ -167,29 +167,36 @@ def by_default(text: str, *select: str, name: str = "nginx.conf") -> list[str]:
 SITE = "events {{ {events} }}\nhttp {{ {http} server {{ location / {{ proxy_pass http://10.0.0.1:8080; }} }} }}\n"
 
 
+@pytest.mark.parametrize(("connections", "speaks"), [(1024, False), (4096, True)])
+def test_many_connections_show_load(connections: int, speaks: bool) -> None:
+    """More connections than any distribution sets show load."""
+    text = SITE.format(events=f"worker_connections {connections};", http="").replace("10.0.0.1:8080", "$a")
+    text = text.replace("location / {", "location / { set $a 10.0.0.1:8080;")
+    assert ("upstream-variable-target" in by_default(text)) == speaks
+
+
 @pytest.mark.parametrize(
-    ("events", "http", "speaks"),
+    ("http", "speaks", "has_pool"),
     [
-        ("worker_connections 1024;", "", False),
-        ("worker_connections 4096;", "", True),
-        ("", "upstream a { server 10.0.0.2; server 10.0.0.3; }", True),
-        ("", "upstream a { server 127.0.0.1:1; server localhost:2; server unix:/c; }", False),
-        ("", "upstream a { server 10.0.0.2; keepalive 8; }", True),
-        ("", "upstream a { server 10.0.0.2; }", False),
-        ("", "proxy_cache_path /c keys_zone=c:10m;", True),
+        ("", False, False),
+        ("upstream a { server 10.0.0.2; server 10.0.0.3; }", True, True),
+        ("upstream a { server 127.0.0.1:1; server localhost:2; server unix:/c; }", False, False),
+        ("upstream a { server 10.0.0.2; keepalive 8; }", True, True),
+        ("upstream a { server 10.0.0.2; }", False, False),
+        ("proxy_cache_path /c keys_zone=c:10m;", True, False),
     ],
 )
-def test_connections_matter_where_the_text_shows_load(events: str, http: str, speaks: bool) -> None:
-    """A server without upstream is reported by default only in a configuration tuned for many requests."""
-    text = SITE.format(events=events, http=http)
-    assert ("implicit-upstream" in by_default(text)) == speaks
+def test_connections_matter_where_the_text_shows_load(http: str, speaks: bool, has_pool: bool) -> None:
+    """A limit is reported by default only in a configuration tuned for many requests, and a server without upstream
+    only where others have a pool."""
+    text = SITE.format(events="", http=http)
+    assert ("worker-connections" in by_default(text)) == speaks
+    assert ("implicit-upstream" in by_default(text)) == has_pool
     assert "implicit-upstream" in by_default(text, "implicit-upstream")
-    if not events:
-        assert ("worker-connections" in by_default(text)) == speaks
 
 
 SOME = (
-    "root /srv; upstream a { server 10.0.0.2; } server { listen 81; } "
+    "root /srv; upstream a { server 10.0.0.2; } upstream b { server 10.0.0.3; keepalive 8; } server { listen 81; } "
     "server { listen 82; location / { proxy_pass http://a; } }"
 )
 

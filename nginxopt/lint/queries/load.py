@@ -30,8 +30,10 @@ _LOCAL = lazy.pattern(r"unix:|127\.|localhost\b|\[::1\]")
 
 def judged(check: Check, model: Model) -> Iterator[Finding]:
     """Yield the findings of a rule for a machine or for a configuration that shows load; otherwise decline."""
-    if model.host is not None or is_shown(model):
+    if model.host is not None:
         yield from check(model)
+    elif is_shown(model):
+        yield from (finding for finding in check(model) if not finding.is_small)
     else:
         model.decline()
 
@@ -41,11 +43,18 @@ def is_shown(model: Model) -> bool:
     if names.is_for_developers(model.config.main.path):
         return False
     stated = [values.number(directive.args[0]) for directive, _ in model.each("worker_connections") if directive.args]
-    return (
-        any((number or 0) >= _MANY for number in stated)
-        or any(True for _ in model.each(*_TUNED))
-        or any(
-            sum(not any(map(_LOCAL.match, server.args[:1])) for server in upstream.servers) > 1
-            for upstream in model.upstreams.values()
-        )
+    is_tuned = any((number or 0) >= _MANY for number in stated) or any(True for _ in model.each(*_TUNED))
+    return is_tuned or balances(model)
+
+
+def pools(model: Model) -> bool:
+    """Return whether the configuration has a pool, or balances requests over several servers."""
+    return any(True for _ in model.each("keepalive")) or balances(model)
+
+
+def balances(model: Model) -> bool:
+    """Return whether an upstream has several servers that are not all on this machine."""
+    return any(
+        sum(not any(map(_LOCAL.match, server.args[:1])) for server in upstream.servers) > 1
+        for upstream in model.upstreams.values()
     )
