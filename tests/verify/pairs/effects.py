@@ -23,6 +23,7 @@ SHOWN = (
     _proxied("the name of a host", "proxy_set_header Host $host;", ""),
     _proxied("a header twice", "proxy_set_header X-A a; proxy_set_header X-A b;", "proxy_set_header X-A a;"),
     _proxied("a header of a response", "add_header X-A a;", "add_header X-A b;"),
+    _proxied("a header Expires without a date", "add_header Expires 0;", ""),
     _proxied("a header of a response less", "add_header X-A $uri; add_header X-B b;", "add_header X-B b;"),
     _proxied("a size of bodies", "client_max_body_size 10;", "client_max_body_size 20;"),
     _proxied("no limit of bodies", "", "client_max_body_size 0;"),
