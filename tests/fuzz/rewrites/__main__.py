@@ -5,6 +5,10 @@
 A case is a whole configuration, which a seed and a number make: nginx runs on it, the real command line rewrites it,
 nginx runs on the result, and both get the same requests. What must hold is in `check.py`. What fails is made small
 and printed with all that is needed to see it again; `--only SEED-NUMBER` runs one case.
+
+    python -m tests.fuzz.rewrites --lists FOLDER --per-case 20000 --nginx /usr/sbin/nginx
+
+With `--lists`, cases are the lists in a folder, and lists drawn from the shapes of real ones (`lists.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 from nginxopt.system import nginx
+from tests.fuzz.rewrites import lists
 from tests.fuzz.rewrites.check import Outcome, check
 from tests.fuzz.rewrites.generate import Case, generate
 from tests.fuzz.rewrites.minimise import minimised, reproduction
@@ -71,6 +76,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first case")
     parser.add_argument("--only", metavar="SEED-NUMBER", help="run one case")
     parser.add_argument("--nginx", action="append", metavar="PATH", help="binaries, asked in turn")
+    parser.add_argument("--lists", type=Path, metavar="DIR", help="compare the lists in a folder, and drawn ones")
+    parser.add_argument("--rows", type=int, default=2_000, metavar="N", help="the most rows of a drawn list")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where to write what fails")
     parser.add_argument("--small", type=int, default=3, metavar="N", help="how many failures of a kind to make small")
     parser.add_argument(
@@ -90,9 +97,11 @@ def main() -> int:
         seed = options.seed
         if options.only:
             seed, number = map(int, options.only.split("-"))
+        files = sorted(path for path in options.lists.rglob("*") if path.is_file()) if options.lists else []
+        found = lists.cases(files, seed, options.rows, options.per_case)
         while figures.requests < options.requests and time.monotonic() - started < options.seconds:
             bench = benches[number % len(benches)]
-            case = generate(seed, number, bench.binary.version, options.per_case)
+            case = next(found) if options.lists else generate(seed, number, bench.binary.version, options.per_case)
             outcome = check(bench, case)
             figures.count(case, outcome)
             if outcome.failure is not None:
