@@ -294,9 +294,9 @@ class Patterns:
     def __new__(cls, patterns: Sequence[bytes], *, to_match: bool = False) -> Self: ...
     def first(self, subject: bytes) -> int | None: ...
 
-def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bool) -> tuple[bool, bytes | None]:
+def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bool) -> tuple[bool, bytes | None, int]:
     """Return whether certainly no subject is matched by all of `inside` and none of `outside`, and else one that seems
-    to be, the shortest; None if the search was given up. Some ms for the worst question.
+    to be, the shortest; None if the search was given up. The steps that it took are last.
     """
 
 def gives_up(pattern: bytes, subject: bytes) -> bool | None:

@@ -45,7 +45,7 @@ from nginxopt.verify.hosts import (
 )
 from nginxopt.verify.influences import counting
 from nginxopt.verify.names import Names, names, renamed
-from nginxopt.verify.path_condition import PathCondition
+from nginxopt.verify.path_condition import PathCondition, bounded_searches
 from nginxopt.verify.premises import (
     ACCEL_PATHS,
     BOTH_START,
@@ -128,7 +128,7 @@ def verify(
 
     If the verdict is "unknown", the result names premises that would make it "equivalent", if there are any.
     """
-    with collector_paused():
+    with collector_paused(), bounded_searches():
         return _verified(old, new, only, Premises() if premises is None else premises)
 
 

@@ -32,8 +32,8 @@ from nginxopt.verify.symbols import (
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
 """The variables whose value does not change while nginx handles a request."""
 
-_MANY_ROWS = range(16, 5001)
-"""The numbers of rows for which a map is proved row by row; fewer are divided as fast, and more take too long."""
+_MANY_ROWS = 16
+"""The number of rows from which on a map is proved row by row; fewer are divided as fast."""
 
 _DIGITS = frozenset("0123456789")
 """The names of captures."""
@@ -154,9 +154,9 @@ class SideDefinitions:
                 yield row["args"][0], row["args"][1]
 
     def has_many_rows(self, name: str) -> bool:
-        """Return whether a variable is a long map that reads no other one, and not too long."""
+        """Return whether a variable is a long map that reads no other one."""
         form = self.form(name)
-        return form["kind"] == "map" and len(form["rows"]) in _MANY_ROWS and not self.inner(name)
+        return form["kind"] == "map" and len(form["rows"]) >= _MANY_ROWS and not self.inner(name)
 
     def inner(self, name: str) -> tuple[str, ...]:
         """Return the defined variables that a lookup may read, directly or not, without itself."""

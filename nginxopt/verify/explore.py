@@ -166,7 +166,7 @@ MOST_DIFFERENCES = 100
 """The maximum number of differences that are collected for two servers."""
 
 _ASKING = 4  # the rough cost of a question, in operations
-_SEARCHING = 40  # that of a search for a value that several patterns match
+_LONGEST_SHOWN = 60  # bytes of a pattern in a reason
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
 
@@ -226,7 +226,7 @@ class Explorer:
         self._work = work
         self._has_named = has_named
         self.done = 0
-        self._searches = searches()
+        self._searched, self._built = searches().work, searches().built
         self._unfolded = unfolding.work
         self._passed_by: list[Matches] = []
         self.is_uneven = False
@@ -482,10 +482,12 @@ class Explorer:
 
     def _spend(self, work: int) -> None:
         made, unfolded = searches(), self._unfolding.work
-        self.done += work + _SEARCHING * (made - self._searches) + unfolded - self._unfolded
-        self._searches, self._unfolded = made, unfolded
-        if self.done > self._work:
-            raise TooMuchError("too much differs to compare all requests (budget steps)")
+        self.done += work + made.work - self._searched + unfolded - self._unfolded
+        self._searched, self._unfolded = made.work, unfolded
+        if self.done > self._work or made.are_over:
+            is_hard = made.hardest is not None and made.built - self._built > self.done // 2
+            what = f"patterns such as {_shown(made.hardest)} take too long" if is_hard else "too much differs"
+            raise TooMuchError(f"{what} to compare all requests (budget steps)")
 
     def _add_uneven(self, pair: Pair) -> None:
         """Add requests that reach the limit of internal redirects by rewrites on the side that made more of them."""
@@ -541,6 +543,11 @@ class Explorer:
             return False
         depends = mine.depends(old.state.level) or (old.kind == "return" and old.what[1] is not None)
         return _are_equal(self._key(old), self._key(new)) if depends else True
+
+
+def _shown(pattern: bytes | None) -> str:
+    text = (pattern or b"").decode("latin-1")
+    return f'"{text}"' if len(text) <= _LONGEST_SHOWN else f'"{text[:_LONGEST_SHOWN]}..."'
 
 
 def _are_equal(one: object, other: object) -> bool:

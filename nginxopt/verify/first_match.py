@@ -25,10 +25,10 @@ from itertools import islice
 
 from nginxopt import lazy
 from nginxopt._native import Patterns
-from nginxopt.budget import ExceededError, meter
+from nginxopt.budget import ExceededError, Meter, limit
 from nginxopt.records import record
 from nginxopt.verify.definitions import MapTable, PatternRow, SideDefinitions, table_of
-from nginxopt.verify.path_condition import is_empty
+from nginxopt.verify.path_condition import is_empty, searches
 from nginxopt.verify.pattern_parts import Parts, SequenceIndex, as_text, covers, head, may_start, sequences, subjects
 from nginxopt.verify.patterns import WordIndex, group_names, starts_with, without
 from nginxopt.verify.symbols import pieces
@@ -52,13 +52,13 @@ _IS_SAME = rb"(?s)^(.+)>\1\z"
 """The pattern of two texts with `>` between them: whether they are the same, if they have the same length."""
 
 _CAPITALS = b"[A-Z]"
-_QUESTIONS = 100
-"""The maximum number of questions for automata, and one more for each eighth row."""
+_LEAST, _PER_ROW, _SHORT = 200_000, 150, 3
+"""The operations that a proof may take, and those for each row, each of some short steps: up to 1.5 ms a row."""
 
 _DEEPEST = 60
 """The maximum number of lookups that are evaluated inside one another."""
 
-_MOST_PARTS = 2_000_000
+_MOST_PARTS = 10_000_000
 """The maximum number of parts of all patterns, each of which takes some bytes of memory."""
 
 _CANDIDATES = 50
@@ -142,8 +142,7 @@ class _Proof:
         self._reached: dict[tuple[str, bytes, bool], bool] = {}
         self._numbered: dict[str, bool] = {}
         self._left = _MOST_PARTS
-        self._asked = 0
-        self._steps = meter("steps")
+        self._steps = Meter("steps", _SHORT * min(limit("steps"), _LEAST + _PER_ROW * len(self._rows)))
 
     def holds(self) -> bool:
         """Return whether both conditions hold."""
@@ -347,7 +346,7 @@ class _Proof:
     @staticmethod
     def _is_for_empty(table: MapTable) -> bool:
         """Return whether a lookup asks only whether something is empty."""
-        return set(table.exact) == {b""} and not table.rows
+        return len(table.exact) == 1 and b"" in table.exact and not table.rows
 
     def _due_at(self, word: bytes, value: bytes, *, is_numbered: bool) -> int:
         """Return the row that an answer for all subjects that start with a word is due to."""
@@ -470,6 +469,15 @@ class _Proof:
     def _in_chain(self, name: str, row: int, text: bytes, *, is_strict: bool) -> bool:
         chain = self._chain(name, is_numbered=is_strict)
         end = chain.places.get(row, len(chain.answers))
+        if self._through(chain, end, row, text, is_strict=is_strict):
+            return True
+        if row in chain.places:
+            return False
+        end = self._taken_before(chain, row, text, is_strict=is_strict)
+        return end < len(chain.answers) and self._through(chain, end, row, text, is_strict=is_strict)
+
+    def _through(self, chain: _Chain, end: int, row: int, text: bytes, *, is_strict: bool) -> bool:
+        """Return what `_reaches` does for a chain in which all these subjects match at a place, if not before."""
         if chain.most[end] > row and not all(
             self._is_right(chain, at, row, is_strict=is_strict) or self._is_apart(row, text, chain.table.rows[at])
             for at in range(end)
@@ -493,6 +501,22 @@ class _Proof:
             return True
         tried = [each.pattern for each in chain.table.rows]
         return self._is_empty((self._rows[row].pattern, starts_with(text)), tuple(tried))
+
+    def _taken_before(self, chain: _Chain, row: int, text: bytes, *, is_strict: bool) -> int:
+        """Return the first place with a right answer at which each subject of a row that starts with a text matches;
+        the end of the chain if there is none. So it is for a row that an earlier one leaves nothing to."""
+        starts = [head(parts, text) for parts in self._sequences_of(row)]
+        for at, other in enumerate(chain.table.rows):
+            if chain.answers[at] is None or not self._is_right(chain, at, row, is_strict=is_strict):
+                continue
+            self._steps.spend(1)
+            found = self._sequences(other.pattern)
+            is_covered = all(
+                any(covers(parts, start, has_newlines=not self._never) for parts in found) for start in starts
+            )
+            if starts and (is_covered or self._stands(other.pattern, row, text)):
+                return at
+        return len(chain.answers)
 
     def _is_right(self, chain: _Chain, at: int, row: int, *, is_strict: bool) -> bool:
         answer = chain.answers[at]
@@ -523,13 +547,23 @@ class _Proof:
     def _is_no_key(self, name: str, row: int, key: bytes, text: bytes) -> bool:
         """Return whether no subject of a row that starts with a text has a key: all start with a longer one."""
         words = (word for chain in self._key_chains(name) for word in self._words(chain).starting_with(key))
-        longer = set(islice((word for word in words if word != key), _CANDIDATES + 1))
+        longer = set(islice((word for word in words if word != key and self._may_start(row, word)), _CANDIDATES + 1))
         if len(longer) > _CANDIDATES:
             return False
         return self._is_empty((self._rows[row].pattern, starts_with(text)), tuple(map(starts_with, sorted(longer))))
 
+    def _may_start(self, row: int, text: bytes) -> bool:
+        """Return whether a subject of a row may start with a text."""
+        self._steps.spend(1)
+        return any(may_start(parts, text) for parts in self._sequences_of(row))
+
     def _is_apart(self, row: int, text: bytes, other: PatternRow) -> bool:
         """Return whether another pattern matches no subject of a row that starts with a text."""
+        found, others = self._sequences_of(row), self._sequences(other.pattern)
+        starts = {head(parts, text) for parts in found}
+        self._steps.spend(1)
+        if starts and others and not any(may_start(parts, start) for start in starts for parts in others):
+            return True
         inside = without(other.pattern)
         if inside is not None:
             return self._holds(inside, row, text)
@@ -550,10 +584,11 @@ class _Proof:
         return bool(found) and all(self._indexes[pattern].holds(parts) for parts in found if may_start(parts, text))
 
     def _is_empty(self, inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
-        self._asked += 1
-        if self._asked > _QUESTIONS + len(self._rows) // 8:
-            raise _UnprovedError
-        return is_empty(tuple(each for each in inside if each != b"^"), (*outside, *self._never))
+        before = searches().work
+        try:
+            return is_empty(tuple(each for each in inside if each != b"^"), (*outside, *self._never))
+        finally:
+            self._steps.spend(1 + searches().work - before)
 
     def _home(self, name: str) -> frozenset[int]:
         """Return the rows that a lookup, or another one that it leads to, holds."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice, product
@@ -18,6 +20,7 @@ from urllib.parse import quote_from_bytes
 
 from nginxopt import lazy
 from nginxopt._native import Patterns, common_subject
+from nginxopt.budget import limit
 from nginxopt.records import record
 from nginxopt.verify.patterns import FLAGS, branches, has_branches, has_look, only_value, without
 from nginxopt.verify.symbols import ARGS, METHOD, URI, Derived, KnownBytes, Symbol, Variable
@@ -429,9 +432,59 @@ def _is_way_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool
     return _is_nothing(inside, near)
 
 
-def searches() -> int:
-    """Return how many searches for a common value were made so far."""
-    return _example.cache_info().misses
+_SEARCHING = 40
+"""The rough cost of a search for a value that several patterns match, in operations of a script."""
+
+_STEPS = 200
+"""The steps of a search that take as long as an operation, 10 us: each is a part of an automaton, built or visited."""
+
+
+class Searches:
+    """The work of searches for values, in operations of a script, and how much of it there may be.
+
+    Attributes:
+        work: What was done so far.
+        built: What of it was building and visiting automata.
+        hardest: A pattern of the search that took longest.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.work = self.built = 0
+        self.hardest: bytes | None = None
+        self._most = most
+        self._longest = 0
+
+    @property
+    def are_over(self) -> bool:
+        """Whether there was too much of it, so that all further searches are given up at once."""
+        return self._most is not None and self.work > self._most
+
+    def count(self, inside: tuple[bytes, ...], steps: int) -> None:
+        """Count a search."""
+        self.work += _SEARCHING + steps // _STEPS
+        self.built += steps // _STEPS
+        if steps > self._longest:
+            self._longest, self.hardest = steps, max(inside, key=len, default=None)
+
+
+_counted = Searches()
+_in_force: ContextVar[Searches] = ContextVar("searches", default=_counted)
+
+
+@contextmanager
+def bounded_searches() -> Iterator[None]:
+    """Bound the work of searches in the block by the budget `steps`. Beyond it, each search is given up, so that
+    nothing more is found to be empty."""
+    token = _in_force.set(Searches(limit("steps")))
+    try:
+        yield
+    finally:
+        _in_force.reset(token)
+
+
+def searches() -> Searches:
+    """Return the searches of the block of `bounded_searches` around, or of the process, which have no bound."""
+    return _in_force.get()
 
 
 def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symbol) -> bytes | None:
@@ -444,11 +497,17 @@ def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symb
     return _example(inside, (*outside, *_RESOLVED), True)[1] or _example(inside, outside, True)[1]
 
 
-@lru_cache(maxsize=1 << 16)
 def _example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
+    return (False, None) if searches().are_over else _found(inside, outside, is_uri)
+
+
+@lru_cache(maxsize=1 << 16)
+def _found(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
     if not is_uri and _may_be(b"", inside, outside):  # `common_subject` does not try the empty string
         return False, b""
-    return common_subject(inside, outside, is_uri)
+    is_nothing, value, steps = common_subject(inside, outside, is_uri)
+    searches().count(inside, steps)
+    return is_nothing, value
 
 
 def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:

@@ -6,7 +6,7 @@ sequences `/ a a* b $` and `/ a a* c $`: a subject matches the pattern if and on
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 
 from nginxopt import lazy
@@ -25,18 +25,24 @@ _MOST_PARTS = 100_000
 _MOST_SUBJECTS = 256
 """The maximum number of subjects of a sequence that are made."""
 
+_STARTED = 3
+"""The number of parts by which sequences are looked up in others."""
+
 _LONGEST = 200
 """The maximum number of parts of sequences that are searched for one another."""
 
 _ALL = frozenset(range(256))
 _LINE = _ALL - {10}
+_ONE: tuple[Part, ...] = tuple((frozenset((byte,)), False) for byte in range(256))
 _DIGITS = frozenset(b"0123456789")
 _WORD = _DIGITS | frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _SETS = {b"d": _DIGITS, b"w": _WORD, b"D": _ALL - _DIGITS, b"W": _ALL - _WORD}
 _CONTROLS = {b"n": 10, b"r": 13, b"t": 9, b"f": 12, b"e": 27}
 _PLACES = {b"b": "\\b", b"z": "\\z", b"A": "^"}
 _TOKEN = lazy.pattern(rb"\\x[0-9A-Fa-f]{2}|\\.|\(\?:|\(\?P?<[A-Za-z_]\w*>|\((?!\?|\*)|[^\\]", 16)
-_REPEAT = lazy.pattern(rb"(?:[*+?]|\{(\d{1,2})(,(\d{1,2})?)?\})(?![+?])")
+_LITERAL = lazy.pattern(rb"[A-Za-z0-9/_%=&~ -]+(?![*+?{])", 16)
+_REPEAT = lazy.pattern(rb"([*+?]|\{(\d{1,2})(,(\d{1,2})?)?\})(?:\??|(\+)(?=([A-Za-z0-9/])(?![*?{])))(?![+?])")
+"""A quantifier; a possessive one only if what is behind it cannot be left out."""
 _ITEM = lazy.pattern(rb"\[:|\\x[0-9A-Fa-f]{2}|\\.|[^\]\\]", 16)
 _FLAGS = lazy.pattern(rb"\(\?([is]+)\)")
 
@@ -68,22 +74,31 @@ class _Reader:
             raise ValueError
         found: list[Parts] = []
         current: list[Parts] = [()]
+        behind: list[Part] = []  # all of `current`
         while self.at < len(self._pattern) and self._pattern[self.at : self.at + 1] != b")":
             if self._pattern[self.at : self.at + 1] == b"|":
                 self.at += 1
-                found += current
-                current = [()]
+                found += _followed(current, [tuple(behind)])
+                current, behind = [()], []
                 continue
-            item = self._repeated(self._item(depth))
-            size = len(item) * sum(map(len, current)) + len(current) * sum(map(len, item))
-            if len(current) * len(item) + len(found) > _MOST or size > _MOST_PARTS:
+            behind += self._literal()
+            if self.at < len(self._pattern) and self._pattern[self.at] not in b"|)":
+                item = self._repeated(self._item(depth))
+                if len(item) == 1:
+                    behind += item[0]
+                else:
+                    current, behind = _followed(_followed(current, [tuple(behind)]), item), []
+            if len(current) + len(found) > _MOST or len(current) * len(behind) > _MOST_PARTS:
                 raise ValueError
-            current = (
-                [first + more for first, more in product(current, item)]
-                if len(item) != 1
-                else ([first + item[0] for first in current])
-            )
-        return found + current
+        return found + _followed(current, [tuple(behind)])
+
+    def _literal(self) -> list[Part]:
+        """Return the bytes up to the next one that may not stand for itself."""
+        match = None if self._is_caseless else _LITERAL.match(self._pattern, self.at)
+        if match is None:
+            return []
+        self.at = match.end()
+        return [_ONE[byte] for byte in match[0]]
 
     def _item(self, depth: int) -> list[Parts]:
         match = _TOKEN.match(self._pattern, self.at)
@@ -107,23 +122,27 @@ class _Reader:
             raise ValueError
         if token.startswith(b"\\") and token[1:] in _PLACES:
             return [(_PLACES[token[1:]],)]
-        return [((self._folded(_bytes(token)), False),)]
+        found = self._folded(_bytes(token))
+        return [(_ONE[min(found)] if len(found) == 1 else (found, False),)]
 
     def _repeated(self, item: list[Parts]) -> list[Parts]:
         match = _REPEAT.match(self._pattern, self.at)
         if match is None:
-            if self._pattern[self.at : self.at + 1] in (b"*", b"+", b"?"):  # lazy or possessive
+            if self._pattern[self.at : self.at + 1] in (b"*", b"+", b"?"):  # possessive
                 raise ValueError
             return item
         self.at = match.end()
-        if match[0] == b"?":
+        if match[5] and not all(map(_is_without(match[6]), item)):
+            raise ValueError
+        if match[1] == b"?":
             return [*item, ()]
+        item = _as_class(item)
         if len(item) != 1 or len(item[0]) != 1 or isinstance(item[0][0], str):
             raise ValueError
         part = item[0][0]
-        least, most = {b"*": (0, None), b"+": (1, None)}.get(match[0]) or (
-            int(match[1]),
-            int(match[1]) if match[2] is None else None if match[3] is None else int(match[3]),
+        least, most = {b"*": (0, None), b"+": (1, None)}.get(match[1]) or (
+            int(match[2]),
+            int(match[2]) if match[3] is None else None if match[4] is None else int(match[4]),
         )
         if most is None:
             return [(part,) * least + ((part[0], True),)]
@@ -166,6 +185,29 @@ class _Reader:
         return found | frozenset(byte ^ 32 for byte in found if chr(byte).isalpha() and byte < 128)
 
 
+def _followed(sequences: list[Parts], item: list[Parts]) -> list[Parts]:
+    """Return sequences with each alternative of an item behind them."""
+    size = len(item) * sum(map(len, sequences)) + len(sequences) * sum(map(len, item))
+    if len(sequences) * len(item) > _MOST or size > _MOST_PARTS:
+        raise ValueError
+    return [first + more for first, more in product(sequences, item)] if item != [()] else sequences
+
+
+def _is_without(byte: bytes) -> Callable[[Parts], bool]:
+    """Return a test for a sequence of one part in which a byte cannot stand: it never has to give back what it took."""
+    return lambda parts: len(parts) == 1 and not isinstance(parts[0], str) and byte[0] not in parts[0][0]
+
+
+def _as_class(item: list[Parts]) -> list[Parts]:
+    """Return alternatives of one byte each, such as `(?:a|[bc])`, as a class; others as they are."""
+    found: set[int] = set()
+    for parts in item:
+        if len(parts) != 1 or isinstance(parts[0], str) or parts[0][1]:
+            return item
+        found |= parts[0][0]
+    return [((frozenset(found), False),)]
+
+
 def _bytes(token: bytes) -> frozenset[int]:
     """Return what a byte or an escape stands for."""
     if len(token) == 1:
@@ -177,7 +219,7 @@ def _bytes(token: bytes) -> frozenset[int]:
         return _SETS[name]
     if name in _CONTROLS:
         return frozenset((_CONTROLS[name],))
-    if name.isalnum() or name >= b"\x80":
+    if name.isalnum():  # PCRE reads others as themselves, also those behind ASCII
         raise ValueError
     return frozenset(name)
 
@@ -240,24 +282,35 @@ def _skipped(parts: Parts, places: set[int]) -> set[int]:
 def covers(parts: Parts, text: bytes, *, has_newlines: bool) -> bool:
     """Return whether a sequence certainly matches each subject that starts with a text; `has_newlines`: whether a
     newline may stand in one."""
-    if parts[:1] != ("^",) or len(parts) <= len(text):
+    if parts[:1] != ("^",):
         return False
-    for part, byte in zip(parts[1:], text, strict=False):
-        if isinstance(part, str) or part[1] or byte not in part[0]:
-            return False
-    rest = parts[1 + len(text) :]
-    return not rest or (not has_newlines and rest in (((_LINE, True),), ((_LINE, True), "$")))
+    places = _skipped(parts, {1})
+    for byte in text:
+        if len(parts) in places or not places:
+            break
+        after: set[int] = set()
+        for place in places:
+            part = parts[place]
+            if not isinstance(part, str) and byte in part[0]:
+                after.add(place if part[1] else place + 1)
+        places = _skipped(parts, after)
+    rests = {parts[place:] for place in places}
+    return () in rests or (not has_newlines and not rests.isdisjoint((((_LINE, True),), ((_LINE, True), "$"))))
 
 
 def subjects(parts: Parts) -> tuple[bytes, ...]:
     """Return all subjects of a sequence, such as `^/[ab]$`; none if there are more than a few."""
     if parts[:1] != ("^",) or parts[-1] not in ("$", "\\z"):
         return ()
-    found = [b""]
+    count, choices = 1, []
     for part in parts[1:-1]:
-        if isinstance(part, str) or part[1] or len(found) * len(part[0]) > _MOST_SUBJECTS:
+        if isinstance(part, str) or part[1]:
             return ()
-        found = [text + bytes((byte,)) for text in found for byte in sorted(part[0])]
+        choices.append(part[0])
+        count *= len(part[0])
+        if count > _MOST_SUBJECTS:
+            return ()
+    found = [bytes(each) for each in product(*map(sorted, choices))]
     return (*found, *(text + b"\n" for text in found)) if parts[-1] == "$" else tuple(found)
 
 
@@ -266,15 +319,19 @@ class SequenceIndex:
 
     def __init__(self, found: Iterable[Parts]) -> None:
         self._known = frozenset(parts for parts in found if len(parts) <= _LONGEST)
-        self._lengths = sorted({len(parts) for parts in self._known})
+        self._lengths: dict[Part, dict[Parts, set[int]]] = {}  # by the first part, and by a few
+        for parts in filter(None, self._known):
+            self._lengths.setdefault(parts[0], {}).setdefault(parts[:_STARTED], set()).add(len(parts))
 
     def holds(self, parts: Parts) -> bool:
         """Return whether one of these sequences certainly stands in another one, so that each subject of that one
         matches it. Long ones are not searched, so this takes a bounded time."""
-        count = len(parts)
-        return count <= _LONGEST and any(
+        if len(parts) > _LONGEST:
+            return False
+        return () in self._known or any(
             parts[at : at + length] in self._known
-            for at in range(count + 1)
-            for length in self._lengths
-            if at + length <= count
+            for at, part in enumerate(parts)
+            if part in self._lengths
+            for started in range(1, _STARTED + 1)
+            for length in self._lengths[part].get(parts[at : at + started], ())
         )

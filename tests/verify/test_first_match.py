@@ -19,7 +19,7 @@ from nginxopt.semantics.site import Build, lower
 from nginxopt.verify import verify
 from nginxopt.verify.definitions import MapTable, SideDefinitions, table_of
 from nginxopt.verify.first_match import same_values
-from nginxopt.verify.pattern_parts import Parts, sequences
+from nginxopt.verify.pattern_parts import Parts, covers, may_start, sequences
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import Interner, pieces
 from nginxopt.version import Version
@@ -264,6 +264,25 @@ def test_sequences_are_those_of_the_pattern(pattern: str, subject: str) -> None:
         assert (
             any(Patterns([written(parts)], to_match=True).first(subject.encode()) == 0 for parts in found) is expected
         )
+
+
+@given(st.text(r"/ab.[]()|?*+^$", max_size=9), st.text("/ab", max_size=4), st.text("/abc", max_size=4))
+def test_what_a_sequence_covers_matches_whatever_follows(pattern: str, start: str, rest: str) -> None:
+    """A sequence that covers a text matches each subject that starts with it; one that may not start with it, none."""
+    for parts in sequences(pattern.encode()):
+        is_match = Patterns([written(parts)], to_match=True).first((start + rest).encode()) is not None
+        assert is_match or not covers(parts, start.encode(), has_newlines=False)
+        assert not is_match or may_start(parts, start.encode())
+
+
+def test_rows_that_others_leave_nothing_to_are_proved() -> None:
+    """Lookups may leave a row out that an earlier one covers, unless another row comes before."""
+    rows = [r'"~^/Sp.*$" /first;', *(f'"~^/l{number}$" /L{number};' for number in range(20))]
+    old = definitions(f"map $request_uri $new {{ {' '.join(rows)} '~^/[Ss]p.*x$' /x; '~^/Spaced/.*$' /dead; }}")
+    for order, is_same in ((1, True), (-1, False)):
+        found = " ".join((rows[0], "'~^/[Ss]p.*x$' /x;")[::order])
+        inner = f"map $request_uri $in {{ {' '.join(rows[1:])} {found} }}"
+        assert same_values(old, definitions(f"map $request_uri $new {{ default $in; }} {inner}"), "new") is is_same
 
 
 def written(parts: Parts) -> bytes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nginxopt._native import common_subject
 from nginxopt.budget import using
 from nginxopt.config import load, load_text
 from nginxopt.request.model import SiteModel
@@ -136,6 +138,29 @@ def test_the_work_ends_within_a_long_map(monkeypatch: pytest.MonkeyPatch) -> Non
         result = verify(model(whole(old)), model(whole(new)))
     assert [doubt.reason for doubt in result.doubts] == ["too much differs to compare all requests (budget steps)"]
     assert 0 < len(parts) <= 100
+
+
+def test_hard_patterns_take_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches count by the automata that they build, whichever part of the comparison asks, and a doubt names one."""
+    taken: list[int] = []
+
+    def counted(*asked: Any) -> tuple[bool, bytes | None, int]:
+        found = common_subject(*asked)
+        taken.append(found[2])
+        return found
+
+    monkeypatch.setattr("nginxopt.verify.path_condition.common_subject", counted)
+    rows = [f'"~(b|c)*b(b|c){{9}}/x{number}" /to/{number};' for number in range(14)]
+    old, new = (
+        f"map $request_uri $a {{ {' '.join(order)} }}\nserver {{ if ($a) {{ return 301 $a; }} return 200 a; }}\n"
+        for order in (rows, rows[::-1])
+    )
+    with using({"steps": 3_000}):
+        result = verify(model(whole(old)), model(whole(new)))
+    (doubt,) = result.doubts
+    assert doubt.reason.startswith('patterns such as "(b|c)*b(b|c){9}/x')
+    assert doubt.reason.endswith('" take too long to compare all requests (budget steps)')
+    assert 0 < sum(taken) < 200 * 3_000 + 2 * max(taken)
 
 
 def test_a_value_that_doubles_in_a_loop() -> None:

@@ -16,7 +16,7 @@ use crate::prove_map::filter::{NoFilter, TurnedAway};
 use crate::prove_map::union::{NoUnion, check_union};
 use crate::rewrite::{filter, suspicious, uncaptured};
 use crate::syntax;
-use crate::work::{self, Effort};
+use crate::work::{self, Bound, Effort};
 
 /// The most steps for why no request matches a pattern: a tenth of a second.
 const MOST_FOR_NEVER: u64 = 1_000_000;
@@ -106,24 +106,25 @@ pub fn not_the_union(
 const LIMITS: Limits = Limits { states: 4_000, automaton_bytes: 4 << 20, covers: 0, counts_states: true };
 
 /// Whether certainly no subject is matched by all of `inside` and by none of `outside`, and else a subject that seems
-/// to be.
+/// to be; behind them, the steps that took.
 #[pyfunction]
 pub fn common_subject(
     py: Python<'_>,
     inside: Vec<Vec<u8>>,
     outside: Vec<Vec<u8>>,
     is_uri: bool,
-) -> PyResult<(bool, Option<Vec<u8>>)> {
+) -> PyResult<(bool, Option<Vec<u8>>, u64)> {
     let subjects = if is_uri { Subjects::Uris } else { Subjects::All };
     let is_large = inside.len() + outside.len() >= MANY;
-    let common = working_if(py, is_large, move || {
-        let ask = || language::common_subject(subjects, &inside, &outside, &LIMITS);
-        within(&[&inside, &outside], ask).unwrap_or(Witness::Unknown)
+    let (common, steps) = working_if(py, is_large, move || {
+        let most = small_bound(&[&inside, &outside]);
+        work::within(most, || language::common_subject(subjects, &inside, &outside, &LIMITS))
+            .unwrap_or((Witness::Unknown, most.steps))
     })?;
     Ok(match common {
-        Witness::Nothing => (true, None),
-        Witness::Found(subject) => (false, Some(subject)),
-        Witness::Unknown => (false, None),
+        Witness::Nothing => (true, None, steps),
+        Witness::Found(subject) => (false, Some(subject), steps),
+        Witness::Unknown => (false, None, steps),
     })
 }
 
@@ -154,8 +155,11 @@ impl Patterns {
 
 /// The answer to a question about patterns, unless it takes more work than they may take.
 fn within<R>(patterns: &[&[Vec<u8>]], ask: impl FnOnce() -> R) -> Option<R> {
-    let length = patterns.iter().copied().flatten().map(Vec::len).sum();
-    work::within(work::bound(length, Effort::Small), ask).ok().map(|(answer, _)| answer)
+    work::within(small_bound(patterns), ask).ok().map(|(answer, _)| answer)
+}
+
+fn small_bound(patterns: &[&[Vec<u8>]]) -> Bound {
+    work::bound(patterns.iter().copied().flatten().map(Vec::len).sum(), Effort::Small)
 }
 
 fn slices(patterns: &[Vec<u8>]) -> Vec<&[u8]> {
