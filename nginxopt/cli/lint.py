@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.catalogue import Catalogue
     from nginxopt.lint.check import Checked
+    from nginxopt.profile.sums import Profile
+    from nginxopt.profile.worth import Worth
     from nginxopt.settings.file import Settings
     from nginxopt.settings.target import TargetVersion
     from nginxopt.system.host import Host
@@ -257,14 +259,12 @@ def command(
         call, inputs, around, None if source is None else source.path, call.baseline or settings.baseline
     )
     host = options.host_of(inputs.configs, with_host, machine_root)
-    judge = _judge(catalogue, settings, select, ignore, target, host)
+    judge = _judge(catalogue, settings, target, select=select, ignore=ignore, assume=assume, host=host)
     judge = replace(
         judge,
-        assumed=_assumed(assume, settings),
         is_complete=not inputs.errors,
         around=around,
-        known=_known(call, settings, origin),
-        maybe=GUESSES if target.is_guess else (),
+        known=None if call.write_baseline else _known(call.baseline or settings.baseline, origin),
     )
     base = _base(call, read, paths, settings, judge)
     checked = (
@@ -273,13 +273,35 @@ def command(
     return _finish(call, settings, target, judge, inputs, base, checked)
 
 
+def worth(config: Config, target: TargetVersion, profile: Profile) -> Worth:
+    """Return the findings that save time under the traffic of a profile, as the command has them without options.
+
+    Raises the errors of settings and of the baseline that they name.
+    """
+    from nginxopt.profile.savings import weighted
+    from nginxopt.profile.worth import Worth
+
+    origin = Origin(None)
+    settings, catalogue = load_from(origin.find(None, isolated=False), AskedRules(run=False, named=False))
+    options.put_in_force(settings.budget)
+    judge = _judge(catalogue, settings, target)
+    judge = replace(judge, around=_around((), settings), known=_known(settings.baseline, origin))
+    checked = check((config,), judge)
+    found = lint_results.beside_baseline(settings.baseline, judge, checked, [])
+    found = weighted(profile, checked.configs, judge.target, found)
+    error = next(iter((*catalogue.errors.values(), *checked.errors)), None)
+    return Worth.of(lint_results.reported(judge, found), error)
+
+
 def _judge(
     catalogue: Catalogue,
     settings: Settings,
-    select: Sequence[str],
-    ignore: Sequence[str],
     target: TargetVersion,
-    host: Host | None,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    assume: Iterable[str] = (),
+    host: Host | None = None,
 ) -> Judge:
     rules = selection(
         catalogue.rules.values(),
@@ -289,7 +311,15 @@ def _judge(
         known=catalogue.not_loaded,
         with_host=host is not None,
     )
-    return Judge(rules, target.version, settings, host, catalogue=catalogue)
+    return Judge(
+        rules,
+        target.version,
+        settings,
+        host,
+        assumed=_assumed(assume, settings),
+        catalogue=catalogue,
+        maybe=GUESSES if target.is_guess else (),
+    )
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
@@ -305,10 +335,9 @@ def _around(names: Iterable[str], settings: Settings) -> Config | None:
     return main_file.assumed(mains[0], options.files_of(None, settings.include)) if mains else None
 
 
-def _known(call: LintCall, settings: Settings, origin: Origin) -> Baseline | None:
+def _known(path: str | None, origin: Origin) -> Baseline | None:
     """Return the baseline whose findings are hidden. Raise `InputError` for a missing or damaged one."""
-    path = call.baseline or settings.baseline
-    return None if path is None or call.write_baseline else origin.baseline(path)
+    return None if path is None else origin.baseline(path)
 
 
 def _read(

@@ -269,10 +269,8 @@ def report(
     notes: Sequence[Note],
 ) -> LintReport:
     """Return the report of a call."""
-    spoken = {diagnostic.rule for diagnostic in diagnostics}
-    titles = {rule.id: rule.title for rule, _ in judge.rules if rule.id in spoken}
     return LintReport(
-        diagnostics=grouped(shown(diagnostic, titles) for diagnostic in diagnostics),
+        diagnostics=reported(judge, diagnostics),
         files=checked.files,
         target=target,
         base=str(Path.cwd()),
@@ -286,6 +284,13 @@ def report(
         fail_on=least(call, judge.settings),
         link=call.link,
     )
+
+
+def reported(judge: Judge, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return what reports show of findings: one for each cause."""
+    spoken = {diagnostic.rule for diagnostic in diagnostics}
+    titles = {rule.id: rule.title for rule, _ in judge.rules if rule.id in spoken}
+    return grouped(shown(diagnostic, titles) for diagnostic in diagnostics)
 
 
 def least(call: LintCall, settings: Settings) -> Severity:

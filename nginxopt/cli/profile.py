@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import sys
+from os.path import isfile
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nginxopt.cli import options, site, stdout
-from nginxopt.errors import UsageError
-from nginxopt.profile import figures, json, spread, sums, text
+from nginxopt.errors import InputError, UsageError
+from nginxopt.profile import figures, json, spread, sums, terms, text
 from nginxopt.profile import html as pages
+from nginxopt.profile.figures import Figures
 from nginxopt.profile.reading import SiteLogs
+from nginxopt.profile.worth import NOTHING, Worth
+from nginxopt.settings.target import TargetVersion
 from nginxopt.system.files import write_all
 from nginxopt.system.interrupts import orderly
 from nginxopt.text.display import hide
 
 if TYPE_CHECKING:
+    from nginxopt.cli.site import AskedSite
+    from nginxopt.config import Config
     from nginxopt.profile.sums import Profile
-    from nginxopt.settings.target import TargetVersion
     from nginxopt.system.nginx import Binary
 
 _EXAMPLES = """\b
@@ -98,19 +103,22 @@ def command(
     if sums.is_saved(files[0]):
         if any(of_site.values()) or input_format or host_of or workers or scheduler or measured:
             raise UsageError("options for logs do not apply to saved profiles")
-        profile = sums.load_all(files)
+        profile, asked = sums.load_all(files), None
     else:
-        asked = (workers, scheduler) if workers or scheduler else None
+        spread_over = (workers, scheduler) if workers or scheduler else None
         binary = options.binary(nginx) if measured else None
-        profile = _read(files, input_format, host_of, of_site, asked, {"--save": save, "--html": html}, binary)
+        outputs = {"--save": save, "--html": html}
+        profile, asked = _read(files, input_format, host_of, of_site, spread_over, outputs, binary)
+    is_full = html is not None or format_ == "json" or verbose
+    worth = _worth(profile, asked) if is_full or not Figures(profile).is_idle else NOTHING
     if html is not None:
-        write_all({html: hide(pages.render(profile)).encode(errors="backslashreplace")})
+        write_all({html: hide(pages.render(profile, worth)).encode(errors="backslashreplace")})
     if save is not None:
         write_all({save: sums.save(profile)})
     if format_ == "json":
-        stdout.write_document(json.document(profile))
+        stdout.write_document(json.document(profile, worth))
     else:
-        stdout.write_lines(text.lines(profile, verbose=verbose))
+        stdout.write_lines(text.lines(profile, worth, verbose=verbose))
     return 0
 
 
@@ -122,8 +130,8 @@ def _read(
     workers: tuple[int | None, str | None] | None,
     outputs: dict[str, str | None],
     binary: Binary | None,
-) -> Profile:
-    """Return the profile of logs, with a progress bar on a terminal.
+) -> tuple[Profile, AskedSite]:
+    """Return the profile of logs and their site, with a progress bar on a terminal.
 
     `workers` are their number, and a scheduler; `outputs` what options write; `binary` is the nginx to measure on.
     """
@@ -157,7 +165,33 @@ def _read(
     profile.notes = [*asked.notes, *profile.notes]
     if binary is not None:
         _measure(logs, profile, binary)
-    return profile
+    return profile, asked
+
+
+def _worth(profile: Profile, asked: AskedSite | None) -> Worth:
+    """Return the findings that save time; `asked` is the site whose logs were read."""
+    from nginxopt.cli import lint
+
+    try:
+        if asked is not None:
+            return lint.worth(asked.config, asked.target, profile)
+        target = TargetVersion(terms.release(profile.nginx), "profile")
+        return lint.worth(_config(profile), target, profile)
+    except (InputError, UsageError) as error:
+        return Worth.of((), error)
+
+
+def _config(profile: Profile) -> Config:
+    """Return the configuration of a saved profile. Raises `InputError` if it cannot be read, or is another."""
+    path = profile.config
+    if not isfile(path):
+        raise InputError("no such file", path=path)
+    config = site.read_with_standins(path, None, None, None, site.UnreadFiles())[0].config
+    there = {(item.source.path, item.line, str(item.name)) for item, _ in config.walk()}
+    for place, use in profile.uses.items():
+        if use.part != "rule" and (place.file, place.line, place.text.partition(" ")[0]) not in there:
+            raise InputError(f"not as when the logs were read: no {place.text} in line {place.line}", path=place.file)
+    return config
 
 
 def _is_small(target: TargetVersion, binary: Binary | None) -> bool:

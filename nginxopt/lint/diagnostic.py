@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from nginxopt.records import record
 from nginxopt.settings.vocabulary import Premise, Severity
@@ -233,10 +233,24 @@ class SavedADay:
             self.connections + other.connections,
         )
 
+    @property
+    def cpu(self) -> str:
+        """The processor time, such as `0.013 to 0.072 s`."""
+        return f"{float(f'{self.least:.2g}'):g} to {float(f'{self.most:.2g}'):g} s"
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """What it is in JSON."""
+        return {
+            "requests": self.requests,
+            "cpu_seconds": [self.least, self.most],
+            "connections": self.connections,
+        }
+
     def __str__(self) -> str:
         if not self.requests:
             return "no request reaches it"
-        text = f"{float(f'{self.least:.2g}'):g} to {float(f'{self.most:.2g}'):g} s of CPU a day"
+        text = f"{self.cpu} of CPU a day"
         if self.connections:
             text += f" and {count(self.connections, 'connection')}"
         return f"{text}, in {count(self.requests, 'request')}"

@@ -9,6 +9,7 @@ from functools import cached_property
 from nginxopt.profile.sums import Cell, Class, MeasuredSums, Place, Profile, Sum, Use, WorkClass
 from nginxopt.profile.terms import Term
 from nginxopt.profile.work import PASSED, Work
+from nginxopt.profile.worth import Worth, Worthwhile
 from nginxopt.text import shorten
 
 LACKING = {
@@ -49,6 +50,8 @@ _SMALL = 0.0005
 """The smallest share of the requests that is shown."""
 _LEAST_SHARE = 0.01
 """The smallest share of a core that the report shows, in percent."""
+_LEAST_PART = 0.01
+"""The smallest part of nginx's own work whose saving is shown."""
 _OF_UPSTREAM = 2
 """Connections of a request that an upstream answers: to the client and to the upstream."""
 
@@ -283,6 +286,16 @@ class Figures:
     def is_blind(self) -> bool:
         """Whether it is unknown what answers so many requests that nothing can be said about nginx's work."""
         return 2 * self.unknown > self.requests
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing can be worth a change for the processor, as far as is known."""
+        return self.is_blind or self.work.is_small
+
+    def notable(self, worth: Worth) -> list[Worthwhile]:
+        """Return the findings that may save a part of nginx's own work which is worth a line, the most first."""
+        enough = _LEAST_PART * self.work.span[1] / 1e9 / self.work.days
+        return [one for one in worth.findings if one.a_day.most >= enough]
 
     @property
     def why(self) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from nginxopt.profile.figures import Figures, Group, at_once, described
 from nginxopt.profile.sums import Durations, Place, Profile
+from nginxopt.profile.worth import NOTHING, Worth, Worthwhile
 from nginxopt.records import record
 from nginxopt.request.usage import PARTS
 from nginxopt.text import page
@@ -15,6 +16,7 @@ from nginxopt.text.display import printable
 
 _SHOWN = 50
 _CLIENTS = 10
+_PLACES = 3
 """Rows of a table at most."""
 _LEAST, _MOST = 1.0, 100_000.0
 """The ends of the scale of durations, in milliseconds."""
@@ -22,6 +24,8 @@ _SMALL = 0.01
 """The share of the connections below which they are not shown by hour."""
 _WIDTH = 100
 """The width of that scale, in pixels."""
+_NARROWEST = 1.0
+"""The smallest width of an interval of savings, in percent of their scale."""
 
 
 @record(eq=True)
@@ -55,10 +59,28 @@ class _Hour:
     share: float
 
 
-def render(profile: Profile) -> str:
+@record(eq=True)
+class _Interval:
+    """What a finding saves a day: on the scale of savings, in percent, and in words.
+
+    Attributes:
+        is_open: Whether it may save nothing.
+    """
+
+    rule: str
+    message: str
+    places: str
+    requests: int
+    text: str
+    start: float
+    width: float
+    is_open: bool
+
+
+def render(profile: Profile, worth: Worth = NOTHING) -> str:
     """Return the page."""
     figures = Figures(profile)
-    peak = figures.peak
+    peak, notable = figures.peak, figures.notable(worth)
     return page.render(
         "nginxopt.profile",
         sentences=figures.sentences,
@@ -72,6 +94,10 @@ def render(profile: Profile) -> str:
         basis=figures.basis,
         terms=figures.work.terms.name,
         causes=list(_causes(figures)),
+        is_small=figures.work.is_small,
+        savings=list(_intervals(notable[:_SHOWN])),
+        savings_scale=_scale(notable[:_SHOWN]),
+        savings_left=len(worth.findings) - len(notable),
         measured=list(_measured(figures)),
         unmeasured=[(reason, number, _percent(number, figures.requests)) for reason, number in figures.unmeasured],
         profile=profile,
@@ -133,6 +159,31 @@ def _causes(figures: Figures) -> Iterator[tuple[str, str, float]]:
     total = figures.work.total.nanoseconds
     for cause, place, load in figures.work.by_cause[:_SHOWN]:
         yield cause, "" if place is None else _where(place), round(100 * load.term.nanoseconds / total, 1)
+
+
+def _scale(findings: Sequence[Worthwhile]) -> tuple[float, float]:
+    """Return the ends of the scale of savings, powers of ten in seconds."""
+    ends = [end for one in findings for end in (one.a_day.least, one.a_day.most) if end > 0] or [1.0]
+    low = math.floor(math.log10(min(ends)))
+    return 10.0**low, 10.0 ** max(low + 1, math.ceil(math.log10(max(ends))))
+
+
+def _intervals(findings: Sequence[Worthwhile]) -> Iterator[_Interval]:
+    low, high = _scale(findings)
+
+    def at(seconds: float) -> float:
+        return round(100 * math.log(seconds / low) / math.log(high / low), 1)
+
+    for one in findings:
+        least, most = one.a_day.least, one.a_day.most
+        start = at(least) if least > 0 else 0.0
+        width = max(at(most) - start, _NARROWEST)
+        places = ", ".join(f"{path}:{line}" for path, line in one.places[:_PLACES])
+        places += f" and {len(one.places) - _PLACES:,} more" if len(one.places) > _PLACES else ""
+        yield _Interval(
+            one.rule, printable(one.message), printable(places), one.a_day.requests, one.a_day.cpu,
+            min(start, 100 - width), width, is_open=not least,
+        )  # fmt: skip
 
 
 def _measured(figures: Figures) -> Iterator[tuple[str, str, str, str, str, str]]:

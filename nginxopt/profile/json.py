@@ -10,6 +10,7 @@ from nginxopt import __version__
 from nginxopt.profile.figures import Compared, Figures, Group
 from nginxopt.profile.sums import Cell, Class, Durations, LogFile, Place, Profile, Sum
 from nginxopt.profile.terms import Term
+from nginxopt.profile.worth import NOTHING, Worth
 from nginxopt.request.usage import PARTS
 from nginxopt.text.display import unicode
 
@@ -19,7 +20,7 @@ VERSION = 2
 _QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
-def document(profile: Profile) -> str:
+def document(profile: Profile, worth: Worth = NOTHING) -> str:
     """Return the JSON document, with its line end."""
     figures = Figures(profile)
     peak = figures.peak
@@ -31,6 +32,7 @@ def document(profile: Profile) -> str:
         "verdict": figures.verdict,
         "of_nginx": figures.of_nginx,
         "work": _work(figures),
+        "savings": _savings(worth),
         "logs": [_log(file) for file in profile.files],
         "notes": profile.notes,
         "requests": figures.requests,
@@ -87,6 +89,21 @@ def _work(figures: Figures) -> dict[str, Any]:
         ],
         "measured": [_compared(one) for one in figures.measured],
         "not_measured": [{"reason": reason, "requests": number} for reason, number in figures.unmeasured],
+    }
+
+
+def _savings(worth: Worth) -> dict[str, Any]:
+    return {
+        "not_known": worth.not_known,
+        "findings": [
+            {
+                "rule": one.rule,
+                "message": one.message,
+                "places": [{"file": path, "line": line} for path, line in one.places],
+                "saves_a_day": one.a_day.form,
+            }
+            for one in worth.findings
+        ],
     }
 
 

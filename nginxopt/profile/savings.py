@@ -21,7 +21,6 @@ from nginxopt.profile.work import Work
 from nginxopt.semantics import Level
 from nginxopt.version import Version
 
-_DAY = 86_400
 _CONNECTION = (11_000, 15_000)
 """The nanoseconds of processor time of a connection to an upstream (measured on loopback)."""
 Where = str
@@ -90,11 +89,6 @@ class Savings:
         return Work(self.profile)
 
     @cached_property
-    def days(self) -> float:
-        """The days of the profile; one if the logs have no times."""
-        return (self.work.seconds or _DAY) / _DAY
-
-    @cached_property
     def _of_causes(self) -> dict[tuple[str, Where], float]:
         """The nanoseconds of each cause and directive."""
         return {
@@ -107,7 +101,7 @@ class Savings:
         """Return what a site saves in a day if a finding is fixed."""
         requests = self._reaching(concern)
         least, most = self._nanoseconds(concern, requests)
-        days = self.days
+        days = self.work.days
         return SavedADay(
             round(requests / days),
             least / terms.SPREAD / days / 1e9,

@@ -264,13 +264,18 @@ def of_headers(length: float) -> float:
     return max(length, BASE_LENGTH) if length <= MOST_LENGTH else USUAL_LENGTH
 
 
+def release(nginx: str) -> Version:
+    """Return the release of such an nginx; a recent one if it names none."""
+    found = _RELEASE.search(nginx)  # saved profiles may say anything
+    return WITH_SIPHASH if found is None else Version.of(map(int, found.groups()))
+
+
 @cache
 def of(nginx: str) -> Terms:
     """Return the terms for an nginx such as `nginx 1.28.0` or `nginx 1.31.3 -Os`: those of the nearest build."""
     if nginx.endswith(SIZE):
         return _column(2, f"nginx 1.31.3, {SIZE}")
-    found = _RELEASE.search(nginx)  # saved profiles may say anything
-    version = WITH_SIPHASH if found is None else Version.of(map(int, found.groups()))
+    version = release(nginx)
     if version < _COMBINED:
         return _column(0, "nginx 1.22.1, -O2")
     newest = _column(1, "nginx 1.31.3, -O2")

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from nginxopt.profile.figures import Figures, Group, at_once, described, shown
 from nginxopt.profile.sums import Durations, Profile, Sum
+from nginxopt.profile.worth import NOTHING, Worth
 from nginxopt.text import shorten
 from nginxopt.text.display import be, count, printable
 
@@ -20,21 +21,27 @@ _NEAR = 0.5
 _Item = TypeVar("_Item")
 
 
-def lines(profile: Profile, *, verbose: bool) -> Iterator[str]:
+def lines(profile: Profile, worth: Worth = NOTHING, *, verbose: bool) -> Iterator[str]:
     """Yield the lines for a terminal, with their ends."""
-    return (f"{printable(line)}\n" for line in _lines(Figures(profile), verbose=verbose))
+    return (f"{printable(line)}\n" for line in _lines(Figures(profile), worth, verbose=verbose))
 
 
-def _lines(figures: Figures, *, verbose: bool) -> Iterator[str]:
+def _lines(figures: Figures, worth: Worth, *, verbose: bool) -> Iterator[str]:
     most, few = (None, None) if verbose else (_SHOWN, _FEW)
     yield from _head(figures)
     if not figures.work.is_small:
         yield from _of_nginx(figures, most)
+        yield from _worth(figures, worth, most)
     yield ""
     yield from _locations(figures, most)
     yield from _directives(figures, most)
     if figures.work.is_small:
         yield from _of_nginx(figures, few)
+        if verbose:
+            yield from _worth(figures, worth, most)
+    if verbose and worth.not_known is not None:
+        yield ""
+        yield f"what would save most is not known: {worth.not_known}"
     yield from _measured(figures, few if figures.work.is_small else most)
     yield from _differing(figures, few)
     yield from _not_known(figures, few)
@@ -135,6 +142,17 @@ def _of_nginx(figures: Figures, most: int | None) -> Iterator[str]:
         where = "" if place is None else f"  {shown(place)}"
         yield f"  {load.term.nanoseconds / total:>7.1%}  {cause}{where}"
     yield from _more(causes, most)
+
+
+def _worth(figures: Figures, worth: Worth, most: int | None) -> Iterator[str]:
+    found = worth.findings if most is None else figures.notable(worth)[:most]
+    if not found or figures.is_blind:
+        return
+    yield ""
+    yield f"would save most ({figures.basis}):"
+    width = max(len(str(one)) for one in found)
+    yield from (f"  {one!s:<{width}}  {one.a_day}" for one in found)
+    yield from _more(worth.findings, None if most is None else len(found))
 
 
 def _measured(figures: Figures, most: int | None) -> Iterator[str]:

@@ -38,6 +38,7 @@ _GZIP_DEFAULT = 1
 _MOVED = (301, 302, 303, 307, 308)
 _WITH_EXPIRES = (200, 201, 204, 206, 304, *_MOVED)
 """The statuses of responses that get the headers of `expires`."""
+_DAY = 86_400
 _SMALL_SHARE = 0.01
 """The share of a core below which no change is worthwhile to save processor time."""
 _SHORTEST = 60
@@ -200,6 +201,11 @@ class Work:
         lasts = [cell.last for cell in self.profile.classes.values() if cell.last is not None]
         span = max(lasts) - min(firsts) if firsts and lasts else 0
         return span if span >= _SHORTEST else None
+
+    @property
+    def days(self) -> float:
+        """The days of the profile; one if that is not known."""
+        return (self.seconds or _DAY) / _DAY
 
     @cached_property
     def span(self) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,116 @@ def test_templates_save_nothing_that_is_known(run: Any, saved: str, folder: Path
     found = linted(run, saved)
     assert found
     assert all("saves_a_day" not in one for one in found)
+
+
+# What `nginxopt profile` says of the same findings.
+
+
+def of_profile(run: Any, *args: str) -> dict[str, Any]:
+    """The savings in the report of `nginxopt profile` as JSON."""
+    report = json.loads(run("profile", *args, "--format", "json").out)
+    validate(report, "profile-report")
+    savings: dict[str, Any] = report["savings"]
+    return savings
+
+
+def test_profile_and_lint_agree(run: Any, saved: str) -> None:
+    """The report of the log, that of its saved profile, and the linter give the same ranges, in the same order."""
+    of_lint = [(one["rule"], one["line"], one["saves_a_day"]) for one in linted(run, saved) if "saves_a_day" in one]
+    of_log = of_profile(run, "nginx.conf", "a.log", "--target-version", "1.22.1")
+    assert of_log["not_known"] is None
+    assert of_profile(run, saved) == of_log
+    found = [(one["rule"], one["places"][0]["line"], one["saves_a_day"]) for one in of_log["findings"]]
+    assert found == [one for one in of_lint if one[2]["cpu_seconds"][1]]
+    assert len(found) > 2
+
+
+BUSY = re.sub(r"2026:\d\d", "2026:00", LOG)
+"""The same requests, of which no span is known, so that it is not known that nginx has little to do."""
+
+
+@pytest.mark.parametrize(
+    ("log", "args", "is_shown"),
+    [(BUSY, (), True), (LOG, (), False), (LOG, ("-v",), True), (LOG.replace(" /a", " @a"), (), False)],
+    ids=["much to do", "little to do", "asked for", "unknown"],
+)
+def test_the_section(
+    run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, log: str, args: tuple[str, ...], is_shown: bool
+) -> None:
+    """It is in the text unless nothing is worth a change, when the rules do not run either."""
+    (folder / "a.log").write_text(log)
+    if not is_shown:
+        monkeypatch.setattr("nginxopt.cli.lint.worth", None)
+    ran = run("profile", "nginx.conf", "a.log", "--target-version", "1.22.1", *args)
+    assert ran.status == 0, ran.err
+    lines = ran.out.decode().splitlines()
+    assert ("would save most (estimated):" in lines) is is_shown
+    if is_shown:
+        of_pool = next(line for line in lines if "upstream-keepalive-missing" in line)
+        assert of_pool.startswith("  nginx.conf:8 (+1): upstream-keepalive-missing ")
+        assert any("rewrite-literal-bulk" in line for line in lines) is bool(args)  # it saves microseconds
+        assert of_pool.endswith(" s of CPU a day and 2,400 connections, in 2,400 requests") is (log is LOG)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (None, "nginx.conf: no such file"),
+        (
+            ("server_name a.example;", "server_name a.example;\n"),
+            "nginx.conf: not as when the logs were read: no location /app in line 14",
+        ),
+        (("/old/page-007", "/old/page-{{ seven }}"), "this is a Jinja or Mustache template"),
+        (("        location / { return 204; }\n    }\n", ""), "nginx.conf:3:6: this block is not closed"),
+    ],
+    ids=["gone", "changed", "template", "broken"],
+)
+def test_why_savings_are_not_known(
+    run: Any, saved: str, folder: Path, change: tuple[str, str] | None, reason: str
+) -> None:
+    """A saved profile needs its configuration, as it was: -v and JSON say what is wrong with it."""
+    if change is None:
+        (folder / "nginx.conf").unlink()
+    else:
+        (folder / "nginx.conf").write_text(CONF.replace(*change))
+    savings = of_profile(run, saved)
+    assert savings["findings"] == []
+    assert reason in savings["not_known"]
+    said = f"what would save most is not known: {savings['not_known']}"
+    assert said in run("profile", saved, "-v").out.decode().splitlines()
+    assert "what would save most" not in run("profile", saved).out.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("nginx.conf", CONF.replace("gzip_comp_level 9;", "gzip_comp_level 9; # nginxopt: ignore[gzip-level]")),
+        ("nginxopt.toml", 'ignore = ["gzip-level"]\n'),
+        ("nginxopt.toml", 'baseline = "known.json"\n'),
+    ],
+    ids=["comment", "settings", "baseline"],
+)
+def test_what_is_hidden_stays_hidden(run: Any, folder: Path, path: str, text: str) -> None:
+    """Findings that a comment, the settings or the baseline hides are not among those that would save most."""
+    asked = ("nginx.conf", "a.log", "--target-version", "1.22.1")
+    assert "gzip-level" in {one["rule"] for one in of_profile(run, *asked)["findings"]}
+    run("lint", "nginx.conf", "--select", "gzip-level", "--write-baseline", "known.json")
+    (folder / path).write_text(text)
+    left = {one["rule"] for one in of_profile(run, *asked)["findings"]}
+    assert "gzip-level" not in left
+    assert left
+
+
+def test_intervals_on_the_page(run: Any, saved: str, folder: Path) -> None:
+    """The page draws each range on one scale of powers of ten, and says when none is worth a change."""
+    findings = of_profile(run, saved)["findings"]
+    assert run("profile", saved, "--html", "page.html").status == 0
+    section = (folder / "page.html").read_text().partition("<h2>Would save most</h2>")[2].partition("</section>")[0]
+    assert "none of them is worth a change for CPU" in section
+    assert "2 more save less than 1 % of what nginx needs" in section
+    low, high = (float(end) for end in re.search(r"from (\S+) s to (\S+) s", section).groups())  # type: ignore[union-attr]
+    bars = re.findall(r"margin-left: ([\d.]+)%; width: ([\d.]+)%", section)
+    for (start, width), one in zip(bars, findings[:2], strict=True):
+        ends = [100 * math.log(each / low) / math.log(high / low) for each in one["saves_a_day"]["cpu_seconds"]]
+        assert (float(start), float(start) + float(width)) == pytest.approx(ends, abs=0.2)
+        assert one["rule"] in section

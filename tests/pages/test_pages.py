@@ -13,8 +13,10 @@ from click.testing import CliRunner
 
 from nginxopt.bench.report import html
 from nginxopt.cli import nginxopt
+from nginxopt.lint.diagnostic import SavedADay
 from nginxopt.profile import html as profile_html
 from nginxopt.profile.sums import MeasuredSums, Profile, Sum, WorkClass
+from nginxopt.profile.worth import Worth, Worthwhile
 from tests import npm
 from tests.bench.pages import experiment, result_of
 from tests.browser import Page, browser, needs_chromium
@@ -26,6 +28,16 @@ from tests.support import ROOT, made_once
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 NAMES = ("lint", "bench", "fleet", "profile")
+
+
+WORTH = Worth(
+    (
+        Worthwhile("gzip-level", "`gzip_comp_level 9` takes long", (("nginx.conf", 7),), SavedADay(600, 90.0, 2e4, 0)),
+        Worthwhile("pcre-jit", "x" * 100, (("a/long/path/of/a/file.conf", 9),) * 9, SavedADay(600, 0.0, 3e3, 0)),
+        Worthwhile("sendfile", "It is small", (("nginx.conf", 9),), SavedADay(600, 0.0, 1e-9, 0)),
+    )
+)
+"""Findings that would save time: one may save nothing, and one saves too little for a line."""
 
 
 def _run(*arguments: str) -> str:
@@ -43,7 +55,7 @@ def _write(folder: Path) -> None:
         tree(folder / "hosts" / f"web{number}", s=SITE if number else SITE * 2)
     (folder / "lint.html").write_text(_run("lint", "--isolated", str(site / "nginx.conf"), "--format", "html"))
     (folder / "bench.html").write_text(html.render(result_of(experiment())))
-    (folder / "profile.html").write_text(profile_html.render(_profile(folder)))
+    (folder / "profile.html").write_text(profile_html.render(_profile(folder), WORTH))
     with pytest.MonkeyPatch.context() as patch, in_threads():
         patch.chdir(folder)
         lint("hosts", status=None)

@@ -100,7 +100,7 @@ def traffic(database: DuckDBPyConnection, paths: dict[str, list[str]]) -> FleetT
     shares: dict[str, tuple[float, float]] = {}
     for host in named:
         savings = Savings(load_all(paths[host]))
-        requests += round(savings.work.requests / savings.days)
+        requests += round(savings.work.requests / savings.work.days)
         are_small &= savings.work.is_small
         if savings.work.share is not None:
             shares[host] = savings.work.share
