@@ -86,6 +86,7 @@ ELSEWHERE = {
     "nginxopt/config/templates/lines.py": "samples of text for placeholders",
     "nginxopt/config/templates/values.py": "samples of text for placeholders",
     "nginxopt/lint/queries/load.py": "what operators of busy servers set",
+    "nginxopt/profile/terms.py": "parts of requests, by what they take",
     "nginxopt/lsp/outline.py": "how an editor shows blocks and definitions",
     "nginxopt/request/trace.py": "what a trace shows, in this order",
     "nginxopt/request/model.py": "kinds of steps, not directives",
