@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             standing = read(path, context, unread)
             config = standing.config
-            model = SiteModel(config, Build(version), neutral=standing.neutral)
+            model = SiteModel(config, Build(version), neutral=standing.neutral, reads_lua=True)
             asked = requests(model, options.seed)
         except NginxoptError:
             counts.refused += 1

@@ -292,7 +292,7 @@ def load(
     read, notes = read_with_standins(path, context, prefix, main, unread)
     config = read.config
     build = _build(target.version, frozenset(fixes), prefix, binary)
-    model = limited(lambda: SiteModel(config, build, neutral=read.neutral), path=path)
+    model = limited(lambda: SiteModel(config, build, neutral=read.neutral, reads_lua=True), path=path)
     files = (*(file.path for file in config.files), *unread.by_path.values(), *([] if exists is None else [exists]))
     return AskedSite(config, model, model.gate(to), world, target, site, (*notes, *of_files), files)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test(config: Config, plan: FleetOptions) -> Results:
     """Return the results of all rows. Raises `InputError` for what nginx refuses, and for a broken row."""
     assert plan.table is not None
-    model = SiteModel(config, Build(plan.target))
+    model = SiteModel(config, Build(plan.target), reads_lua=True)
     gate = model.gate(None)
     batch = Batch(model, gate, World())
     base = gate.base if plan.base is None else read_url(plan.base)

@@ -366,11 +366,14 @@ class SiteModel:
         ignores_missing: bool = False,
         root: Level | None = None,
         neutral: frozenset[str] = frozenset(),
+        reads_lua: bool = False,
     ) -> None:
         """Lower a configuration, as `lower` does it with these options. Raises `InputError` for what nginx refuses."""
-        self._stated = (config, build, ignores_missing, neutral)
+        self._stated = (config, build, ignores_missing, neutral, reads_lua)
         self.config = config
-        self.site = lower(config, build, ignores_missing=ignores_missing, root=root, neutral=neutral)
+        self.site = lower(
+            config, build, ignores_missing=ignores_missing, root=root, neutral=neutral, reads_lua=reads_lua
+        )
         self.build = build
         self.version = build.version
         try:
@@ -517,8 +520,11 @@ class SiteModel:
         return answer
 
 
-def _again(recorded: RecordedConfig, build: Build, ignores_missing: bool, neutral: frozenset[str]) -> SiteModel:
-    return SiteModel(recorded.config(), build, ignores_missing=ignores_missing, neutral=neutral)
+def _again(
+    recorded: RecordedConfig, build: Build, ignores_missing: bool, neutral: frozenset[str], reads_lua: bool
+) -> SiteModel:
+    config = recorded.config()
+    return SiteModel(config, build, ignores_missing=ignores_missing, neutral=neutral, reads_lua=reads_lua)
 
 
 def _refused(site: LoweredSite, node: int, message: str) -> InputError:

@@ -28,8 +28,10 @@ from nginxopt.semantics.site.form import (
     Node,
     OpaqueForm,
     OpaqueStatementForm,
+    OpaqueVariableForm,
     RewritesForm,
     ServerForm,
+    SetForm,
     StatedForm,
     StatementForm,
 )
@@ -409,6 +411,24 @@ _STATEMENTS = script() - {"if"}
 
 _BLOCKS = ("server", "location", "if", "limit_except")
 
+_SETS_BY_LUA = ("set_by_lua", "set_by_lua_block")
+
+_PHASES = ("rewrite", "access", "content")
+"""The handlers of Lua that come after the script, in this order."""
+
+_CHECKED_BEFORE = {"client_max_body_size", "internal"}
+"""What nginx checks as it enters a location (`ngx_http_core_find_config_phase`)."""
+
+
+@cache
+def _checks() -> frozenset[str]:
+    return having("effect", "access")
+
+
+@cache
+def _handlers() -> frozenset[str]:
+    return having("inherited", "handler")
+
 
 @record(eq=True)
 class SiteAssumption:
@@ -442,10 +462,16 @@ class Levels:
         texts: The texts of folded runs.
         opaque: The parts of http that were not read and may define servers.
         directives: The directives of settings, by the numbers in `LevelForm.settings`.
+        environment: The variables of the environment that Lua reads, by name.
     """
 
     def __init__(
-        self, config: Config, nodes: Nodes, ignores_missing: bool = False, neutral: frozenset[str] = frozenset()
+        self,
+        config: Config,
+        nodes: Nodes,
+        ignores_missing: bool = False,
+        neutral: frozenset[str] = frozenset(),
+        reads_lua: bool = False,
     ) -> None:
         self.all: list[Level] = []
         self.forms: list[LevelForm] = []
@@ -453,7 +479,9 @@ class Levels:
         self.texts = FoldedTexts()
         self.opaque: list[OpaqueForm] = []
         self.directives: list[StatedForm] = []
+        self.environment: dict[str, OpaqueVariableForm] = {}
         self._config = config
+        self._reads_lua = reads_lua
         self._ignores_missing = ignores_missing
         self._neutral = neutral
         self._nodes = nodes
@@ -473,6 +501,8 @@ class Levels:
         unread = (*in_force(level, around.unread, self._nodes), *self._missing(level), *self._neutral_of(level))
         state(form, unread)
         self._add_content(level, form, _Around(number, settings, unread))
+        if self._reads_lua and level.kind == "location":
+            self._add_answer(level, form, settings)
         return number
 
     def server_forms(self) -> list[ServerForm]:
@@ -506,7 +536,63 @@ class Levels:
         elif name == "include" and self._is_unread(directive):
             form["script"].append(missing(directive, self._nodes).statement)
         elif (what := effect(name, directive.args)) is not None and what.when == "in order":
-            form["script"].append(Opaque(str(name), self._nodes.number(directive), what).statement)
+            unread = Opaque(str(name), self._nodes.number(directive), what)
+            form["script"].append((self._set_by_lua(directive) if self._reads_lua else None) or unread.statement)
+
+    def _set_by_lua(self, directive: Directive) -> SetForm | None:
+        """Return the `set` that a `set_by_lua` is; None if it is another directive, or its code is not understood."""
+        if directive.name not in _SETS_BY_LUA or len(directive.args) != 2 or not directive.args[0].startswith("$"):
+            return None
+        from nginxopt.semantics.site import lua  # few configurations have code
+
+        variable, code = map(latin, directive.args)
+        value, node = lua.returned(code), self._nodes.number(directive)
+        if value is None or not all(self._add_environment(name, node) for name in value.environment):
+            return None
+        return {"kind": "set", "node": node, "variable": variable, "value": value.text}
+
+    def _add_environment(self, name: str, node: Node) -> bool:
+        """Define the variable that stands for one of the environment. Return whether its name has no other meaning."""
+        variable, content = f"${self._prefix}{name.lower()}", ["os.getenv", name]
+        form: OpaqueVariableForm = {
+            "kind": "opaque", "node": node, "variable": variable, "reason": f"the environment variable {name}",
+            "content": content,
+        }  # fmt: skip
+        return self._prefix != "" and self.environment.setdefault(variable, form)["content"] == content
+
+    @cached_property
+    def _prefix(self) -> str:
+        """How the names of these variables begin; empty if other names do so, too."""
+        from nginxopt.semantics.site.lua import ENVIRONMENT  # few configurations have code
+
+        is_used = any(ENVIRONMENT.encode() in file.source.data.lower() for file in self._config.files)
+        return "" if is_used else ENVIRONMENT
+
+    @cached_property
+    def _has_pages(self) -> bool:
+        """Whether there may be pages of errors, in which `ngx.say` keeps the status of an earlier `ngx.exit`."""
+        return any(directive.name == "error_page" for directive, _ in self._config.walk())
+
+    def _add_answer(self, level: Level, form: LevelForm, settings: frozenset[str]) -> None:
+        """Replace a handler of Lua by the `return` at the end of the script that answers alike.
+
+        Nothing that acts between the two may be there: a rewrite, a check of access, another handler.
+        """
+        handler = self._nodes.directive(form["opaque"][0]["node"]) if len(form["opaque"]) == 1 else None
+        phase, by_lua, rest = str(handler.name if handler else "").partition("_by_lua")
+        if handler is None or not by_lua or rest not in ("", "_block") or len(handler.args) != 1:
+            return
+        if phase not in _PHASES or any(each["kind"] != "set" for each in form["script"]):
+            return
+        if phase != "rewrite" and (form["limit_except"] is not None or settings & (_checks() - _CHECKED_BEFORE)):
+            return
+        if phase == "content" and ("try_files" in settings or level.names & _handlers()):
+            return
+        from nginxopt.semantics.site import lua  # few configurations have code
+
+        args = lua.answered(latin(handler.args[0]))
+        if args is not None and (args[0] != "200" or (phase == "content" and not self._has_pages)):
+            form["script"].append({"kind": "return", "node": form["opaque"].pop()["node"], "args": [*args]})
 
     def _add_block(self, level: Level, form: LevelForm, around: _Around) -> None:
         if level.kind not in _BLOCKS:

@@ -101,6 +101,7 @@ def lower(
     ignores_missing: bool = False,
     root: Level | None = None,
     neutral: frozenset[str] = frozenset(),
+    reads_lua: bool = False,
 ) -> LoweredSite:
     """Return the site of the http block of `config`. Takes time linear in the text; folded runs stay folded.
 
@@ -109,14 +110,20 @@ def lower(
     and its servers that were not read are assumed to change only the script in which they stand, and what nginx refuses
     when it merges blocks is not an error. `root` is the
     outermost level of the configuration, if the caller has it. `neutral` are the includes, as written, whose files are
-    taken as empty, except that they may add headers and change bodies.
+    taken as empty, except that they may add headers and change bodies. With `reads_lua`, Lua that is one expression or
+    one constant answer is simulated.
     """
     with collector_paused():
-        return _lowered(placed(config), build, ignores_missing, root, neutral)
+        return _lowered(placed(config), build, ignores_missing, root, neutral, reads_lua)
 
 
 def _lowered(
-    config: Config, build: Build, ignores_missing: bool, root: Level | None, neutral: frozenset[str]
+    config: Config,
+    build: Build,
+    ignores_missing: bool,
+    root: Level | None,
+    neutral: frozenset[str],
+    reads_lua: bool,
 ) -> LoweredSite:
     http = http_level(config, build.version, root)
     main = http.around("main")
@@ -125,7 +132,7 @@ def _lowered(
         if refusal.stage not in (_LENIENT if ignores_missing else _OF_PARTS):
             raise refusal.error
     nodes = Nodes(config)
-    levels = Levels(config, nodes, ignores_missing, neutral)
+    levels = Levels(config, nodes, ignores_missing, neutral, reads_lua)
     if ignores_missing:
         for level in (http, *http.levels):
             level.is_open = False
@@ -137,7 +144,7 @@ def _lowered(
         "servers": levels.server_forms(),
         "levels": levels.forms,
         "directives": levels.directives,
-        "variables": [*defined(http, nodes, config, build.version)],
+        "variables": [*defined(http, nodes, config, build.version), *levels.environment.values()],
         "upstreams": [*upstreams(http, nodes)],
         "opaque": levels.opaque,
     }
