@@ -179,3 +179,13 @@ def test_what_is_read_is_answered(text: str, values: dict[str, str], status: int
     location = next(level for level in lower(config, Build(TARGET)).site["levels"] if level["kind"] == "location")
     unread = [*(each for each in location["script"] if each["kind"] == "opaque"), *location["opaque"]]
     assert len(unread) == text.count("_by_lua")
+
+
+def test_a_block_is_shown_with_its_brace() -> None:
+    """It ends by no `;` that could be left out."""
+    config = load_text(f"events {{}} http {{ server {{ location / {{ {SAID} }} }} }}".encode(), "nginx.conf")
+    model = SiteModel(config, Build(TARGET), reads_lua=True)
+    outcome = model.trace(model.gate().form(read_request("http://h/")), World())["outcome"]
+    assert outcome["body"] == "hi\n"
+    assert outcome["node"] is not None
+    assert model.site.nodes.place(outcome["node"]).text == SAID

@@ -157,8 +157,12 @@ def _reading(scope: Scope) -> Iterator[Directive | Bulk]:
 
 
 def _head(directive: Directive) -> Span:
-    """Return the span of a directive without its `;` or block."""
-    end = directive.block.span.start if directive.block else directive.span.end - 1
+    """Return the span of a directive without its `;` or block. A block of Lua is one of its words, and stays."""
+    end = directive.span.end
+    if directive.block:
+        end = directive.block.span.start
+    elif directive.source.data[end - 1 : end] == b";":
+        end -= 1
     return Span(directive.span.start, end)
 
 
