@@ -122,27 +122,41 @@ def many(count: int, server: str) -> str:
 
 
 def test_21_pools_leave_room_for_clients(binary: nginx.Binary) -> None:
-    """With 40 upstreams and 512 connections no request of 30 clients fails; with pools of 32 some do."""
-    with origins.serving(origins.plain) as origin:
+    """With 40 upstreams and 512 connections no request of 30 clients fails; with pools of 32 some do.
+
+    The server answers once all clients have asked, so that each upstream has a connection for each of them.
+    """
+    together = threading.Barrier(30)
+
+    def reply(asked: origins.Asked, users: dict[int, bytes]) -> bytes:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            together.wait()
+        return origins.plain(asked, users)
+
+    with origins.serving(reply) as origin:
         text = fixed(many(40, f"127.0.0.1:{origin.port}"), BOTH)
         assert sizes(text) == [3] * 40
         assert fixed(text, BOTH) == text
-        assert failures(binary, text) == 0
-        assert failures(binary, text.replace("keepalive 3;", "keepalive 32;")) > 0
+        assert failures(binary, text, together) == 0
+        assert failures(binary, text.replace("keepalive 3;", "keepalive 32;"), together) > 0
 
 
-def failures(binary: nginx.Binary, text: str) -> int:
-    """How many of 2,400 requests fail: 30 clients request each of 40 locations twice."""
+def failures(binary: nginx.Binary, text: str, together: threading.Barrier) -> int:
+    """How many of 2,400 requests fail: 30 clients request each of 40 locations twice. The first failure breaks the
+    barrier at which the others wait for that client."""
     http, server = inside(text)
     failed: list[bytes] = []
     with nginx.Instance(binary, servers=(server,), http=http) as running:
 
         def ask() -> None:
             with running.client() as client:
-                received = [client.ask([RequestBytes(get(f"/{n}/"))])[0] for n in [*range(40)] * 2]
-            failed.extend(response for response in received if not response.startswith(b"HTTP/1.1 200"))
+                for number in [*range(40)] * 2:
+                    response = client.ask([RequestBytes(get(f"/{number}/"))])[0]
+                    if not response.startswith(b"HTTP/1.1 200"):
+                        failed.append(response)
+                        together.abort()
 
-        clients = [threading.Thread(target=ask) for _ in range(30)]
+        clients = [threading.Thread(target=ask) for _ in range(together.parties)]
         for client in clients:
             client.start()
         for client in clients:
