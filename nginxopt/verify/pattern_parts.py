@@ -258,15 +258,20 @@ def may_start(parts: Parts, text: bytes) -> bool:
             return True
         if any(parts[place] == "$" for place in places) and text[at:] == b"\n":
             return True
-        after: set[int] = set()
-        for place in places:
-            part = parts[place]
-            if not isinstance(part, str) and byte in part[0]:
-                after.add(place if part[1] else place + 1)
-        places = _skipped(parts, after)
+        places = _behind(parts, places, byte)
         if not places:
             return False
     return True
+
+
+def _behind(parts: Parts, places: set[int], byte: int) -> set[int]:
+    """Return the places in a sequence where a match may go on after a byte, given those where it may read that byte."""
+    after: set[int] = set()
+    for place in places:
+        part = parts[place]
+        if not isinstance(part, str) and byte in part[0]:
+            after.add(place if part[1] else place + 1)
+    return _skipped(parts, after)
 
 
 def _skipped(parts: Parts, places: set[int]) -> set[int]:
@@ -288,12 +293,7 @@ def covers(parts: Parts, text: bytes, *, has_newlines: bool) -> bool:
     for byte in text:
         if len(parts) in places or not places:
             break
-        after: set[int] = set()
-        for place in places:
-            part = parts[place]
-            if not isinstance(part, str) and byte in part[0]:
-                after.add(place if part[1] else place + 1)
-        places = _skipped(parts, after)
+        places = _behind(parts, places, byte)
     rests = {parts[place:] for place in places}
     return () in rests or (not has_newlines and not rests.isdisjoint((((_LINE, True),), ((_LINE, True), "$"))))
 
