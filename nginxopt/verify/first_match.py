@@ -28,6 +28,7 @@ from nginxopt._native import Patterns
 from nginxopt.budget import ExceededError, Meter, limit
 from nginxopt.records import record
 from nginxopt.verify.definitions import MapTable, PatternRow, SideDefinitions, table_of
+from nginxopt.verify.lookups import IS_SAME, WIDTH, Lookups, NotProvedError
 from nginxopt.verify.path_condition import is_empty, searches
 from nginxopt.verify.pattern_parts import Parts, SequenceIndex, as_text, covers, head, may_start, sequences, subjects
 from nginxopt.verify.patterns import WordIndex, group_names, starts_with, without
@@ -37,20 +38,6 @@ _KEY = lazy.pattern(rb"\^\(\?<(\w+)>(.*)\)", re.DOTALL)
 """What captures the text that a subject starts with."""
 
 _NUMBERED = lazy.pattern(rb"(\d+)\|(.*)", re.DOTALL)
-_NUMBER = lazy.pattern(rb"\^\(\?<(\w+)>\[0-9\]\{(\d+)\}\)\\\|")
-_TEXT = lazy.pattern(rb"\(\?s\)\^\[0-9\]\{(\d+)\}\\\|\(\?<(\w+)>\.\*\)\\z")
-"""What the patterns that divide a numbered answer look like: its number, and its text."""
-
-_WIDTH = 6
-"""The length of numbers."""
-
-_IS_LESS = rb"^([0-9]*)(?:%s)" % b"|".join(rb"%d[0-9]*:\1[%d-9]" % (digit, digit + 1) for digit in range(9))
-_IS_ALONE = rb"^[0-9]+:\z"
-"""The patterns of two numbers with a colon between them: whether the first is less, and whether there is no second."""
-
-_IS_SAME = rb"(?s)^(.+)>\1\z"
-"""The pattern of two texts with `>` between them: whether they are the same, if they have the same length."""
-
 _CAPITALS = b"[A-Z]"
 _LEAST, _PER_ROW, _SHORT = 200_000, 150, 3
 """The operations that a proof may take, and those for each row, each of some short steps: up to 1.5 ms a row."""
@@ -63,10 +50,6 @@ _MOST_PARTS = 10_000_000
 
 _CANDIDATES = 50
 """The maximum number of rows with the value of a key that are tried for it."""
-
-
-class _UnprovedError(Exception):
-    """The lookups have a form that is not known, or may have another value."""
 
 
 @record(eq=True)
@@ -102,7 +85,7 @@ def same_values(old: SideDefinitions, new: SideDefinitions, name: str) -> bool:
         return False
     try:
         return _Proof(table, new, name).holds()
-    except (_UnprovedError, ExceededError):
+    except (NotProvedError, ExceededError):
         return False
 
 
@@ -122,6 +105,7 @@ class _Proof:
         self._name = name
         self._table = table
         self._subject = pieces(table.source)[0]
+        self._lookups = Lookups(new, self._subject, table.default)
         # A request line ends at a newline, and HTTP/2 and HTTP/3 refuse one in a path.
         self._never = (rb"\n",) if self._subject == "request_uri" else ()
         self._rows = table.rows
@@ -129,9 +113,7 @@ class _Proof:
         for number, row in enumerate(self._rows):
             self._place.setdefault(row.pattern, number)
         self._chains: dict[str, _Chain] = {}
-        self._tables: dict[str, MapTable] = {}
         self._keys: dict[str, WordIndex] = {}
-        self._sources: dict[str, tuple[str, ...]] = {}
         self._homes: dict[str, frozenset[int]] = {}
         self._indexes: dict[bytes, SequenceIndex] = {}
         self._settled: dict[str, tuple[bytes, frozenset[bytes]]] = {}
@@ -146,14 +128,14 @@ class _Proof:
 
     def holds(self) -> bool:
         """Return whether both conditions hold."""
-        table, own = self._table, self._of(self._name)
+        table, own = self._table, self._lookups.table(self._name)
         for text in (table.default, *table.exact.values()):
             self._check_text(text, ())
         for row in self._rows:
             self._check_text(row.value, (*group_names(row.pattern), *"0123456789"))
         if own.exact != table.exact or pieces(own.source) != (self._subject,):
             return False
-        if b"" not in table.exact and self._of_empty(self._name) != table.default:
+        if b"" not in table.exact and self._lookups.of_empty(self._name) != table.default:
             return False
         self._check_answers(self._name, b"", is_numbered=False)
         for number, row in enumerate(self._rows):
@@ -168,40 +150,22 @@ class _Proof:
             if isinstance(piece, bytes) or piece in captured:
                 continue
             if piece.isdigit() or self._new.defines(piece) or piece in self._new.groups(self._name):
-                raise _UnprovedError
+                raise NotProvedError
 
     def _are_ordered(self) -> bool:
         """Return whether numbers have the order of the rows."""
-        if any(len(number) != _WIDTH for number in self._numbers):
+        if any(len(number) != WIDTH for number in self._numbers):
             return False
         rows = [row for _, row in sorted(self._numbers.items())]
         return rows == sorted(rows)
-
-    def _of(self, name: str) -> MapTable:
-        """Return the table of a lookup."""
-        if name not in self._tables:
-            form = self._new.form(name) if self._new.defines(name) else None
-            table = None if form is None else table_of(form)
-            if table is None:
-                raise _UnprovedError
-            self._tables[name] = table
-        return self._tables[name]
-
-    def _lookup(self, value: bytes) -> str | None:
-        """Return the lookup that a value leads to; None for a text."""
-        if not value.startswith(b"$"):
-            return None
-        parts = pieces(value)
-        name = parts[0]
-        return name if len(parts) == 1 and isinstance(name, str) and self._new.defines(name) else None
 
     # What is looked up.
 
     def _chain(self, name: str, *, is_numbered: bool) -> _Chain:
         if self._numbered.setdefault(name, is_numbered) != is_numbered:
-            raise _UnprovedError
+            raise NotProvedError
         if name not in self._chains:
-            self._chains[name] = self._made_chain(self._of(name), is_numbered=is_numbered)
+            self._chains[name] = self._made_chain(self._lookups.table(name), is_numbered=is_numbered)
         return self._chains[name]
 
     def _made_chain(self, table: MapTable, *, is_numbered: bool) -> _Chain:
@@ -211,7 +175,7 @@ class _Proof:
         for at, row in enumerate(table.rows):
             self._steps.spend(1)
             answer = None  # `_check_answers` follows lookups
-            if self._lookup(row.value) is None and not self._is_none(row.value, is_numbered=is_numbered):
+            if self._lookups.inner(row.value) is None and not self._is_none(row.value, is_numbered=is_numbered):
                 answer, held = self._due_to(row, is_numbered=is_numbered)
                 for number in held:
                     places.setdefault(number, at)
@@ -235,7 +199,7 @@ class _Proof:
         known = set(self._sequences(row.pattern))
         numbers = {self._by_sequence.get((parts, row.value), -1) for parts in known}
         if not known or -1 in numbers or is_numbered or b"$" in row.value:
-            raise _UnprovedError
+            raise NotProvedError
         return max(numbers), tuple(each for each in numbers if known.issuperset(self._sequences_of(each)))
 
     @cached_property
@@ -252,7 +216,7 @@ class _Proof:
             self._parts[pattern] = sequences(pattern)
             self._left -= sum(map(len, self._parts[pattern]))
             if self._left < 0:
-                raise _UnprovedError
+                raise NotProvedError
         return self._parts[pattern]
 
     def _sequences_of(self, row: int) -> tuple[Parts, ...]:
@@ -264,7 +228,7 @@ class _Proof:
             return value
         match = _NUMBERED.fullmatch(value)
         if match is None:
-            raise _UnprovedError
+            raise NotProvedError
         return match[2]
 
     def _named(self, value: bytes, pattern: bytes) -> int:
@@ -277,26 +241,26 @@ class _Proof:
         """Note the row that the number of an answer stands for."""
         written = value.partition(b"|")[0]
         if self._numbers.setdefault(written, number) != number:
-            raise _UnprovedError
+            raise NotProvedError
 
     def _words(self, name: str) -> WordIndex:
         """Return the texts of which patterns capture the longest that a subject starts with."""
         if name not in self._keys:
-            table = self._of(name)
+            table = self._lookups.table(name)
             if pieces(table.source) != (self._subject,) or table.exact or table.default:
-                raise _UnprovedError
+                raise NotProvedError
             words: dict[bytes, None] = {}
             for row in table.rows:
                 match = _KEY.fullmatch(row.pattern)
                 found = () if match is None else tuple(map(as_text, self._sequences(match[2])))
                 if match is None or not found or pieces(row.value) != (match[1].decode().lower(),):
-                    raise _UnprovedError
+                    raise NotProvedError
                 for text in found:
                     if text is None:
-                        raise _UnprovedError
+                        raise NotProvedError
                     self._steps.spend(1)
                     if any(text[:end] in words for end in range(len(text))):  # which would be tried first
-                        raise _UnprovedError
+                        raise NotProvedError
                     words[text] = None
             self._keys[name] = WordIndex(words)
         return self._keys[name]
@@ -311,42 +275,39 @@ class _Proof:
         self._steps.spend(1)
         self._checked.add(key)
         if self._numbered.setdefault(name, is_numbered) is not is_numbered:
-            raise _UnprovedError
-        table = self._of(name)
-        if self._is_chain(name):
+            raise NotProvedError
+        table = self._lookups.table(name)
+        if self._lookups.is_chain(name):
             if table.exact and name != self._name:
-                raise _UnprovedError
+                raise NotProvedError
             chain = self._chain(name, is_numbered=is_numbered)
             for value in (table.default, *(table.rows[at].value for at in chain.others)):
                 self._check_value(value, start, is_numbered=is_numbered)
-        elif self._is_for_empty(table):
-            least = self._least(name)
+        elif self._lookups.is_for_empty(table):
+            least = self._lookups.least(name)
             if least is None:
                 self._check_value(self._behind_keys(name)[0], start, is_numbered=is_numbered)
             elif is_numbered:
-                raise _UnprovedError
+                raise NotProvedError
             else:
                 for each in least:
                     self._check_answers(each, start, is_numbered=True)
         else:
             for word in dict.fromkeys(
-                (b"", *(word for chain in self._key_chains(name) for word in self._words(chain)))
+                (b"", *(word for chain in self._lookups.key_chains(name) for word in self._words(chain)))
             ):
                 self._steps.spend(1)
                 if word.startswith(start) or start.startswith(word):
-                    self._check_value(self._at_key(name, word), max(word, start, key=len), is_numbered=is_numbered)
+                    self._check_value(
+                        self._lookups.at_key(name, word), max(word, start, key=len), is_numbered=is_numbered
+                    )
 
     def _check_value(self, value: bytes, start: bytes, *, is_numbered: bool) -> None:
-        inner = self._lookup(value)
+        inner = self._lookups.inner(value)
         if inner is not None:
             self._check_answers(inner, start, is_numbered=is_numbered)
         elif not self._is_none(value, is_numbered=is_numbered):
             self._due_at(start, value, is_numbered=is_numbered)
-
-    @staticmethod
-    def _is_for_empty(table: MapTable) -> bool:
-        """Return whether a lookup asks only whether something is empty."""
-        return len(table.exact) == 1 and b"" in table.exact and not table.rows
 
     def _due_at(self, word: bytes, value: bytes, *, is_numbered: bool) -> int:
         """Return the row that an answer for all subjects that start with a word is due to."""
@@ -359,7 +320,7 @@ class _Proof:
             rows = [named] if 0 <= named < len(self._rows) and self._rows[named].value == text else numbers
             found = next((row for row in rows if b"$" not in text and self._covers(row, word)), None)
             if found is None:
-                raise _UnprovedError
+                raise NotProvedError
             self._due[key] = found
             if is_numbered:
                 self._count(value, found)
@@ -378,48 +339,10 @@ class _Proof:
             return True
         return self._is_empty((starts_with(word),), (self._rows[row].pattern,))
 
-    def _key_chains(self, name: str) -> tuple[str, ...]:
-        """Return the lookups whose patterns capture the keys of another one."""
-        if name in self._sources:
-            return self._sources[name]
-        found, waiting, seen = [], [self._source(name)], set()
-        while waiting:
-            here = waiting.pop()
-            if here in seen:
-                continue
-            seen.add(here)
-            if self._is_chain(here):
-                found.append(here)
-                continue
-            table = self._of(here)
-            for value in (table.default, *table.exact.values()):
-                inner = self._lookup(value)
-                if inner is None:
-                    raise _UnprovedError
-                waiting.append(inner)
-            waiting.append(self._source(here))
-        self._sources[name] = tuple(found)
-        return self._sources[name]
-
-    def _source(self, name: str) -> str:
-        """Return the lookup whose value another one looks up as a key."""
-        table = self._of(name)
-        source = self._lookup(table.source)
-        if source is None or table.rows:
-            raise _UnprovedError
-        return source
-
-    def _is_chain(self, name: str) -> bool:
-        return pieces(self._of(name).source) == (self._subject,)
-
-    def _at_key(self, name: str, key: bytes) -> bytes:
-        table = self._of(name)
-        return table.exact.get(key.lower(), table.default)
-
     def _possible(self, name: str, parts: Parts, text: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the keys that a lookup may give for the subjects of a sequence that start with a text, each with the
         longest text known to be at their start."""
-        if self._is_chain(name):
+        if self._lookups.is_chain(name):
             words = self._words(name)
             text = head(parts, text)
             yield words.longest(text), text
@@ -429,16 +352,16 @@ class _Proof:
                 if word != text and may_start(parts, word) and words.longest(start) == word:
                     yield word, start
             return
-        table, source = self._of(name), self._source(name)
+        table, source = self._lookups.table(name), self._lookups.source(name)
         for key, start in self._possible(source, parts, text):
             value = table.exact.get(key.lower(), table.default)
-            inner = self._lookup(value)
+            inner = self._lookups.inner(value)
             if inner == source and key.lower() not in table.exact:
                 yield key, start
             elif inner is not None:
                 yield from self._possible(inner, parts, max(key, start, key=len))
             else:
-                raise _UnprovedError
+                raise NotProvedError
 
     # Condition 2.
 
@@ -452,16 +375,16 @@ class _Proof:
         return self._reached[key]
 
     def _found(self, name: str, row: int, text: bytes, *, is_strict: bool) -> bool:
-        if self._is_chain(name):
+        if self._lookups.is_chain(name):
             return self._in_chain(name, row, text, is_strict=is_strict)
-        table = self._of(name)
-        if self._is_for_empty(table):
-            least = self._least(name)
+        table = self._lookups.table(name)
+        if self._lookups.is_for_empty(table):
+            least = self._lookups.least(name)
             if least is None:
                 behind, keys = self._behind_keys(name)
                 return self._is_among(keys, row) or self._leads(behind, row, text, is_strict=is_strict)
             if is_strict:
-                raise _UnprovedError
+                raise NotProvedError
             order = least if row in self._home(least[0]) else least[::-1]
             return any(self._reaches(each, row, text, is_strict=True) for each in order)
         return self._by_keys(name, row, is_strict=is_strict)
@@ -526,7 +449,7 @@ class _Proof:
 
     def _leads(self, value: bytes, row: int, text: bytes, *, is_strict: bool) -> bool:
         """Return whether a value is right for each subject of a row that starts with a text."""
-        inner = self._lookup(value)
+        inner = self._lookups.inner(value)
         if inner is not None:
             return self._reaches(inner, row, text, is_strict=is_strict)
         if not is_strict and b"$" not in value and value == self._rows[row].value:
@@ -536,17 +459,17 @@ class _Proof:
         return self._due_at(text, value, is_numbered=is_strict) <= row
 
     def _by_keys(self, name: str, row: int, *, is_strict: bool) -> bool:
-        source = self._source(name)
+        source = self._lookups.source(name)
         for parts in self._sequences_of(row):
             for key, text in self._possible(source, parts, head(parts)):
-                value = self._at_key(name, key)
+                value = self._lookups.at_key(name, key)
                 if not self._leads(value, row, text, is_strict=is_strict) and not self._is_no_key(name, row, key, text):
                     return False
         return bool(self._sequences_of(row))
 
     def _is_no_key(self, name: str, row: int, key: bytes, text: bytes) -> bool:
         """Return whether no subject of a row that starts with a text has a key: all start with a longer one."""
-        words = (word for chain in self._key_chains(name) for word in self._words(chain).starting_with(key))
+        words = (word for chain in self._lookups.key_chains(name) for word in self._words(chain).starting_with(key))
         longer = set(islice((word for word in words if word != key and self._may_start(row, word)), _CANDIDATES + 1))
         if len(longer) > _CANDIDATES:
             return False
@@ -595,50 +518,11 @@ class _Proof:
         if name not in self._homes:
             chain = self._chain(name, is_numbered=True)
             values = (chain.table.default, *(chain.table.rows[at].value for at in chain.others))
-            inner = (each for value in values if (each := self._lookup(value)) is not None)
+            inner = (each for value in values if (each := self._lookups.inner(value)) is not None)
             self._homes[name] = frozenset(chain.places).union(*map(self._home, inner))
         return self._homes[name]
 
-    # Lookups of other forms.
-
-    def _least(self, name: str) -> tuple[str, str] | None:
-        """Return the lookups of numbered answers of which the one with the smaller number counts; None if this lookup
-        is of another form."""
-        table = self._of(name)
-        lower = self._lookup(table.default)
-        if lower is None or self._is_chain(lower):
-            return None
-        numbers = pieces(self._of(lower).source)
-        if len(numbers) != 3 or numbers[1] != b":":
-            return None
-        first, second = (self._divided(each, _NUMBER, b"") for each in (numbers[0], numbers[2]))
-        last = self._lookup(table.exact[b""])
-        tests = self._of(lower).rows
-        if first != self._source(name) or [row.pattern for row in tests] != [_IS_LESS, _IS_ALONE]:
-            raise _UnprovedError
-        text = self._lookup(tests[0].value)
-        is_such = tests[1].value == tests[0].value and self._of(lower).default == table.exact[b""]
-        if not is_such or self._of(lower).exact or self._divided(text, _TEXT, b"") != first:
-            raise _UnprovedError
-        if self._divided(last, _TEXT, self._table.default) != second:
-            raise _UnprovedError
-        return first, second
-
-    def _divided(self, name: bytes | str | None, form: re.Pattern[bytes], default: bytes) -> str:
-        """Return the lookup of numbered answers of which another one gives the numbers or the texts."""
-        if not isinstance(name, str) or not self._new.defines(name):
-            raise _UnprovedError
-        table = self._of(name)
-        source = self._lookup(table.source)
-        match = form.fullmatch(table.rows[0].pattern) if len(table.rows) == 1 else None
-        if source is None or match is None or table.exact or table.default != default:
-            raise _UnprovedError
-        width, group = sorted((match[1], match[2]), key=bytes.isdigit, reverse=True)
-        if pieces(table.rows[0].value) != (group.decode().lower(),):
-            raise _UnprovedError
-        if int(width) != _WIDTH:
-            raise _UnprovedError
-        return source
+    # Plain keys.
 
     def _is_among(self, keys: frozenset[bytes], row: int) -> bool:
         """Return whether a row has no other subjects than these."""
@@ -649,24 +533,24 @@ class _Proof:
     def _behind_keys(self, name: str) -> tuple[bytes, frozenset[bytes]]:
         """Return where subjects go on that are no plain key of a list, and those with an answer, which is checked."""
         if name not in self._settled:
-            table = self._of(name)
-            keys = self._of(self._source(name))
+            table = self._lookups.table(name)
+            keys = self._lookups.table(self._lookups.source(name))
             if keys.rows or keys.default or pieces(keys.source) != (self._subject,):
-                raise _UnprovedError
+                raise NotProvedError
             behind = table.exact[b""]
-            other = self._lookup(table.default)
-            if other is None or self._lookup(behind) is None:
-                raise _UnprovedError
-            check = self._check_small if self._is_chain(other) else self._check_same
-            decided = frozenset(check(self._of(other), keys, self._source(name), behind))
+            other = self._lookups.inner(table.default)
+            if other is None or self._lookups.inner(behind) is None:
+                raise NotProvedError
+            check = self._check_small if self._lookups.is_chain(other) else self._check_same
+            decided = frozenset(check(self._lookups.table(other), keys, self._lookups.source(name), behind))
             self._settled[name] = behind, decided
         return self._settled[name]
 
     def _check_small(self, table: MapTable, keys: MapTable, name: str, behind: bytes) -> Iterator[bytes]:
         """Yield keys that are looked up only for subjects without capitals; check their answers."""
         rows = [(row.pattern, row.value) for row in table.rows]
-        if table.exact or rows != [(_CAPITALS, behind)] or self._lookup(table.default) != name:
-            raise _UnprovedError
+        if table.exact or rows != [(_CAPITALS, behind)] or self._lookups.inner(table.default) != name:
+            raise NotProvedError
         for key, value in keys.exact.items():
             if value:
                 self._check_answer(key, value)
@@ -676,15 +560,16 @@ class _Proof:
         """Yield keys that are compared with the subject; check their answers."""
         rows = table.rows
         is_such = pieces(table.source) == (name, b">", self._subject) and table.default == behind
-        if not is_such or table.exact or len(rows) != 1 or rows[0].pattern != _IS_SAME:
-            raise _UnprovedError
-        answers = self._lookup(rows[0].value)
-        if answers is None or self._lookup(self._of(answers).source) != name or self._of(answers).rows:
-            raise _UnprovedError
+        if not is_such or table.exact or len(rows) != 1 or rows[0].pattern != IS_SAME:
+            raise NotProvedError
+        inner = self._lookups.inner(rows[0].value)
+        answers = None if inner is None else self._lookups.table(inner)
+        if answers is None or answers.rows or self._lookups.inner(answers.source) != name:
+            raise NotProvedError
         for key, text in keys.exact.items():
             if b"$" in text or text.lower() != key:
-                raise _UnprovedError
-            self._check_answer(text, self._of(answers).exact.get(key, self._of(answers).default))
+                raise NotProvedError
+            self._check_answer(text, answers.exact.get(key, answers.default))
             yield text
 
     def _check_answer(self, subject: bytes, value: bytes) -> None:
@@ -693,32 +578,14 @@ class _Proof:
         try:
             row = self._patterns.first(subject)
         except ValueError:
-            raise _UnprovedError from None
+            raise NotProvedError from None
         own = self._table.default if row is None else self._rows[row].value
         if self._table.exact.get(subject.lower(), own) != value or b"$" in value or not subject:
-            raise _UnprovedError
+            raise NotProvedError
 
     @cached_property
     def _patterns(self) -> Patterns:
         try:
             return Patterns([row.pattern for row in self._rows], to_match=True)
         except ValueError:
-            raise _UnprovedError from None
-
-    def _of_empty(self, name: str) -> bytes:
-        """Return the value for the empty subject, for which nginx tries no patterns."""
-        table = self._of(name)
-        parts = pieces(table.source)
-        looked_up = b"".join(piece if isinstance(piece, bytes) else self._empty(piece) for piece in parts)
-        is_unlike_itself = looked_up == b">" and [row.pattern for row in table.rows] == [_IS_SAME]
-        if table.rows and looked_up and not is_unlike_itself:
-            raise _UnprovedError
-        value = table.exact.get(looked_up.lower(), table.default)
-        inner = self._lookup(value)
-        return value if inner is None else self._of_empty(inner)
-
-    def _empty(self, name: str) -> bytes:
-        """Return the value of a variable in what is looked up, for the empty subject."""
-        if name == self._subject:
-            return b""
-        return self._of_empty(name)
+            raise NotProvedError from None

@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from nginxopt._native import request_settings, statement_spans
 from nginxopt.config import Bulk, Config, Directive, Scope, Source, Span, directive_at
@@ -37,6 +37,9 @@ from nginxopt.semantics.site.form import (
 )
 from nginxopt.text import encode
 from nginxopt.text.display import unicode
+
+if TYPE_CHECKING:
+    from nginxopt.semantics.site.lua import LuaStatements
 
 
 @record(eq=True)
@@ -417,22 +420,6 @@ _BLOCKS = ("server", "location", "if", "limit_except")
 
 _SETS_BY_LUA = ("set_by_lua", "set_by_lua_block")
 
-_PHASES = ("rewrite", "access", "content")
-"""The handlers of Lua that come after the script, in this order."""
-
-_CHECKED_BEFORE = {"client_max_body_size", "internal"}
-"""What nginx checks as it enters a location (`ngx_http_core_find_config_phase`)."""
-
-
-@cache
-def _checks() -> frozenset[str]:
-    return having("effect", "access")
-
-
-@cache
-def _handlers() -> frozenset[str]:
-    return having("inherited", "handler")
-
 
 @record(eq=True)
 class SiteAssumption:
@@ -544,59 +531,27 @@ class Levels:
             form["script"].append((self._set_by_lua(directive) if self._reads_lua else None) or unread.statement)
 
     def _set_by_lua(self, directive: Directive) -> SetForm | None:
-        """Return the `set` that a `set_by_lua` is; None if it is another directive, or its code is not understood."""
-        if directive.name not in _SETS_BY_LUA or len(directive.args) != 2 or not directive.args[0].startswith("$"):
+        """Return the `set` that a directive is; None if it is no `set_by_lua` whose code is understood."""
+        if directive.name not in _SETS_BY_LUA or len(directive.args) != 2:
             return None
-        from nginxopt.semantics.site import lua  # few configurations have code
-
         variable, code = map(latin, directive.args)
-        value, node = lua.returned(code), self._nodes.number(directive)
-        if value is None or not all(self._add_environment(name, node) for name in value.environment):
-            return None
-        return {"kind": "set", "node": node, "variable": variable, "value": value.text}
-
-    def _add_environment(self, name: str, node: Node) -> bool:
-        """Define the variable that stands for one of the environment. Return whether its name has no other meaning."""
-        variable, content = f"${self._prefix}{name.lower()}", ["os.getenv", name]
-        form: OpaqueVariableForm = {
-            "kind": "opaque", "node": node, "variable": variable, "reason": f"the environment variable {name}",
-            "content": content,
-        }  # fmt: skip
-        return self._prefix != "" and self.environment.setdefault(variable, form)["content"] == content
-
-    @cached_property
-    def _prefix(self) -> str:
-        """How the names of these variables begin; empty if other names do so, too."""
-        from nginxopt.semantics.site.lua import ENVIRONMENT  # few configurations have code
-
-        is_used = any(ENVIRONMENT.encode() in file.source.data.lower() for file in self._config.files)
-        return "" if is_used else ENVIRONMENT
-
-    @cached_property
-    def _has_pages(self) -> bool:
-        """Whether there may be pages of errors, in which `ngx.say` keeps the status of an earlier `ngx.exit`."""
-        return any(directive.name == "error_page" for directive, _ in self._config.walk())
+        return self._lua.set(variable, code, self._nodes.number(directive))
 
     def _add_answer(self, level: Level, form: LevelForm, settings: frozenset[str]) -> None:
-        """Replace a handler of Lua by the `return` at the end of the script that answers alike.
-
-        Nothing that acts between the two may be there: a rewrite, a check of access, another handler.
-        """
+        """Replace a handler of Lua by the `return` at the end of the script that answers alike, if there is one."""
         handler = self._nodes.directive(form["opaque"][0]["node"]) if len(form["opaque"]) == 1 else None
         phase, by_lua, rest = str(handler.name if handler else "").partition("_by_lua")
         if handler is None or not by_lua or rest not in ("", "_block") or len(handler.args) != 1:
             return
-        if phase not in _PHASES or any(each["kind"] != "set" for each in form["script"]):
-            return
-        if phase != "rewrite" and (form["limit_except"] is not None or settings & (_checks() - _CHECKED_BEFORE)):
-            return
-        if phase == "content" and ("try_files" in settings or level.names & _handlers()):
-            return
-        from nginxopt.semantics.site import lua  # few configurations have code
-
-        args = lua.answered(latin(handler.args[0]))
-        if args is not None and (args[0] != "200" or (phase == "content" and not self._has_pages)):
+        args = self._lua.answer(phase, latin(handler.args[0]), form, settings, level.names)
+        if args is not None:
             form["script"].append({"kind": "return", "node": form["opaque"].pop()["node"], "args": [*args]})
+
+    @cached_property
+    def _lua(self) -> LuaStatements:
+        from nginxopt.semantics.site.lua import LuaStatements  # few configurations have code
+
+        return LuaStatements(self._config, self.environment)
 
     def _add_block(self, level: Level, form: LevelForm, around: _Around) -> None:
         if level.kind not in _BLOCKS:

@@ -8,10 +8,14 @@ any other form is not read, nor is what may fail: for `nil .. "a"` nginx answers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from functools import cached_property
 
 from nginxopt import lazy
+from nginxopt.config import Config
+from nginxopt.facts import having
 from nginxopt.records import record
+from nginxopt.semantics.site.form import LevelForm, Node, OpaqueVariableForm, SetForm
 
 ENVIRONMENT = "os_getenv_"
 """The names of variables that stand for those of the environment begin so."""
@@ -52,6 +56,12 @@ _MOVED = {"ngx.HTTP_MOVED_PERMANENTLY": "301", "ngx.HTTP_MOVED_TEMPORARILY": "30
 _ENDS = ("ngx.HTTP_OK", "ngx.OK", "200")
 
 
+_PHASES = ("rewrite", "access", "content")
+"""The handlers that come after the script, in this order."""
+_CHECKED_BEFORE = {"client_max_body_size", "internal"}
+"""What nginx checks as it enters a location (`ngx_http_core_find_config_phase`)."""
+
+
 class _UnreadError(Exception):
     """Code that is not of the form."""
 
@@ -71,6 +81,71 @@ class LuaValue:
     is_nil: bool = False
     is_known: bool = True
     environment: tuple[str, ...] = ()
+
+
+class LuaStatements:
+    """The statements that the code of a configuration is.
+
+    Args:
+        environment: The variables of the environment that the code reads, by name; `set` adds to them.
+    """
+
+    def __init__(self, config: Config, environment: dict[str, OpaqueVariableForm]) -> None:
+        self._config = config
+        self._environment = environment
+
+    def set(self, variable: str, code: str, node: Node) -> SetForm | None:
+        """Return the `set` that a `set_by_lua` is; None if its code is not understood."""
+        value = returned(code) if variable.startswith("$") else None
+        if value is None or not all(self._add_environment(name, node) for name in value.environment):
+            return None
+        return {"kind": "set", "node": node, "variable": variable, "value": value.text}
+
+    def answer(
+        self, phase: str, code: str, form: LevelForm, settings: frozenset[str], names: Set[str]
+    ) -> tuple[str, ...] | None:
+        """Return the arguments of the `return` at the end of the script of a location that answers like a handler;
+        None if there is none.
+
+        Nothing that acts between the two may be there: a rewrite, a check of access, another handler. `settings` are
+        those that the location has or may have, and `names` the directives that stand in it.
+        """
+        if phase not in _PHASES or any(each["kind"] != "set" for each in form["script"]):
+            return None
+        if phase != "rewrite" and (form["limit_except"] is not None or settings & self._checks):
+            return None
+        if phase == "content" and ("try_files" in settings or names & self._handlers):
+            return None
+        args = answered(code)
+        is_printed = args is not None and args[0] == "200"
+        return None if is_printed and (phase != "content" or self._has_pages) else args
+
+    def _add_environment(self, name: str, node: Node) -> bool:
+        """Define the variable that stands for one of the environment. Return whether its name has no other meaning."""
+        variable, content = f"${ENVIRONMENT}{name.lower()}", ["os.getenv", name]
+        form: OpaqueVariableForm = {
+            "kind": "opaque", "node": node, "variable": variable, "reason": f"the environment variable {name}",
+            "content": content,
+        }  # fmt: skip
+        return not self._is_used and self._environment.setdefault(variable, form)["content"] == content
+
+    @cached_property
+    def _checks(self) -> frozenset[str]:
+        return having("effect", "access") - _CHECKED_BEFORE
+
+    @cached_property
+    def _handlers(self) -> frozenset[str]:
+        return having("inherited", "handler")
+
+    @cached_property
+    def _is_used(self) -> bool:
+        """Whether other names begin as those of these variables do."""
+        return any(ENVIRONMENT.encode() in file.source.data.lower() for file in self._config.files)
+
+    @cached_property
+    def _has_pages(self) -> bool:
+        """Whether there may be pages of errors, in which `ngx.say` keeps the status of an earlier `ngx.exit`."""
+        return any(directive.name == "error_page" for directive, _ in self._config.walk())
 
 
 def returned(code: str) -> LuaValue | None:
