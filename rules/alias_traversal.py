@@ -25,7 +25,7 @@ location ~ ^/files(.*)$ {
     alias /srv/shop/files/$1;
 }
 ```
-So may the second of two captures, as what is between them is left out:
+The second of two captures may, too, as the text between them is left out:
 ```nginx server
 location ~ ^/static/(.*)-v\\d+(.*)$ {
     alias /srv/shop/static/$1$2;

@@ -1,7 +1,8 @@
 """`limit_req` with `burst` and without `nodelay`: requests wait for their turn
 
 Flags a `limit_req` with `burst=` and neither `nodelay` nor `delay=`, if its zone is known, with the time that the last
-request of a burst waits: two seconds or more. A block that says `nodelay` or `delay=` for another zone has chosen.
+request of a burst waits: two seconds or more. Does not flag a block that states `nodelay` or `delay=` for
+another zone: there, waiting is a choice.
 
 ## Why it matters
 A browser requests the files of a page all at once. With `rate=1r/s burst=20`, nginx answers the first request at once
