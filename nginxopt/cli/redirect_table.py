@@ -36,7 +36,7 @@ def run(call: Call, source: Source, kind: TableKind, compile_options: Options, r
     checked = limited(lambda: check(as_asked(read(source, kind))), path=call.file)
     left_out = [] if reading.skips_rows else checked.faulty
     if left_out and not checked.rows:
-        raise RejectedError(checked.table.source, left_out)
+        raise RejectedError(checked.table.source, checked.rejected)
     _compile(call, checked, compile_options)
     if left_out:
         click.echo(RejectedError(checked.table.source, left_out, wrote=True).render(), err=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nginxopt import lazy
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.text import Source, Span, decode, shorten
+from nginxopt.text import Source, Span, decode, encode, shorten
 from nginxopt.text.delimited import BOM, Field, Record, is_comment, records
 
 DELIMITERS = b",;\t|"
@@ -23,7 +23,7 @@ _NAMES = {
         "from", "source", "old", "origin", "old url", "old path", "original url", "source url", "source path",
         "from url", "from path", "url from", "redirect from", "request path", "request url", "address",
         "von", "quelle", "alt", "alte url", "alter pfad", "alte adresse", "ursprung",
-        "ancienne url", "ancien chemin", "ancienne adresse",
+        "de", "ancienne url", "ancien chemin", "ancienne adresse",
         "origen", "desde", "url antigua", "url origen", "url de origen",
         "da", "origine", "vecchio url", "vecchia url", "url di origine",
         "origem", "url antigo", "url de origem",
@@ -33,9 +33,9 @@ _NAMES = {
     "to": (
         "to", "target", "destination", "new", "new url", "new path", "target url", "target path", "to url", "to path",
         "url to", "redirect to", "redirect url", "destination url", "final url",
-        "nach", "ziel", "neu", "neue url", "neuer pfad", "neue adresse", "ziel url", "zieladresse",
+        "nach", "ziel", "neu", "neue url", "neuer pfad", "neue adresse", "ziel url", "zieladresse", "zu",
         "vers", "cible", "nouvelle url", "nouveau chemin", "nouvelle adresse", "url cible", "url de destination",
-        "destino", "hasta", "hacia", "url nueva", "url destino", "url de destino",
+        "para", "destino", "hasta", "hacia", "url nueva", "url destino", "url de destino",
         "destinazione", "nuovo url", "nuova url", "url di destinazione", "novo url", "url novo",
         "naar", "doel", "nieuwe url", "na", "cel", "nowy url", "nowy adres", "куда", "новый url", "новый адрес",
         "yeni url", "hedef", "転送先", "新url", "目标", "新网址", "新链接",
@@ -52,6 +52,21 @@ _NAMES = {
 instead whether the row is in force, as in exports of WordPress."""
 _COLUMNS = {name: column for column, names in _NAMES.items() for name in names}
 _IN_FORCE = ("status",)
+_PARTS = {
+    "from": (
+        "old", "source", "origin", "original", "alt", "alte", "alter", "altes", "ursprung", "ancien", "ancienne",
+        "origine", "antigua", "antiguo", "origen", "vecchio", "vecchia", "antigo", "antiga", "origem", "oude", "stary",
+        "старый",
+    ),
+    "to": (
+        "new", "target", "destination", "final", "neu", "neue", "neuer", "neues", "nouveau", "nouvel", "nouvelle",
+        "cible", "nueva", "nuevo", "destino", "nuovo", "nuova", "destinazione", "novo", "nova", "nieuwe", "nowy",
+        "новый",
+    ),
+}  # fmt: skip
+"""Words that show in a longer name which column it is, such as `Ancien lien`."""
+_BEGINNINGS = {"from": "quell", "to": "ziel"}
+"""How German compounds begin that show it."""
 
 _WORDS = {
     "permanent": 301, "permanently": 301, "moved": 301, "moved permanently": 301, "permanent redirect": 308,
@@ -64,6 +79,7 @@ _PLAIN = ("", "0", "no", "false", "plain", "exact", "url", "off", "ignorecase", 
 _OFF = ("disabled", "inactive", "off", "no", "false", "0", "draft", "trash")
 _SEPARATOR = lazy.pattern(rb"(?i)sep=([,;\t|])\r?\n")
 _NAMED_AROUND = lazy.pattern(r"\([^()]*\)|[:*]+\Z")
+_WORD = lazy.pattern(r"[^\W\d_]+")
 _IN_QUOTES = lazy.pattern(rb'"(?:[^"]|"")*"')
 _BLANKS = b" \t"
 _NO_DELIMITERS = bytes.maketrans(DELIMITERS, b"_" * len(DELIMITERS))
@@ -72,7 +88,7 @@ _TITLES = 10
 """The number of lines that are searched for the names of the columns, as a title may come before these."""
 _MOST_NAMES = 10
 _LONGEST_NAME = 40
-"""The most names of columns that are not read, and the most characters of a name, in a note about them."""
+"""The most names in a note about what is not read, and the most characters of a name."""
 _SAMPLE = 200
 """The number of rows that are searched for the column of the status if no name shows it."""
 
@@ -149,8 +165,29 @@ def is_address(text: bytes) -> bool:
 
 def is_header(line: bytes, delimiter: bytes) -> bool:
     """Return whether a line names the columns of a table."""
-    names = [_COLUMNS.get(_normal(cell)) for cell in line.split(delimiter)]
-    return "from" in names and "to" in names
+    return all(_from_and_to([_normal(cell) for cell in line.split(delimiter)]).values())
+
+
+def _from_and_to(names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the numbers of the columns that are `from` and `to`: those of such a name, or one with such a word."""
+    found = {}
+    is_row = any(is_address(name.encode("utf-8", "surrogateescape")) for name in names)
+    for column in ("from", "to"):
+        numbers = [number for number, name in enumerate(names) if _COLUMNS.get(name) == column]
+        by_word = [number for number, name in enumerate(names) if _shown_by(name) == column]
+        found[column] = numbers or (by_word if len(by_word) == 1 and not is_row else [])
+    return found
+
+
+def _shown_by(name: str) -> str | None:
+    """Return the column that the words of a longer name show; None if none does, or more than one."""
+    words = [] if name in _COLUMNS else _WORD.findall(name)
+    shown = [
+        column
+        for column, parts in _PARTS.items()
+        if any(word in parts or word.startswith(_BEGINNINGS[column]) for word in words)
+    ]
+    return shown[0] if len(shown) == 1 else None
 
 
 def is_row(line: bytes, delimiter: bytes) -> bool:
@@ -221,11 +258,14 @@ def _by_names(source: Source, at: int, delimiter: bytes) -> Columns:
     following = next(reading, None)
     names = [_normal(field.value) for field in header]
     of: dict[str, int] = {}
+    for name, numbers in _from_and_to(names).items():
+        if len(numbers) > 1:
+            second = header[numbers[1]].span
+            raise InputError(f"second column {name}", source=source, span=second, hint="remove one")
+        of[name] = numbers[0]
     for number, name in enumerate(names):
         column = _COLUMNS.get(name)
-        if column in ("from", "to") and column in of:
-            raise InputError(f"second column {column}", source=source, span=header[number].span, hint="remove one")
-        if column in ("from", "to", "pattern"):
+        if column == "pattern":
             of.setdefault(column, number)
     order = {name: rank for rank, name in enumerate(_NAMES["status"])}
     values = [] if following is None else [status_of(decode(field.value)) for field in following]
@@ -239,11 +279,16 @@ def _by_names(source: Source, at: int, delimiter: bytes) -> Columns:
         if any(names[at] in _IN_FORCE for at in statuses[1:]):
             of["off"] = next(at for at in statuses[1:] if names[at] in _IN_FORCE)
     left = [decode(field.value) for number, field in enumerate(header) if number not in of.values() and field.value]
-    shown = ", ".join(shorten(name, _LONGEST_NAME) for name in left[:_MOST_NAMES])
-    more = f" and {len(left) - _MOST_NAMES:,} more" if len(left) > _MOST_NAMES else ""
-    notes = (f"not read: the column{'s' if len(left) > 1 else ''} {shown}{more}",) if left else ()
+    notes = not_read("column", left)
     end = source.data.find(b"\n", header[-1].end)
     return Columns(delimiter, len(source.data) if end < 0 else end + 1, of, len(header), notes)
+
+
+def not_read(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the note about parts of a table that are not read; none if there are none."""
+    shown = ", ".join(shorten(name, _LONGEST_NAME) for name in names[:_MOST_NAMES])
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return (f"not read: the {what}{'s' if len(names) > 1 else ''} {shown}{more}",) if names else ()
 
 
 def _by_content(source: Source, delimiter: bytes, start: int, header: str | None) -> Columns:
@@ -254,9 +299,11 @@ def _by_content(source: Source, delimiter: bytes, start: int, header: str | None
         for _ in records(source, delimiter, start):
             pass
         raise InputError("the table has no rows", path=source.path, expected=_FIRST_ROW)
-    origin = next(number for number, field in enumerate(first) if is_address(field.value))
-    targets = (number for number in range(origin + 1, len(first)) if is_address(first[number].value))
-    target = next(targets, origin + 1)
+    named = _from_and_to([] if header is None else [_normal(cell) for cell in encode(header).split(delimiter)])
+    taken = {*named["from"], *named["to"]}
+    addresses = (number for number, field in enumerate(first) if number not in taken and is_address(field.value))
+    origin = named["from"][0] if named["from"] else next(addresses, int(0 in taken))
+    target = named["to"][0] if named["to"] else next(addresses, origin + 1)
     of = {"from": origin, "to": target}
     widths = Counter(map(len, rows))
     width = max(widths, key=lambda each: (widths[each], -each))
@@ -272,7 +319,8 @@ def _by_content(source: Source, delimiter: bytes, start: int, header: str | None
         of["status"] = 2
     notes = []
     if header is not None:
-        notes.append(f"{header.strip()!r} is taken for the names of the columns: {origin + 1} from, {target + 1} to")
+        taken_for = f"{header.strip()!r} is taken for the names of the columns: {origin + 1} from, {target + 1} to"
+        notes.append(f"{taken_for}; if that is wrong, name them from and to")
     return Columns(delimiter, start, of, max(width, 3), tuple(notes))
 
 

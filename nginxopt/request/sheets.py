@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import zipfile
 import zlib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from nginxopt import budget, lazy
 from nginxopt.errors import InputError, MissingError, RunError
+from nginxopt.request.columns import not_read
 from nginxopt.request.workbook import REFUSED
 from nginxopt.text import Source
 
@@ -42,13 +45,21 @@ def is_spreadsheet(source: Source) -> bool:
     return source.data.startswith((_ZIP, _OLE))
 
 
-def as_text(source: Source) -> Source:
-    """Return a table as text in UTF-8 with one line a row; the lines of a spreadsheet are the rows of its first sheet.
+class TableText(NamedTuple):
+    """A table as text, and what was not read of its file, as sentences without a full stop."""
+
+    source: Source
+    notes: tuple[str, ...] = ()
+
+
+def as_text(source: Source) -> TableText:
+    """Return a table as text in UTF-8 with one line a row; the lines of a spreadsheet are the rows of a sheet.
 
     Raises `InputError` if it cannot be read, `MissingError` if it is a spreadsheet, and what reads these is not there.
     """
     if is_spreadsheet(source):
-        return _with(source, _first_sheet(source))
+        text, others = _sheet(source)
+        return TableText(_with(source, text), not_read("sheet", others))
     data = source.data
     encoding = _encoding(data)
     if encoding is not None:
@@ -59,7 +70,7 @@ def as_text(source: Source) -> Source:
             raise InputError(message, path=source.path, hint="save the table as UTF-8") from None
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
-    return source if data is source.data else _with(source, data)
+    return TableText(source if data is source.data else _with(source, data))
 
 
 def _with(source: Source, data: bytes) -> Source:
@@ -78,8 +89,11 @@ def _encoding(data: bytes) -> str | None:
     return None
 
 
-def _first_sheet(source: Source) -> bytes:
-    """Return the first sheet with rows as CSV. A process of its own reads it: calamine aborts for some damaged ones."""
+def _sheet(source: Source) -> tuple[bytes, list[str]]:
+    """Return a sheet as CSV, and the names of the others that have rows.
+
+    A process of its own reads the file: calamine aborts for some damaged ones.
+    """
     if find_spec("python_calamine") is None:
         raise MissingError("python-calamine is not installed", hint="install it with pip install 'nginxopt[tables]'")
     from nginxopt.system import process
@@ -93,7 +107,7 @@ def _first_sheet(source: Source) -> bytes:
         if done.status:
             raise InputError(done.last(), path=source.path)
         budget.check("bytes", len(done.output), path=source.path)
-        return done.output
+        return done.output, json.loads(done.last())
     said = f"what reads it {process.how_it_ended(done.status)}"
     raise InputError(f"not a spreadsheet that can be read: {said}", path=source.path)
 

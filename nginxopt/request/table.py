@@ -88,8 +88,8 @@ def read_table(source: Source, base: Url | None, *, follow: bool = False) -> Exp
 
     If redirects are followed, `to` may go with any status, as it is where the last redirect leads.
     """
-    source = as_text(source)
-    table = _Table(source, base, follow, [], [])
+    source, notes = as_text(source)
+    table = _Table(source, base, follow, [], [*notes])
     data = source.data.removeprefix(BOM).lstrip()
     rows = list(_json_rows(table) if data.startswith(b"{") else _csv_rows(table))
     if not rows and table.broken:
@@ -113,7 +113,7 @@ def is_table(source: Source) -> bool:
     """Return whether a text is a table rather than a list of requests: a spreadsheet, JSON lines, CSV with a header."""
     if is_spreadsheet(source):
         return True
-    data = as_text(source).data.removeprefix(BOM).lstrip()
+    data = as_text(source).source.data.removeprefix(BOM).lstrip()
     first = data.partition(b"\n")[0]
     if is_target_of_vegeta(first):
         return False

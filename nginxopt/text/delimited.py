@@ -114,4 +114,5 @@ def _closing(source: Source, start: int) -> int:
         if source.data[at + 1 : at + 2] != b'"':
             return at
         at += 2
-    raise InputError("this quote is not closed", source=source, span=Span(start - 1, start))
+    hint = 'close it; write a quote in a field as ""'
+    raise InputError("this quote is not closed", source=source, span=Span(start - 1, start), hint=hint)

@@ -16,7 +16,7 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite.tables import patterns
 from nginxopt.rewrite.tables.paths import decoded_path, escaped, read_target
 from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Row, Table, TableRows, unanswered
-from nginxopt.text import Source, Span
+from nginxopt.text import Source, Span, decode
 from nginxopt.text.source import decimal
 
 DEFAULT_STATUS = 302
@@ -27,8 +27,7 @@ _STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
 _LINE = lazy.pattern(rb"(?:[^\n\\]|\\(?:\r?\n|.)?)*(?:\n|\Z)")
 _WORD = lazy.pattern(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\\S)+)", re.DOTALL)
 _REDIRECTS = ("redirect", "redirectpermanent", "redirecttemp", "redirectmatch")
-_TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
-"""Sections that apply as a whole or not at all: their lines count, as the list is in use."""
+_CONDITIONS = ("<ifmodule", "<ifversion", "<ifdefine", "<iffile", "<ifdirective", "<ifsection")
 _FLAGS = lazy.pattern(rb"\(\?[a-z]+\)")
 _ESCAPE = lazy.pattern(rb"%([0-9A-Fa-f]{2})")
 _CAPTURE = lazy.pattern(rb"\$[0-9]")
@@ -52,14 +51,14 @@ class Line(NamedTuple):
 def read(source: Source) -> Table:
     """Return the table of a file with Apache's redirects. Other directives are rejected rows."""
     table = TableRows()
-    sections: list[str] = []
+    sections: list[Line] = []
     for line in lines(source):
         try:
             if line.name.startswith("<"):
                 _enter(line, sections)
                 continue
-            if sections:
-                raise CannotAnswer("section", f"a redirect inside {sections[-1]} holds for a part of the requests")
+            for section in reversed(sections):
+                _check_section(section)
             table.rows.append(_row(line))
         except CannotAnswer as verdict:
             table.reject(verdict.at(line.span), _requests(line))
@@ -94,32 +93,51 @@ def _words(source: Source, text: bytes, start: int) -> list[bytes]:
     return words
 
 
-def _enter(line: Line, sections: list[str]) -> None:
-    """Update the open sections, without those that change nothing."""
-    name = line.name.lstrip("</")
-    if name in _TRANSPARENT:
+def _enter(line: Line, sections: list[Line]) -> None:
+    """Update the open sections."""
+    if not line.name.startswith("</"):
+        sections.append(line)
+    elif sections:
+        sections.pop()
+
+
+def _check_section(line: Line) -> None:
+    """Raise `CannotAnswer` unless the redirects of a section hold. As the list is in use, its modules are there."""
+    if line.name == "<ifmodule" and line.words[1:] and not line.words[1].startswith(b"!"):
         return
-    if line.name.startswith("</"):
-        if sections:
-            sections.pop()
-    else:
-        sections.append(line.words[0].decode("utf-8", "replace").rstrip(">") + ">")
+    section = decode(b" ".join(line.words)).rstrip(">") + ">"
+    if line.name in _CONDITIONS:
+        message = f"whether a redirect inside {section} holds depends on the server"
+        raise CannotAnswer("section", message, "remove the section, or only its two lines, as it is on yours")
+    raise CannotAnswer("section", f"a redirect inside {section} holds for a part of the requests")
 
 
 def _row(line: Line) -> Row:
     name, words = line.name, line.words[1:]
     if name not in _REDIRECTS:
-        raise CannotAnswer("directive", f"{line.words[0].decode('utf-8', 'replace')} is not a Redirect", None)
+        hint = "write it as a rewrite of nginx" if name == "rewriterule" else None
+        raise CannotAnswer("directive", f"{decode(line.words[0])} is not a Redirect", hint)
     status = {"redirectpermanent": 301, "redirecttemp": 302}.get(name)
     if status is None:
         status, words = _status(words)
-    if len(words) != (1 if status in GONE else 2):
-        wanted = "a path" if status in GONE else "a path and a target"
-        raise CannotAnswer("fields", f"{line.words[0].decode()} needs {wanted}")
+    _check_fields(line, words, status)
     target = words[1] if len(words) == 2 else b""
     if name == "redirectmatch":
         return _match(line, words[0], target, status)
     return _prefix(line, words[0], target, status)
+
+
+def _check_fields(line: Line, words: list[bytes], status: int) -> None:
+    """Raise `CannotAnswer` unless there is a path, and a target if the status has one."""
+    if status in GONE and len(words) == 2:
+        raise CannotAnswer("status", f"a response with status {status} has no target", "remove the target")
+    if status not in GONE and words[1:] == [b""]:
+        read_target(b"")
+    if len(words) == (1 if status in GONE else 2):
+        return
+    wanted = "a path" if status in GONE else "a path and a target"
+    hint = "put what has a space in quotes" if len(words) > 2 else None
+    raise CannotAnswer("fields", f"{decode(line.words[0])} needs {wanted}", hint)
 
 
 def _status(words: list[bytes]) -> tuple[int, list[bytes]]:

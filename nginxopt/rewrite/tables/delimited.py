@@ -36,12 +36,12 @@ _PLACEHOLDER = lazy.pattern(rb"/:[A-Za-z]")
 
 def read(source: Source) -> Table:
     """Return the table of a CSV file or a spreadsheet. Raises `InputError` if the file is not a table."""
-    source = as_text(source)
+    source, unread = as_text(source)
     columns = columns_of(source)
     table = TableRows()
 
     def broken(error: InputError, line: Span) -> None:
-        table.reject(Rejected(line, "quote", error.message), None)
+        table.reject(Rejected(line, "quote", error.message, error.hint), None)
 
     off = 0
     for record in records(source, columns.delimiter, columns.start, broken=broken):
@@ -49,7 +49,7 @@ def read(source: Source) -> Table:
             _read_record(source, record, columns, table)
         else:
             off += 1
-    notes = (*columns.notes, *([f"not in force by their status: {count(off, 'row')}"] if off else []))
+    notes = (*unread, *columns.notes, *([f"not in force by their status: {count(off, 'row')}"] if off else []))
     premises = ("client-scheme",) if any(row.site for row in table.answerable) else ()
     rows, rejected = tuple(table.rows), tuple(table.rejected)
     return Table(source, "csv", rows, rejected, in_order=False, premises=premises, notes=notes)

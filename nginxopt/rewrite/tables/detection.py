@@ -34,7 +34,7 @@ def kind_of(source: Source) -> TableKind | None:
         return "apache"
     line = _first_line(source.data)
     if b"\r" in line or not (_APACHE.match(line) or _is_nginx(line)):  # another encoding, or other line ends
-        line = _first_line(source.data if sheets.is_spreadsheet(source) else sheets.as_text(source).data)
+        line = _first_line(source.data if sheets.is_spreadsheet(source) else sheets.as_text(source).source.data)
     if _APACHE.match(line):
         return "apache"
     if _is_nginx(line):

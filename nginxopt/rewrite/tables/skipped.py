@@ -82,13 +82,18 @@ def _overlap(row: Row, other: Row) -> bool:
 
 def _may_overlap(pattern: Pattern, other: Pattern) -> bool:
     """Return whether two patterns may match the same path, judging by the literal text at their start."""
-    head, other_head = _head(pattern), _head(other)
+    (head, is_whole), (other_head, is_other_whole) = _head(pattern), _head(other)
+    if is_whole or is_other_whole:
+        return may_match(other, head) if is_whole else may_match(pattern, other_head)
     return head.startswith(other_head) or other_head.startswith(head)
 
 
-def _head(pattern: Pattern) -> bytes:
-    """Return a text with which all paths begin that a pattern matches."""
+def _head(pattern: Pattern) -> tuple[bytes, bool]:
+    """Return a text with which all paths begin that a pattern matches, and whether it is all of each."""
     if pattern.below is not None:
-        return pattern.below
-    match = None if b"|" in pattern.regex else _HEAD.match(for_plain_paths(pattern.regex))
-    return re.sub(rb"\\(.)", rb"\1", match[1]) if match else b""
+        return pattern.below, False
+    regex = for_plain_paths(pattern.regex)
+    match = None if b"|" in regex else _HEAD.match(regex)
+    if match is None:
+        return b"", False
+    return re.sub(rb"\\(.)", rb"\1", match[1]), regex[match.end() :] == rb"\z"

@@ -52,6 +52,37 @@ def test_columns_in_another_order() -> None:
     assert checked("csv", text).table.notes == ("not read: the columns id, Notiz",)
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Zielseite;Quellseite",
+        "Nouveau lien;Ancien lien",
+        "Page de destination;Page d'origine",
+        "Zu;?",
+        "?;Von",
+        "X;Alt-URL",
+    ],
+)
+def test_words_of_longer_names(header: str) -> None:
+    """A word in a longer name shows its column, so that no table is read the wrong way round; one is enough."""
+    text = f"{header}\n/new;/old\n".encode()
+    assert answer("csv", text, b"/old") == (301, b"/new")
+    assert answer("csv", text, b"/new") is None
+
+
+@pytest.mark.parametrize(
+    "header", ["Old text;New text;from;to", "from;to;new one;the old;old code", "old;new or old;x;Ziel"]
+)
+def test_names_go_before_words(header: str) -> None:
+    """A word counts only where no name is known, in one name alone, and not beside a word of the other column."""
+    names = [name.strip() for name in header.split(";")]
+    row = ["/x", "/y", "/z", "/w", "v"][: len(names)]
+    text = f"{header}\n{';'.join(row)}\n".encode()
+    origin = row[names.index("from") if "from" in names else 0]
+    assert answer("csv", text, origin.encode()) == (301, row[names.index("to") if "to" in names else 3].encode())
+    assert answer("csv", b"/a;the old page;/b;the new page\n", b"/a") == (301, b"/b")
+
+
 def test_exports() -> None:
     """Exports of plug-ins have a second status, which says whether a row is in force, and mark patterns."""
     redirection = (
@@ -128,8 +159,8 @@ ROWS: list[list[object]] = [
 ]
 
 
-def xlsx(rows: Sequence[Sequence[object]]) -> bytes:
-    """A workbook with an empty sheet, and one with rows."""
+def xlsx(rows: Sequence[Sequence[object]], *, before: Sequence[Sequence[object]] = ()) -> bytes:
+    """A workbook of two sheets with rows; the first is empty by default."""
 
     def cell(value: object) -> str:
         if isinstance(value, int | float):
@@ -138,8 +169,8 @@ def xlsx(rows: Sequence[Sequence[object]]) -> bytes:
 
     ns = "http://schemas.openxmlformats.org"
     main, relations = f"{ns}/spreadsheetml/2006/main", f"{ns}/officeDocument/2006/relationships"
-    lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
-    names = ("empty", "redirects")
+    lines, first = ("".join(f"<row>{''.join(map(cell, row))}</row>" for row in each) for each in (rows, before))
+    names = ("first", "redirects")
     sheets = "".join(f'<sheet name="{name}" sheetId="{at}" r:id="r{at}"/>' for at, name in enumerate(names, 1))
     related = "".join(
         f'<Relationship Id="r{at}" Type="{relations}/worksheet" Target="worksheets/s{at}.xml"/>' for at in (1, 2)
@@ -152,7 +183,7 @@ def xlsx(rows: Sequence[Sequence[object]]) -> bytes:
         f'Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{relations}"><sheets>{sheets}</sheets></workbook>',
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{related}</Relationships>',
-        "xl/worksheets/s1.xml": f'<worksheet xmlns="{main}"><sheetData/></worksheet>',
+        "xl/worksheets/s1.xml": f'<worksheet xmlns="{main}"><sheetData>{first}</sheetData></worksheet>',
         "xl/worksheets/s2.xml": f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
     }
     return packed(files)
@@ -193,7 +224,7 @@ def packed(files: dict[str, str]) -> bytes:
 
 @pytest.mark.parametrize(("name", "make"), [("r.xlsx", xlsx), ("r.ods", ods), ("-", xlsx)])
 def test_spreadsheets(name: str, make: object) -> None:
-    """The first sheet with rows is the table; its rows have their numbers as lines, and numbers are codes."""
+    """A sheet with rows is the table; its rows have their numbers as lines, and numbers are codes."""
     assert callable(make)
     source = Source(name, make(ROWS))
     assert kind_of(source) == "csv" or name == "-"
@@ -201,6 +232,21 @@ def test_spreadsheets(name: str, make: object) -> None:
     assert [(table.line(row.start), row.paths[0], row.target, row.status) for row in table.rows] == [
         (2, b"/a", b"/b", 301), (4, b"/c x", b"/d", 302), (5, b"/e", b"", 410),
     ]  # fmt: skip
+
+
+def test_several_sheets() -> None:
+    """The first sheet with redirects is the table, or else the first with rows; the others are named."""
+    for before, note, path in (
+        ([["Ask Bob"], ["https://wiki.example"]], "not read: the sheet first", b"/a"),
+        ([["/x", "/y"]], "not read: the sheet redirects", b"/x"),
+    ):
+        data = xlsx(ROWS, before=before)
+        table = read(Source("r.xlsx", data), "csv")
+        assert (table.notes, table.rows[0].paths) == ((note,), (path,))
+        assert read_table(Source("r.xlsx", data), read_url("http://h")).notes == (note,)
+    with pytest.raises(InputError, match="not a row") as error:
+        read(Source("r.xlsx", xlsx([["x", "y"]], before=[["Ask", "Bob"]])), "csv")
+    assert "Ask,Bob" in error.value.render()
 
 
 def test_what_is_no_spreadsheet() -> None:

@@ -205,6 +205,11 @@ def test_what_a_skipped_row_would_answer() -> None:
         ("apache", b"RedirectMatch ^/a(.*) $0/x\nRedirect /ab /x\nRedirect /b /y\n", {1: "captures", 2: "skipped"}),
         ("apache", b"<Location /x>\nRedirect /x/a /y\n</Location>\nRedirect /x /y\n", {2: "section", 4: "skipped"}),
         ("apache", b"RewriteRule ^x /y\nRedirect /x /y\n", {1: "directive"}),
+        (
+            "apache",
+            b"RedirectMatch 302 ^/$ $0\nRedirectMatch ^/a /b\nRedirectMatch ^/(.*)\\.x$ /y\nRedirectMatch ^/.?$ /cc\n",
+            {1: "captures", 4: "skipped"},
+        ),
     ],
 )
 def test_rows_that_would_answer_for_a_skipped_one(kind: TableKind, table: bytes, skipped: dict[int, str]) -> None:

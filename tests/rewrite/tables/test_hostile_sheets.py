@@ -84,7 +84,7 @@ def _ods_cell(text: str) -> str:
 )
 def test_sheets_of_people_are_read(data: bytes) -> None:
     """Empty cells with a style anywhere, a value far below or far right, and spaces are no reason to refuse a sheet."""
-    assert as_text(Source("table", data)).data.startswith(b"/x,/")
+    assert as_text(Source("table", data)).source.data.startswith(b"/x,/")
 
 
 @pytest.mark.parametrize(

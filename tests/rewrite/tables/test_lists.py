@@ -125,7 +125,12 @@ REJECTED: list[tuple[TableKind, bytes, str]] = [
     ("apache", b"RewriteRule ^a$ /b [R=301]", "directive"),
     ("apache", b"<Location /x>\nRedirect /a /b\n</Location>", "section"),
     ("apache", b"Redirect http://h/b", "fields"),
-    ("apache", b"Redirect gone /a /b", "fields"),
+    ("apache", b"Redirect gone /a /b", "status"),
+    ("apache", b'Redirect 301 /a ""', "target"),
+    ("apache", b'RedirectMatch 301 ^/a ""', "target"),
+    ("apache", b"<IfModule !mod_rewrite.c>\nRedirect /a /b\n</IfModule>", "section"),
+    ("apache", b"<IfDefine X>\n<IfModule mod_alias.c>\nRedirect /a /b\n</IfModule>\n</IfDefine>", "section"),
+    ("apache", b"<IfModule>\nRedirect /a /b\n</IfModule>", "section"),
     ("apache", b"Redirect", "fields"),
     ("apache", b"Redirect 299 /a /b", "status"),
     ("apache", b"Redirect 308 /a /b", "status-with-captures"),
@@ -197,7 +202,7 @@ def test_a_percent_sign_of_apache() -> None:
 def test_a_section_is_named_as_it_is_written() -> None:
     """The message has the case of the file."""
     (rejected,) = checked("apache", b"<Location /x>\nRedirect /a /b\n</Location>").rejected
-    assert rejected.message.startswith("a redirect inside <Location> holds")
+    assert rejected.message.startswith("a redirect inside <Location /x> holds")
 
 
 def test_an_unclosed_quote() -> None:
