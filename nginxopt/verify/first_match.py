@@ -24,21 +24,31 @@ from functools import cached_property
 from itertools import islice
 
 from nginxopt import lazy
-from nginxopt._native import Patterns
 from nginxopt.budget import ExceededError, Meter, limit
 from nginxopt.records import record
 from nginxopt.verify.definitions import MapTable, PatternRow, SideDefinitions, table_of
-from nginxopt.verify.lookups import IS_SAME, WIDTH, Lookups, NotProvedError
+from nginxopt.verify.fronts import Front, FrontEntry, as_pattern
+from nginxopt.verify.lookups import WIDTH, Lookups, NotProvedError
 from nginxopt.verify.path_condition import is_empty, searches
-from nginxopt.verify.pattern_parts import Parts, SequenceIndex, as_text, covers, head, may_start, sequences, subjects
+from nginxopt.verify.pattern_parts import (
+    Parts,
+    SequenceIndex,
+    covers,
+    head,
+    holds_all,
+    may_start,
+    sequences,
+    subjects,
+    texts_of,
+)
 from nginxopt.verify.patterns import WordIndex, group_names, starts_with, without
+from nginxopt.verify.plain_keys import PlainKeys
 from nginxopt.verify.symbols import pieces
 
 _KEY = lazy.pattern(rb"\^\(\?<(\w+)>(.*)\)", re.DOTALL)
 """What captures the text that a subject starts with."""
 
 _NUMBERED = lazy.pattern(rb"(\d+)\|(.*)", re.DOTALL)
-_CAPITALS = b"[A-Z]"
 _LEAST, _PER_ROW, _SHORT = 200_000, 150, 3
 """The operations that a proof may take, and those for each row, each of some short steps: up to 1.5 ms a row."""
 
@@ -57,11 +67,11 @@ class _Chain:
     """Patterns that are tried on the subject in order.
 
     Attributes:
-        answers: For each row, the last row of the map that its answer is due to; None if it gives the default or leads
-            to other lookups.
+        answers: For each row, the last row of the map that its answer is due to by its pattern; None if there is none,
+            as it gives the default, leads to other lookups, or depends on what leads to it.
         most: For each number of rows, the maximum of that.
         places: For each row of the map, the first place at which all its subjects match.
-        others: The places without an answer.
+        others: The other places.
     """
 
     table: MapTable
@@ -116,15 +126,17 @@ class _Proof:
         self._keys: dict[str, WordIndex] = {}
         self._homes: dict[str, frozenset[int]] = {}
         self._indexes: dict[bytes, SequenceIndex] = {}
-        self._settled: dict[str, tuple[bytes, frozenset[bytes]]] = {}
+        self._fronts: dict[str, Front] = {}
         self._due: dict[tuple[bytes, bytes, bool], int] = {}
         self._parts: dict[bytes, tuple[Parts, ...]] = {}
         self._checked: set[tuple[str, bytes, bool]] = set()
         self._numbers: dict[bytes, int] = {}
         self._reached: dict[tuple[str, bytes, bool], bool] = {}
         self._numbered: dict[str, bool] = {}
+        self._due_of_entry: dict[FrontEntry, int] = {}
         self._left = _MOST_PARTS
         self._steps = Meter("steps", _SHORT * min(limit("steps"), _LEAST + _PER_ROW * len(self._rows)))
+        self._plain = PlainKeys(self._lookups, table, self._subject, self._steps.spend)
 
     def holds(self) -> bool:
         """Return whether both conditions hold."""
@@ -174,7 +186,7 @@ class _Proof:
         places: dict[int, int] = {}
         for at, row in enumerate(table.rows):
             self._steps.spend(1)
-            answer = None  # `_check_answers` follows lookups
+            answer = None  # `_check_answers` follows lookups, and checks other answers
             if self._lookups.inner(row.value) is None and not self._is_none(row.value, is_numbered=is_numbered):
                 answer, held = self._due_to(row, is_numbered=is_numbered)
                 for number in held:
@@ -188,8 +200,9 @@ class _Proof:
     def _is_none(self, value: bytes, *, is_numbered: bool) -> bool:
         return value == (b"" if is_numbered else self._table.default)
 
-    def _due_to(self, row: PatternRow, *, is_numbered: bool) -> tuple[int, tuple[int, ...]]:
-        """Return the last row of the map that the answer of a row is due to, and the rows that this row holds."""
+    def _due_to(self, row: PatternRow, *, is_numbered: bool) -> tuple[int | None, tuple[int, ...]]:
+        """Return the last row of the map that the answer of a row is due to by its pattern, and the rows that this row
+        holds; None if it is due to none, or only for subjects with the right start, as that of a filter in a leaf."""
         number = self._place.get(row.pattern)
         if number is not None and self._rows[number].value == self._text(row.value, is_numbered=is_numbered):
             named = self._named(row.value, row.pattern) if is_numbered else number
@@ -199,7 +212,7 @@ class _Proof:
         known = set(self._sequences(row.pattern))
         numbers = {self._by_sequence.get((parts, row.value), -1) for parts in known}
         if not known or -1 in numbers or is_numbered or b"$" in row.value:
-            raise NotProvedError
+            return None, ()
         return max(numbers), tuple(each for each in numbers if known.issuperset(self._sequences_of(each)))
 
     @cached_property
@@ -252,12 +265,10 @@ class _Proof:
             words: dict[bytes, None] = {}
             for row in table.rows:
                 match = _KEY.fullmatch(row.pattern)
-                found = () if match is None else tuple(map(as_text, self._sequences(match[2])))
-                if match is None or not found or pieces(row.value) != (match[1].decode().lower(),):
+                found = () if match is None else tuple(map(texts_of, self._sequences(match[2])))
+                if match is None or not found or not all(found) or pieces(row.value) != (match[1].decode().lower(),):
                     raise NotProvedError
-                for text in found:
-                    if text is None:
-                        raise NotProvedError
+                for text in (text for texts in found for text in texts):
                     self._steps.spend(1)
                     if any(text[:end] in words for end in range(len(text))):  # which would be tried first
                         raise NotProvedError
@@ -286,12 +297,18 @@ class _Proof:
         elif self._lookups.is_for_empty(table):
             least = self._lookups.least(name)
             if least is None:
-                self._check_value(self._behind_keys(name)[0], start, is_numbered=is_numbered)
+                self._check_value(self._plain.behind(name)[0], start, is_numbered=is_numbered)
             elif is_numbered:
                 raise NotProvedError
             else:
                 for each in least:
                     self._check_answers(each, start, is_numbered=True)
+        elif self._lookups.is_front(name):
+            front = self._front(name)
+            for entry in front.entries:
+                if entry.answer is not None:
+                    self._due_to_entry(entry)
+            self._check_value(front.behind, start, is_numbered=is_numbered)
         else:
             for word in dict.fromkeys(
                 (b"", *(word for chain in self._lookups.key_chains(name) for word in self._words(chain)))
@@ -363,6 +380,40 @@ class _Proof:
             else:
                 raise NotProvedError
 
+    # Fronts.
+
+    def _front(self, name: str) -> Front:
+        if name not in self._fronts:
+            self._fronts[name] = Front(self._lookups, name, self._words, self._steps.spend)
+        return self._fronts[name]
+
+    def _due_to_entry(self, entry: FrontEntry) -> int:
+        """Return the first row that the answer of an entry of a front is due to."""
+        if entry not in self._due_of_entry:
+            answer = entry.answer
+            rows = () if answer is None or b"$" in answer else self._by_value.get(answer, ())
+            found = next((row for row in rows[:_CANDIDATES] if self._has_all(row, entry.parts)), None)
+            if found is None:
+                raise NotProvedError
+            self._due_of_entry[entry] = found
+        return self._due_of_entry[entry]
+
+    def _has_all(self, row: int, parts: Parts) -> bool:
+        """Return whether a row certainly matches all subjects of an entry's sequence."""
+        self._steps.spend(1)
+        return any(holds_all(each, parts[1:], has_newlines=not self._never) for each in self._sequences_of(row))
+
+    def _by_front(self, front: Front, row: int, text: bytes, *, is_strict: bool) -> bool:
+        def is_right(entry: FrontEntry) -> bool:
+            is_due = entry.answer == self._rows[row].value or self._due_to_entry(entry) <= row
+            return is_due or self._is_empty((self._rows[row].pattern, as_pattern(entry.parts)), ())
+
+        found = self._sequences_of(row)
+        does_lead = [front.leads_on(parts, is_right) for parts in found]
+        if is_strict or not found:
+            raise NotProvedError
+        return not any(does_lead) or self._leads(front.behind, row, text, is_strict=is_strict)
+
     # Condition 2.
 
     def _reaches(self, name: str, row: int, text: bytes, *, is_strict: bool) -> bool:
@@ -381,12 +432,14 @@ class _Proof:
         if self._lookups.is_for_empty(table):
             least = self._lookups.least(name)
             if least is None:
-                behind, keys = self._behind_keys(name)
+                behind, keys = self._plain.behind(name)
                 return self._is_among(keys, row) or self._leads(behind, row, text, is_strict=is_strict)
             if is_strict:
                 raise NotProvedError
             order = least if row in self._home(least[0]) else least[::-1]
             return any(self._reaches(each, row, text, is_strict=True) for each in order)
+        if self._lookups.is_front(name):
+            return self._by_front(self._front(name), row, text, is_strict=is_strict)
         return self._by_keys(name, row, is_strict=is_strict)
 
     def _in_chain(self, name: str, row: int, text: bytes, *, is_strict: bool) -> bool:
@@ -522,70 +575,8 @@ class _Proof:
             self._homes[name] = frozenset(chain.places).union(*map(self._home, inner))
         return self._homes[name]
 
-    # Plain keys.
-
     def _is_among(self, keys: frozenset[bytes], row: int) -> bool:
         """Return whether a row has no other subjects than these."""
         all_of = [subjects(parts) for parts in self._sequences_of(row)]
         texts = (text for found in all_of for text in found if not (self._never and b"\n" in text))
         return bool(all_of) and all(all_of) and keys.issuperset(texts)
-
-    def _behind_keys(self, name: str) -> tuple[bytes, frozenset[bytes]]:
-        """Return where subjects go on that are no plain key of a list, and those with an answer, which is checked."""
-        if name not in self._settled:
-            table = self._lookups.table(name)
-            keys = self._lookups.table(self._lookups.source(name))
-            if keys.rows or keys.default or pieces(keys.source) != (self._subject,):
-                raise NotProvedError
-            behind = table.exact[b""]
-            other = self._lookups.inner(table.default)
-            if other is None or self._lookups.inner(behind) is None:
-                raise NotProvedError
-            check = self._check_small if self._lookups.is_chain(other) else self._check_same
-            decided = frozenset(check(self._lookups.table(other), keys, self._lookups.source(name), behind))
-            self._settled[name] = behind, decided
-        return self._settled[name]
-
-    def _check_small(self, table: MapTable, keys: MapTable, name: str, behind: bytes) -> Iterator[bytes]:
-        """Yield keys that are looked up only for subjects without capitals; check their answers."""
-        rows = [(row.pattern, row.value) for row in table.rows]
-        if table.exact or rows != [(_CAPITALS, behind)] or self._lookups.inner(table.default) != name:
-            raise NotProvedError
-        for key, value in keys.exact.items():
-            if value:
-                self._check_answer(key, value)
-                yield key
-
-    def _check_same(self, table: MapTable, keys: MapTable, name: str, behind: bytes) -> Iterator[bytes]:
-        """Yield keys that are compared with the subject; check their answers."""
-        rows = table.rows
-        is_such = pieces(table.source) == (name, b">", self._subject) and table.default == behind
-        if not is_such or table.exact or len(rows) != 1 or rows[0].pattern != IS_SAME:
-            raise NotProvedError
-        inner = self._lookups.inner(rows[0].value)
-        answers = None if inner is None else self._lookups.table(inner)
-        if answers is None or answers.rows or self._lookups.inner(answers.source) != name:
-            raise NotProvedError
-        for key, text in keys.exact.items():
-            if b"$" in text or text.lower() != key:
-                raise NotProvedError
-            self._check_answer(text, answers.exact.get(key, answers.default))
-            yield text
-
-    def _check_answer(self, subject: bytes, value: bytes) -> None:
-        """Check that the map gives a value for a subject."""
-        self._steps.spend(1)
-        try:
-            row = self._patterns.first(subject)
-        except ValueError:
-            raise NotProvedError from None
-        own = self._table.default if row is None else self._rows[row].value
-        if self._table.exact.get(subject.lower(), own) != value or b"$" in value or not subject:
-            raise NotProvedError
-
-    @cached_property
-    def _patterns(self) -> Patterns:
-        try:
-            return Patterns([row.pattern for row in self._rows], to_match=True)
-        except ValueError:
-            raise NotProvedError from None

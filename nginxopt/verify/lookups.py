@@ -66,6 +66,11 @@ class Lookups:
         """Return whether a lookup asks only whether something is empty."""
         return len(table.exact) == 1 and b"" in table.exact and not table.rows
 
+    def is_front(self, name: str) -> bool:
+        """Return whether a lookup has answers under keys that patterns capture (`fronts`), and not by a tree."""
+        source = self.inner(self.table(name).source)
+        return source is not None and not self.is_chain(source) and not self.table(source).default
+
     def key_chains(self, name: str) -> tuple[str, ...]:
         """Return the lookups whose patterns capture the keys of another one."""
         if name in self._sources:

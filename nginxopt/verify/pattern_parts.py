@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import product
+from math import prod
 
 from nginxopt import lazy
 
@@ -34,6 +35,7 @@ _LONGEST = 200
 _ALL = frozenset(range(256))
 _LINE = _ALL - {10}
 _ONE: tuple[Part, ...] = tuple((frozenset((byte,)), False) for byte in range(256))
+_BYTE_OF = {part: byte for byte, part in enumerate(_ONE)}
 _DIGITS = frozenset(b"0123456789")
 _WORD = _DIGITS | frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _SETS = {b"d": _DIGITS, b"w": _WORD, b"D": _ALL - _DIGITS, b"W": _ALL - _WORD}
@@ -41,7 +43,7 @@ _CONTROLS = {b"n": 10, b"r": 13, b"t": 9, b"f": 12, b"e": 27}
 _PLACES = {b"b": "\\b", b"z": "\\z", b"A": "^"}
 _TOKEN = lazy.pattern(rb"\\x[0-9A-Fa-f]{2}|\\.|\(\?:|\(\?P?<[A-Za-z_]\w*>|\((?!\?|\*)|[^\\]", 16)
 _LITERAL = lazy.pattern(rb"[A-Za-z0-9/_%=&~ -]+(?![*+?{])", 16)
-_REPEAT = lazy.pattern(rb"([*+?]|\{(\d{1,2})(,(\d{1,2})?)?\})(?:\??|(\+)(?=([A-Za-z0-9/])(?![*?{])))(?![+?])")
+_REPEAT = lazy.pattern(rb"([*+?]|\{(\d{1,3})(,(\d{1,2})?)?\})(?:\??|(\+)(?=([A-Za-z0-9/])(?![*?{])))(?![+?])")
 """A quantifier; a possessive one only if what is behind it cannot be left out."""
 _ITEM = lazy.pattern(rb"\[:|\\x[0-9A-Fa-f]{2}|\\.|[^\]\\]", 16)
 _FLAGS = lazy.pattern(rb"\(\?([is]+)\)")
@@ -230,46 +232,66 @@ def head(parts: Parts, start: bytes = b"") -> bytes:
         return start
     found = bytearray()
     for at, part in enumerate(parts[1:]):
-        if isinstance(part, str) or part[1] or (at < len(start) and start[at] not in part[0]):
+        byte = _BYTE_OF.get(part)
+        if at < len(start):
+            if isinstance(part, str) or part[1] or start[at] not in part[0]:
+                break
+            byte = start[at]
+        elif byte is None:
             break
-        if at >= len(start) and len(part[0]) != 1:
-            break
-        found.extend(start[at : at + 1] or part[0])
+        found.append(byte)
     return bytes(found) if len(found) > len(start) else start
 
 
-def as_text(parts: Parts) -> bytes | None:
-    """Return the only text that a sequence matches; None if it has other parts."""
-    found = bytearray()
-    for part in parts:
-        if isinstance(part, str) or part[1] or len(part[0]) != 1:
-            return None
-        found.extend(part[0])
-    return bytes(found)
+def texts_of(parts: Parts) -> tuple[bytes, ...]:
+    """Return all texts that single bytes in sequence match; none if there are other parts, or more than a few texts."""
+    choices = [part[0] for part in parts if not isinstance(part, str) and not part[1]]
+    if len(choices) < len(parts) or prod(map(len, choices)) > _MOST_SUBJECTS:
+        return ()
+    return tuple(bytes(each) for each in product(*map(sorted, choices)))
 
 
 def may_start(parts: Parts, text: bytes) -> bool:
     """Return whether a subject of a sequence may start with these bytes; True if that is not clear."""
+    return may_meet(parts, tuple(_ONE[byte] for byte in text))
+
+
+def may_meet(parts: Parts, start: Parts) -> bool:
+    """Return whether a subject of a sequence may start with single bytes, and, if `$` is behind them, end there or at a
+    newline; True if that is not clear.
+    """
     if not parts or parts[0] != "^":
         return True
-    places = _skipped(parts, {1})
-    for at, byte in enumerate(text):
+    first = 0  # before the first part that may be left out or repeated, each byte has one place
+    for part, other in zip(parts[1:], start, strict=False):
+        if part != other:
+            if isinstance(part, str) or isinstance(other, str) or part[1]:
+                break
+            if part[0].isdisjoint(other[0]):
+                return False
+        first += 1
+    places = _skipped(parts, {1 + first})
+    for at, part in enumerate(start[first:], first):
         if any(place == len(parts) or parts[place] in ("^", "\\b") for place in places):
             return True
-        if any(parts[place] == "$" for place in places) and text[at:] == b"\n":
+        if isinstance(part, str):  # what ends here may go on with a newline
+            return any(parts[place] in ("$", "\\z") or 10 in parts[place][0] for place in places)
+        if 10 in part[0] and any(parts[place] == "$" for place in places) and start[at + 1 :] in ((), ("$",)):
             return True
-        places = _behind(parts, places, byte)
+        places = _behind(parts, places, part[0], is_certain=False)
         if not places:
             return False
     return True
 
 
-def _behind(parts: Parts, places: set[int], byte: int) -> set[int]:
-    """Return the places in a sequence where a match may go on after a byte, given those where it may read that byte."""
+def _behind(parts: Parts, places: set[int], found: frozenset[int], *, is_certain: bool) -> set[int]:
+    """Return the places in a sequence where a match may go on after one of these bytes, or after each of them if
+    `is_certain`, given those where it may read that byte.
+    """
     after: set[int] = set()
     for place in places:
         part = parts[place]
-        if not isinstance(part, str) and byte in part[0]:
+        if not isinstance(part, str) and (found <= part[0] if is_certain else not found.isdisjoint(part[0])):
             after.add(place if part[1] else place + 1)
     return _skipped(parts, after)
 
@@ -287,13 +309,21 @@ def _skipped(parts: Parts, places: set[int]) -> set[int]:
 def covers(parts: Parts, text: bytes, *, has_newlines: bool) -> bool:
     """Return whether a sequence certainly matches each subject that starts with a text; `has_newlines`: whether a
     newline may stand in one."""
+    return holds_all(parts, tuple(_ONE[byte] for byte in text), has_newlines=has_newlines)
+
+
+def holds_all(parts: Parts, start: Parts, *, has_newlines: bool) -> bool:
+    """Return whether a sequence certainly matches each subject that starts with single bytes, and ends there or at a
+    newline if `$` is behind them."""
     if parts[:1] != ("^",):
         return False
     places = _skipped(parts, {1})
-    for byte in text:
+    for part in start:
         if len(parts) in places or not places:
             break
-        places = _behind(parts, places, byte)
+        if isinstance(part, str):
+            return any(parts[place:] == (part,) for place in places)
+        places = _behind(parts, places, part[0], is_certain=True)
     rests = {parts[place:] for place in places}
     return () in rests or (not has_newlines and not rests.isdisjoint((((_LINE, True),), ((_LINE, True), "$"))))
 
@@ -302,16 +332,8 @@ def subjects(parts: Parts) -> tuple[bytes, ...]:
     """Return all subjects of a sequence, such as `^/[ab]$`; none if there are more than a few."""
     if parts[:1] != ("^",) or parts[-1] not in ("$", "\\z"):
         return ()
-    count, choices = 1, []
-    for part in parts[1:-1]:
-        if isinstance(part, str) or part[1]:
-            return ()
-        choices.append(part[0])
-        count *= len(part[0])
-        if count > _MOST_SUBJECTS:
-            return ()
-    found = [bytes(each) for each in product(*map(sorted, choices))]
-    return (*found, *(text + b"\n" for text in found)) if parts[-1] == "$" else tuple(found)
+    found = texts_of(parts[1:-1])
+    return (*found, *(text + b"\n" for text in found)) if parts[-1] == "$" else found
 
 
 class SequenceIndex:

@@ -113,17 +113,18 @@ _SEGMENTS = lazy.pattern(rb"(?:[A-Za-z0-9/_-]|\[\^/(?:\\.|[^\]\\])*\][*+]/)*")
 
 _PLAIN_GROUP = lazy.pattern(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
 
-_CLASS = lazy.pattern(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
+CLASS = lazy.pattern(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
+"""A class of bytes in a pattern."""
 
 _NAMED = lazy.pattern(
     rb"\\Q.*?(?:\\E|\Z)|\\.|\(\?#[^)]*\)|"
-    + _CLASS.pattern
+    + CLASS.pattern
     + rb"|\(\?P?(?:<(?P<angle>[A-Za-z_]\w*)>|'(?P<quote>[A-Za-z_]\w*)')",
     re.DOTALL,
 )
 """The names of groups, and what only looks like one: quotations, escapes, comments and classes."""
 
-_PART = lazy.pattern(_CLASS.pattern + rb"|\\.|.", re.DOTALL)
+_PART = lazy.pattern(CLASS.pattern + rb"|\\.|.", re.DOTALL)
 """The parts of a pattern."""
 
 _TEXT = lazy.pattern(rb"\(\?:|\\[^A-Za-z0-9]|.", re.DOTALL)
@@ -321,7 +322,7 @@ def _outer_groups(pattern: bytes) -> list[tuple[str, int, int, int]] | None:
                 return None
             at += 2
         elif byte == b"[":
-            match = _CLASS.match(pattern, at)
+            match = CLASS.match(pattern, at)
             if match is None:
                 return None
             at = match.end()

@@ -40,7 +40,7 @@ NATIVE = {
     "request.client": {"Patterns"},
     "request.table": {"plain_rows"},
     "verify.hosts": {"common_subject"},
-    "verify.first_match": {"Patterns"},
+    "verify.plain_keys": {"Patterns"},
     "verify.path_condition": {"Patterns", "common_subject"},
     "verify.side": {"request_settings"},
     "verify.symbols": {"captures"},
