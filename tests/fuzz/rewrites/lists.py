@@ -24,14 +24,20 @@ from tests.fuzz.nodes import Node
 from tests.fuzz.rewrites.generate import Case, Command
 from tests.fuzz.rewrites.requests import Ask
 
+_SERVER = ("http", "server")
+_LOCATION = (*_SERVER, "location")
+_PLACES = (_SERVER, _LOCATION)
+"""The contexts of lists of rules."""
+
 _ROWS = "map $request_uri $new"
 """The map that rows alone stand in."""
 
 _OUTSIDE = re.compile(
     r"include|listen|ssl.*|http[23].*|quic.*|load_module|user|pid|error_log|access_log|log_format|worker_.*|daemon"
     r"|resolver.*|auth_.*|.*_cache.*|.*_temp_path|open_file_cache.*|root|alias|types|default_type|keepalive_.*|.*_timeout"
+    r"|limit_(?!except).*"
 )
-"""Directives of a site that need other hosts or files, or that the bench states."""
+"""Directives of a site that need other hosts or files, that the bench states, or whose effect depends on the time."""
 
 _UPSTREAM = re.compile(rb"^((?:proxy|fastcgi|uwsgi|scgi)_pass)\s+(http://|)[^$]*$")
 _CHANGING = re.compile(rb"\$\{?(?:request_id|pid|msec|time_\w+|connection\w*|\w*_time|remote_port|bytes_sent)\b\}?")
@@ -73,7 +79,7 @@ def cases(files: Sequence[Path], seed: int, most_rows: int, count: int) -> Itera
         else:
             shape = seed * 100_000 + index
             name, data = f"shape {shape}", _drawn(random.Random(shape), shape, most_rows)
-        found = _read(data, name)
+        found = _read(data, name, draw)
         if found is not None:
             is_http2 = index % 3 == 2
             asked = count // 4 if is_http2 else count
@@ -95,37 +101,40 @@ def _drawn(draw: random.Random, seed: int, most: int) -> bytes:
     return b"".join(rules)
 
 
-def _read(data: bytes, name: str) -> _List | None:
-    """Return the list in a file; None if that is no configuration, or has no list."""
+def _read(data: bytes, name: str, draw: random.Random) -> _List | None:
+    """Return the list in a file, which is in a server or a location if it may be; None if that is no configuration, or
+    has no list.
+    """
     for text in (data, b"%s {\n%s\n}\n" % (_ROWS.encode(), data)):
         try:
             config = load_text(text, name, includes=False)
         except InputError:
             continue
         found = _List()
-        context = config.scope.context
         directives = list(config.main.block.directives())
-        if context and context[-1] in ("server", "location"):
+        if places := [place for place in _PLACES if place in config.candidates]:
             inside = _nodes(found, directives)
-            if context[-1] == "location":
+            if draw.choice(places) == _LOCATION:
                 inside = [Node(b"location /", inside)]
-            found.http = [_server(found, inside)]
+            found.http = [_server(found, inside, draw)]
         elif any(each.name in ("map", "server", "http") for each in directives):
             top = [each for each in directives if each.name != "http"]
             http = next(
                 (list(each.block.directives()) for each in directives if each.name == "http" and each.block), top
             )
             found.http = _nodes(found, [each for each in http if each.name != "upstream"])
-            found.http = [each if each.head != b"server" else _server(found, each.body or []) for each in found.http]
+            found.http = [
+                each if each.head != b"server" else _server(found, each.body or [], draw) for each in found.http
+            ]
             if not any(each.head == b"server" for each in found.http):
                 shown = b" ".join(b"%s" % each.head.split()[2] for each in found.http if each.head.startswith(b"map "))
-                found.http.append(_server(found, [Node(b"location /", [Node(b'return 200 "%s"' % shown)])]))
+                found.http.append(_server(found, [Node(b"location /", [Node(b'return 200 "%s"' % shown)])], draw))
         if any(map(len, found.texts.values())):
             return found
     return None
 
 
-def _server(found: _List, inside: list[Node]) -> Node:
+def _server(found: _List, inside: list[Node], draw: random.Random) -> Node:
     heads = [node.head for node in inside]
     found.names += [
         name
@@ -135,7 +144,8 @@ def _server(found: _List, inside: list[Node]) -> Node:
         if name.isalnum() or b"." in name
     ]
     if not any(head in (b"location /", b"location = /") for head in heads):
-        inside = [*inside, Node(b"location /", [Node(b'return 200 "uri=[$uri] args=[$args] 1=[$1] 2=[$2]"')])]
+        captures = draw.choice((b"", b" 1=[$1] 2=[$2]"))  # where they are read, fewer forms will do
+        inside = [*inside, Node(b"location /", [Node(b'return 200 "uri=[$uri] args=[$args]%s"' % captures)])]
     return Node(b"server", [Node(b"listen 127.0.0.1:@P0@"), *inside])
 
 
@@ -177,6 +187,8 @@ def _case(name: str, found: _List, draw: random.Random, count: int, *, is_http2:
         *found.http,
         Node(b"server", [Node(b"listen 127.0.0.1:@P0@"), Node(b"server_name sets.test")]),
     ]
+    if not any(node.head.startswith(b"map_hash_") for node in found.http):
+        http[:0] = [Node(b"map_hash_max_size 65536"), Node(b"map_hash_bucket_size 1024")]
     main = [Node(b"user root"), Node(b"worker_processes 1"), Node(b"error_log logs/error.log warn")]
     tree = [*main, Node(b"events", [Node(b"worker_connections 512")]), Node(b"http", http)]
     command = Command("whole", "write", ("nginx.conf",), ())
