@@ -1,7 +1,8 @@
 """Interprets the directives of a configuration as nginx does.
 
 Input is a `Config`; output is what its directives mean: blocks with the settings that they inherit (`Level`), listening
-addresses, locations, upstreams and the `*_pass` directives that use them, parsed values, and hash table sizes.
+addresses, locations, upstreams and the `*_pass` directives that use them, parsed values, hash table sizes, and what
+nginx refuses or warns of.
 """
 
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         read_listens,
         sockets,
     )
+    from nginxopt.semantics.warned import StartWarning, WarningKind, start_warnings
 
 __all__ = [
     "BACKLOG",
@@ -40,7 +42,9 @@ __all__ = [
     "Listen",
     "Pass",
     "Setting",
+    "StartWarning",
     "Upstream",
+    "WarningKind",
     "commands",
     "default",
     "endpoints",
@@ -53,6 +57,7 @@ __all__ = [
     "refusals",
     "regex_maps",
     "sockets",
+    "start_warnings",
     "subjects",
     "values",
 ]
@@ -68,5 +73,6 @@ __getattr__ = attributes(
             *("BACKLOG", "Address", "Endpoint", "Listen"),
             *("endpoints", "read_addresses", "read_listens", "sockets"),
         ),
+        "warned": ("StartWarning", "WarningKind", "start_warnings"),
     },
 )

@@ -213,6 +213,34 @@ def quad(text: str) -> list[int] | None:
     return known if len(known) == len(octets) == 4 and known != [255] * 4 else None
 
 
+@record(eq=True)
+class Network:
+    """A network: the bytes of an address, and the length of its prefix in bits."""
+
+    address: bytes
+    length: int
+
+    def up_to(self, length: int) -> Network:
+        """Return the network of a shorter prefix, or of the same one: the bits behind it are 0."""
+        behind = 8 * len(self.address) - length
+        value = int.from_bytes(self.address, "big") >> behind << behind
+        return Network(value.to_bytes(len(self.address), "big"), length)
+
+    def __str__(self) -> str:
+        return f"{ipaddress.ip_address(self.address)}/{self.length}"
+
+
+def network(text: str) -> Network | None:
+    """Return a network by its prefix, or an address as the network of it alone; None for others (`ngx_ptocidr`)."""
+    address, slash, prefix = text.partition("/")
+    octets = [255] * 4 if slash and address == "255.255.255.255" else quad(address)
+    packed = packed_inet6(address) if octets is None else bytes(octets)
+    if packed is None:
+        return None
+    length = number(prefix) if slash else 8 * len(packed)
+    return None if length is None or length > 8 * len(packed) else Network(packed, length)
+
+
 def packed_inet6(text: str) -> bytes | None:
     """Return the bytes of an IPv6 address; None for anything else (`ngx_inet6_addr`).
 

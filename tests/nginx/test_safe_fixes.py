@@ -37,6 +37,10 @@ CASES = {
         'error_page 404 = @responses_to; location @responses_to { return 200 "[$1|$2|$3|$seen]"; }\n',
     ),
     "sendfile-max-chunk": ("sendfile on;\nsendfile_max_chunk 0;\n", "root html;"),
+    "start-warning": (
+        "gzip on; gzip_min_length 1; gzip_types text/plain text/html text/plain;\n",
+        "root html; allow 10.1.1.1/8; deny 127.0.0.1/8; location / { proxy_next_upstream error error; deny ::1/0; }",
+    ),
     "tcp-nodelay-off": ("tcp_nodelay off;\n", "root html;"),
     "tcp-nopush-no-sendfile": ("tcp_nopush on;\n", "location / { proxy_pass http://unix:origin.sock; }"),
     "unanchored-or-dotstar": (

@@ -12,7 +12,7 @@ from nginxopt.semantics.inherit import MODIFIERS
 from nginxopt.semantics.refusals.cycle import cache_of_files
 from nginxopt.semantics.refusals.setters import Stated, before, setter
 from nginxopt.semantics.tables import VOLATILE
-from nginxopt.semantics.values import is_url, milliseconds, number, packed_inet6, quad, seconds, size
+from nginxopt.semantics.values import is_url, milliseconds, network, number, quad, seconds, size
 from nginxopt.version import Version
 
 _METHODS = frozenset({
@@ -111,28 +111,14 @@ def _limit_except(stated: Stated) -> Iterator[str]:
 
 @setter("ngx_http_access_rule", "ngx_stream_access_rule")
 def _access(stated: Stated) -> Iterator[str]:
-    if stated.args[0] not in ("all", "unix:") and not is_network(stated.args[0]):
+    if stated.args[0] not in ("all", "unix:") and network(stated.args[0]) is None:
         yield f'invalid parameter "{stated.args[0]}"'
-
-
-def is_network(text: str) -> bool:
-    """Return whether a text is an address, or a network by its prefix or mask (`ngx_ptocidr`)."""
-    address, slash, mask = text.partition("/")
-    inet = quad(address) is not None or address == "255.255.255.255"
-    if not slash:
-        return quad(address) is not None or packed_inet6(address) is not None
-    if not inet and packed_inet6(address) is None:
-        return False
-    length = number(mask)
-    if inet:
-        return length is not None and length <= 32
-    return length is not None and length <= 128
 
 
 @setter("ngx_http_realip_from", "ngx_stream_realip_from", "ngx_mail_realip_from")
 def _set_real_ip_from(stated: Stated) -> Iterator[str]:
     word = stated.args[0]
-    if word != "unix:" and not is_network(word) and "/" in word:
+    if word != "unix:" and network(word) is None and "/" in word:
         yield f'host not found in set_real_ip_from "{word}"'  # no name has a slash
 
 
@@ -352,7 +338,7 @@ def _image_quality(stated: Stated) -> Iterator[str]:
 
 @setter("ngx_http_geoip_proxy")
 def _geoip_proxy(stated: Stated) -> Iterator[str]:
-    if stated.args[0] != "255.255.255.255" and not is_network(stated.args[0]):
+    if stated.args[0] != "255.255.255.255" and network(stated.args[0]) is None:
         yield f'invalid network "{stated.args[0]}"'
 
 
@@ -504,7 +490,7 @@ def rows_of_geo(stated: Stated) -> Iterator[tuple[Directive, str]]:
 
 
 def _is_geo_network(text: str) -> bool:
-    return text == "255.255.255.255" or is_network(text)
+    return text == "255.255.255.255" or network(text) is not None
 
 
 def _range(text: str) -> tuple[int, int] | None:

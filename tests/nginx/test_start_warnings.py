@@ -1,0 +1,184 @@
+"""What nginx warns of when it starts, on the real nginx: the same lines, in the same words."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.facts import declarations
+from nginxopt.facts.table import PLACES, names
+from nginxopt.semantics import levels, start_warnings
+from nginxopt.system import nginx
+from nginxopt.version import Version
+from tests.nginx.test_zones import PATHS
+
+pytestmark = pytest.mark.nginx
+
+_OTHERS = re.compile(r"conflicting server name|is obsolete|could not build optimal")
+"""The warnings that other rules report, or none."""
+
+CASES = {
+    "lists": """
+        gzip_types text/css TEXT/CSS text/html; gzip_types text/css;
+        ssi_types *; ssi_types text/html;
+        server { gzip_types text/plain * text/plain; }
+        charset_types text/html text/xml;
+        proxy_next_upstream error Error timeout; proxy_next_upstream timeout;
+        server { proxy_next_upstream error; }
+        types { text/html html htm; text/plain HTML; }
+        types { text/plain txt; image/png txt htm; }
+    """,
+    "names": """
+        server { server_name /a a/b ~^(?<x>.)/$ http://c; }
+        server { index /a /b; location /x { index a /b; } }
+    """,
+    "addresses": """
+        allow 10.1.1.1/8; deny 10.0.0.0/8; allow 1:2::3/32; allow 10.1.2.3/32; allow 1.2.3.4/0;
+        set_real_ip_from 192.168.1.1/24; set_real_ip_from ::1;
+    """,
+    "caches": """
+        fastcgi_cache_path cache keys_zone=a:1m; uwsgi_cache_path uwsgi keys_zone=b:1m; fastcgi_cache a;
+        scgi_cache_path scgi keys_zone=c:1m;
+        server { fastcgi_cache_key $uri; location /a { uwsgi_cache b; } location /b { uwsgi_cache off; } }
+        server { scgi_cache c; location / { scgi_cache_key $uri; } }
+        server { fastcgi_cache off; location / { proxy_cache off; } }
+    """,
+    "caches with keys": """
+        fastcgi_cache_path cache keys_zone=a:1m; fastcgi_cache a;
+        server { fastcgi_cache_key $uri; location / { fastcgi_cache a; } }
+    """,
+    "methods": """
+        upstream a { server 127.0.0.1:1; least_conn; ip_hash; hash $uri; }
+        upstream b { server 127.0.0.1:1; random; }
+        upstream c { random; hash $uri consistent; server 127.0.0.1:1; }
+    """,
+    "ranges": """
+        geo $a { ranges; default 1; default 2; 1.1.1.1-1.1.1.2 x; }
+        geo $b { default 1; default 2; proxy 10.0.0.1/8; proxy 10.0.0.0/8; 255.255.255.255 x; }
+    """,
+    "deprecated": """
+        ssl_certificate data:$uri; ssl_certificate_key data:$uri;
+        server { listen unix:a.sock ssl http2; }
+        server { listen unix:a.sock ssl http2 default_server; }
+    """,
+}
+
+
+def _whole(http: str, main: str = "") -> str:
+    return f"{main}\npid nginx.pid;\nerror_log error.log;\nevents {{}}\nhttp {{\n{PATHS} access_log off;\n{http}\n}}\n"
+
+
+def _verdict(binary: nginx.Binary, text: str) -> nginx.Verdict:
+    return binary.test(text.encode(), {"temp/x": b""})
+
+
+def said(binary: nginx.Binary, text: str) -> set[str]:
+    """What a real nginx warns of, without the places. It starts, unless this build lacks a module."""
+    verdict = _verdict(binary, text)
+    if any(reason.startswith("unknown directive") for reason in verdict.reasons):
+        pytest.skip(str(verdict))
+    assert verdict.ok, verdict.messages
+    return {message.text for message in verdict.warnings if not _OTHERS.match(message.text)}
+
+
+def ours(binary: nginx.Binary, text: str) -> set[str]:
+    """What the release of this nginx is said to warn of."""
+    target = Version.of(binary.version)
+    root = levels(load_text(text.encode(), "nginx.conf"), target)
+    return {warning.message for warning in start_warnings(root, target)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cases(each_binary: nginx.Binary, case: str) -> None:
+    """Each kind of warning, and what looks like it."""
+    text = _whole(CASES[case])
+    assert ours(each_binary, text) == said(each_binary, text)
+
+
+def test_the_masks_of_processors(each_binary: nginx.Binary) -> None:
+    """A mask for each worker, one for all, or a warning."""
+    for masks, warns in (("01", False), ("01 10", True), ("01 10 11", False), ("auto", False), ("auto 0101", False)):
+        text = _whole("", f"worker_processes 3; worker_cpu_affinity {masks};")
+        assert ours(each_binary, text) == said(each_binary, text)
+        assert bool(ours(each_binary, text)) == warns
+
+
+def test_ssl_on(binary: nginx.Binary) -> None:
+    """A directive that is deprecated in one release and gone in another."""
+    text = _whole("ssl_certificate data:$uri; ssl_certificate_key data:$uri; server { listen unix:a.sock; ssl on; }")
+    if ours(binary, text):
+        assert ours(binary, text) == said(binary, text)
+    else:
+        assert not _verdict(binary, text).ok
+
+
+_LISTS = {
+    row.name
+    for name in names()
+    for row in declarations(name)
+    if row.setter == "ngx_conf_set_bitmask_slot" and row.places & PLACES["http"]
+}
+
+
+@pytest.mark.parametrize("name", sorted(_LISTS))
+def test_each_list_of_values(a_binary: nginx.Binary, name: str) -> None:
+    """All values of a list are different bits: nginx warns of a value only if it stood there before."""
+    row = next(
+        (row for row in declarations(name) if row.is_in(Version.of(a_binary.version)) and row.places & PLACES["http"]),
+        None,
+    )
+    if row is None:
+        pytest.skip("this release does not have it in http")
+    most = 2 if row.arguments == "1,2" else 99
+    values = row.values.split("|")
+    texts = [" ".join(values[:most])] + [f"{value} {value}" for value in values]
+    for words in texts:
+        text = _whole(f"{name} {words};")
+        if not _verdict(a_binary, text).ok:
+            continue  # this build has no such module, or its OpenSSL no such protocol
+        assert ours(a_binary, text) == said(a_binary, text)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_listens(each_binary: nginx.Binary, seed: int) -> None:
+    """Servers that state different protocols for an address, in any order, with and without options of the socket."""
+    rng = random.Random(seed)
+    holder = {socket: rng.randrange(8) for socket in "ab"}  # only one may set options
+    servers = []
+    for number in range(7):
+        listens = []
+        for socket in rng.sample("ab", rng.choice([1, 1, 2])):
+            words = [word for word in ("ssl", "http2", "proxy_protocol") if rng.random() < 0.4]
+            words += ["backlog=9"] * (holder[socket] == number)
+            listens.append(f"listen unix:{socket}.sock {' '.join(words)};")
+        servers.append(f"server {{ {' '.join(listens)} server_name s{number}; }}")
+    text = _whole("ssl_certificate data:$uri; ssl_certificate_key data:$uri;\n" + "\n".join(servers))
+    assert ours(each_binary, text) == said(each_binary, text)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_networks(a_binary: nginx.Binary, seed: int) -> None:
+    """Tables of networks that overlap, stand twice, and are deleted."""
+    rng = random.Random(seed)
+    pool = [
+        "default",
+        "10.0.0.0/8",
+        "10.0.0.1/8",
+        "10.0.0.0/16",
+        "10.0.0.0",
+        "10.0.0.0/32",
+        "0.0.0.0/0",
+        "::/0",
+        "1::/16",
+        "1::",
+    ]
+    rows = []
+    for number in range(12):
+        network = rng.choice(pool)
+        is_gone = network != "default" and rng.random() < 0.25
+        rows.append(f"delete {network};" if is_gone else f"{network} v{number};")
+    text = _whole(f"geo $g {{ {' '.join(rows)} }}")
+    assert ours(a_binary, text) == said(a_binary, text)
