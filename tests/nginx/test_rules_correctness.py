@@ -64,6 +64,21 @@ def test_a_server_that_returns_has_no_locations(each_binary: nginx.Binary) -> No
     assert b" 410 " in ask(each_binary, location, "/old/")
 
 
+def test_a_header_is_sent_twice(each_binary: nginx.Binary) -> None:
+    """An upstream refuses a request with two Host headers; a response has both of two that are added; one is not."""
+    http = "server { listen unix:temp/s; return 200 served; }"
+    passing = (
+        "location / { proxy_set_header Host %s; proxy_set_header Host $http_host; proxy_pass http://unix:temp/s:/; }"
+    )
+    twice, once = passing % "$host", passing % '""'
+    added = "add_header X-Frame-Options DENY; add_header X-Frame-Options SAMEORIGIN; return 200 served;"
+    found = [len(diagnose("header-sent-twice", text, context="server")) for text in (twice, once, added)]
+    assert found == [1, 0, 1]
+    assert b" 400 " in ask(each_binary, twice, "/", http)
+    assert b" 200 " in ask(each_binary, once, "/", http)
+    assert ask(each_binary, added, "/").lower().count(b"\r\nx-frame-options: ") == 2
+
+
 REWRITE = "rewrite ^/a/(.*)$ /$1 %s;"
 SKIPPED = {  # what skips the `return` of a location or a server -> what asks for it, and the answer
     "a rewrite": (f"location /a/ {{ {REWRITE % 'break'} return 404; %s }}", "/a/b", True),
