@@ -43,7 +43,7 @@ _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _EXAMPLE = re.compile(r"```nginx(?: ([a-z_]+))?(?: ([\d.]+))?$", re.MULTILINE)
 """The opening of an example of a rule: its context if it is no whole file, and the version if it is not for all."""
 _CELL = re.compile(r"<(t[dh])\b.*?</\1>", re.DOTALL)
-_PICTURES = (".svg", ".png")
+_SHOWN = (".svg", ".png", ".css")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -54,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def _is_shown(file: File) -> bool:
-    return file.is_documentation_page() or file.src_uri.endswith(_PICTURES)
+    return file.is_documentation_page() or file.src_uri.endswith(_SHOWN)
 
 
 def _pages() -> Iterator[tuple[str, str]]:
@@ -132,7 +132,7 @@ def _target(link: str, source: str, page: Page) -> str:
         uri = _MOVED[target]
     elif target.startswith(f"{_SCHEMAS}/"):
         uri = f"schemas/{posixpath.basename(target)}"
-    elif target.startswith("docs/") and (target.endswith(".md") or target.endswith(_PICTURES)):
+    elif target.startswith("docs/") and (target.endswith(".md") or target.endswith(_SHOWN)):
         uri = target.removeprefix("docs/")
     else:
         return f"{REPOSITORY}/{target}{mark}{anchor}"

@@ -1,4 +1,4 @@
-"""Makes builds of one source have the same bytes: one time for everything, no folder of a machine in it."""
+"""Makes builds of one source have the same bytes: one time and usual modes for everything, no folder of a machine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _FILE, _PROGRAM = 0o644, 0o755
@@ -36,6 +38,16 @@ def environment(source: Path, time: int) -> dict[str, str]:
         "RUSTFLAGS": " ".join(f"--remap-path-prefix={path}={name}" for path, name in places.items()),
         "CFLAGS": " ".join(f"-ffile-prefix-map={path}={name}" for path, name in places.items()),
     }
+
+
+@contextmanager
+def usual_modes() -> Iterator[None]:
+    """Create files that everybody may read: a wheel has the modes of the files from which it is made."""
+    before = os.umask(0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def sdist(source: Path, out: Path, time: int) -> Path:

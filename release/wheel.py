@@ -21,6 +21,7 @@ from pathlib import Path
 import ziglang
 
 from release.complete import ROOT, complete
+from release.reproducible import usual_modes
 
 GLIBC = "2.17"
 
@@ -38,7 +39,7 @@ def build(out: Path, target: str, source: Path = ROOT) -> Path:
     processor = target.partition("-")[0]
     environment = OPTIMISED | os.environ | settings(target)
     tag = f"musllinux_{MUSL}_{processor}" if is_musl else f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, usual_modes():
         command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", folder, str(source)]
         subprocess.run(command, check=True, env=environment)
         (wheel,) = Path(folder).iterdir()

@@ -164,7 +164,7 @@ class _Gathering:
                 yield self._refused(max(self._sizes, key=lambda name: self._sizes[name]), "archive-waiting")
 
     def _refused(self, name: str, kind: str) -> FleetHost:
-        """Return a host whose files are given up; later ones are not kept either."""
+        """Discard the files of a host, and those that follow; return the host with the error."""
         del self._left[name]
         self._parts.pop(name, None)
         self._waiting -= self._sizes.pop(name, 0)

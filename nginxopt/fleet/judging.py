@@ -218,7 +218,7 @@ class _Findings:
 
 
 def _finding(number: int, diagnostic: Diagnostic, digest: Callable[[Source], str]) -> tuple[Any, ...]:
-    """Return the row of a finding, without the digest of its configuration; `digest` is that of a text."""
+    """Return the row of a finding, which lacks the digest of the configuration; `digest` returns that of a file."""
     finding = diagnostic.finding
     source = finding.source.original or finding.source
     fix, saves = finding.fix, finding.saves

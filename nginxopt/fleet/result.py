@@ -307,10 +307,9 @@ def refuse_other(output: Path) -> None:
 
 
 def is_result(path: Path) -> bool:
-    """Return whether there is a result at a path, or a part of one: it may be incomplete, with a log of batches.
+    """Return whether there is a result at a path, complete or not: a database, its log, or a folder of tables.
 
-    No configuration is taken for a result: a database contains null bytes, and the folder of a result only Parquet
-    files.
+    A configuration is never mistaken for one: a database contains null bytes, and the folder only Parquet files.
     """
     try:
         if os.path.isdir(path):

@@ -23,7 +23,7 @@ HostOf = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Fleet:
-    """All hosts of some sources: those at places of their own, sorted by name, and those in archives."""
+    """The hosts of all sources: those with a path of their own, sorted by name, then those in archives."""
 
     stored: tuple[FleetHost, ...]
     archived: tuple[Archive, ...]

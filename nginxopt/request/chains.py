@@ -154,7 +154,7 @@ class _Chains:
                 page.following = self._following(door, location)
 
     def _is_known(self, level: int | None) -> bool:
-        """Return whether certainly no other location takes the URI. Beside a fragment, there may be any locations."""
+        """Return whether no other location can take the URI. The server around a fragment may have any locations."""
         return not self._is_fragment or (level is not None and self._levels[level]["kind"] == "server")
 
     def _following(self, door: Door, location: bytes) -> _Page | None:

@@ -204,7 +204,7 @@ class Request:
     """A request to a URL.
 
     Attributes:
-        headers: In their order, `Host` among them.
+        headers: In order, including `Host`.
         protocol: HTTP/2 or HTTP/3 if the request uses one of these; the rest is then as for HTTP/1.1.
         client: The address of the client, without a port; None if it is not known.
     """

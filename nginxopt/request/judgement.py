@@ -18,7 +18,7 @@ class Answer:
     """What a request got, from the model or from nginx.
 
     Attributes:
-        kind: As that of an outcome; `refused` where nginx does not listen, `response` if a real nginx answered.
+        kind: That of the outcome; `refused` where nginx does not listen, `response` if a server answered.
         status: None if it is not known, or decided by an upstream.
         location: The `Location` of a redirect; None if there is none, or it is not known.
         target: What the request is passed on to: a URL for http and grpc, else a server; empty if it is not passed on.

@@ -19,7 +19,7 @@ from nginxopt.request.locations import absolute
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import ExpectedRow
 from nginxopt.system.deadline import Deadline
-from nginxopt.system.http import any_certificate, known_certificate
+from nginxopt.system.http import any_certificate, known_certificate, refused_certificate
 from nginxopt.text import decode
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class LiveAnswers:
         except httpcore.TimeoutException:
             return Answer("unknown", None, unknown=f"no answer within {self.options.timeout:g} s")
         except httpcore.ConnectError as error:
-            return Answer("refused", None, unknown=f"{asked.url.site}: {error}")
+            return Answer("refused", None, unknown=f"{asked.url.site}: {_reason(error)}")
         except (httpcore.RemoteProtocolError, httpcore.ReadError):
             return Answer("closed", None)
         except (httpcore.NetworkError, httpcore.ProtocolError, UnicodeError) as error:
@@ -226,6 +226,14 @@ class LiveAnswers:
         if location is not None:
             location = _as_of_the_table(location, asked.url, request.url)
         return Answer("response", response.status, location, headers=tuple(raw))
+
+
+def _reason(error: Exception) -> str:
+    """Return why there is no connection, and what to do about a certificate that is not accepted."""
+    refused = refused_certificate(error)
+    if refused is None:
+        return str(error)
+    return f"{refused} (SSL_CERT_FILE names who may sign certificates; --insecure accepts any)"
 
 
 def _as_of_the_table(location: str, asked: Url, row: Url) -> str:

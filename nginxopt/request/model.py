@@ -250,7 +250,7 @@ class PassedOverForm(TypedDict):
 
 
 class StepForm(TypedDict):
-    """A decision on the way."""
+    """A decision that nginx makes for a request, before the outcome."""
 
     kind: StepKind
     node: Node | None
@@ -424,7 +424,7 @@ class SiteModel:
         return world if value is None else replace(world, variables={**world.variables, "invalid_referer": value})
 
     def _visited(self, trace: TraceForm) -> Iterator[int]:
-        """Yield the blocks whose scripts and settings a request came to, but for http and those of `if`."""
+        """Yield the blocks whose scripts and settings a request reaches, except `http` and `if` blocks."""
         nodes = {step["node"] for step in trace["steps"]}
         for number, form in enumerate(self.site.site["levels"]):
             if form["kind"] == "server" or form["node"] in nodes or number == trace["outcome"]["level"]:

@@ -208,7 +208,7 @@ class PrivateNginx:
 
     @property
     def names(self) -> tuple[bytes, ...]:
-        """What responses may show of it that differs from another one: its folder, and all its ports."""
+        """What may make responses of two such nginx differ: the folder and the ports of each."""
         return (bytes(self._prefix), *(b"%d" % port for port in (*self._ports.values(), self._echo.port)))
 
     def moved(self, sent: RequestForm) -> RequestForm:

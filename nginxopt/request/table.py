@@ -201,7 +201,7 @@ class _Sites:
         return ExpectedRow(line, Request(url, like.headers, like.method), to, status)
 
     def _request(self, site: str) -> Request | None:
-        """Return a request to a site, that of the table for none; None if a URL does not begin so."""
+        """Return a request to a site; an empty one stands for that of the table. None if it does not begin a URL."""
         try:
             return read_request(f"{site}/", self._base)
         except UrlError:

@@ -78,7 +78,7 @@ def _names(level: Level, kind: OutcomeKind) -> Iterator[str]:
 
 
 def _of_protocol(level: Level | None, prefix: str) -> set[str]:
-    """Return the settings of a protocol that a level or one around it states."""
+    """Return the settings of a protocol that a level, or a level around it, states."""
     names: set[str] = set()
     while level is not None:
         names |= {name for name in level.names if name.startswith(prefix) and not name.endswith("_cache_path")}

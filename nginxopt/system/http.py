@@ -168,6 +168,12 @@ def known_certificate() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+def refused_certificate(error: Exception) -> str | None:
+    """Return why a certificate is not accepted, for the error of a client that has its cause as its argument."""
+    cause = next(iter(error.args), None)
+    return cause.verify_message if isinstance(cause, ssl.SSLCertVerificationError) else None
+
+
 def batches(requests: Sequence[RequestBytes]) -> Iterator[list[RequestBytes]]:
     """Yield the requests in order, in batches for `Client.send`: either all are `alone`, or all can be pipelined."""
     batch: list[RequestBytes] = []

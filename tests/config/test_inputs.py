@@ -170,7 +170,7 @@ def test_a_folder_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_that_no_file_can_have() -> None:
-    """A name that the system refuses is the error of a file."""
+    """A name that the system refuses is an error about that file alone."""
     write(a="listen 80;")
     name = "a" * 300
     inputs = read([name, f"{name}/*", "a.conf"])

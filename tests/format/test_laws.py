@@ -161,7 +161,7 @@ def test_corpus(style: IndentStyle, record_property: Callable[[str, object], Non
     ],
 )
 def test_comments_mean_the_same_in_each_layout(text: bytes) -> None:
-    """Comments that give a reason are those of the same directives, before and after."""
+    """A comment that justifies a directive justifies the same directive after formatting."""
     rules = [Selected(rule, None) for rule in catalogue().values()]
     text = b"events { }\nhttp {\n" + text + b"\n}\n"
     assert findings(formatted(text), rules) == findings(text, rules)

@@ -91,7 +91,7 @@ def test_deep_nesting(tmp_path: Path, opening: str) -> None:
     ],
 )
 def test_values(text: str, value: object) -> None:
-    """Scalars are those of Kubernetes; what is none of its type is a text, whatever its tag says."""
+    """Scalars are read as Kubernetes reads them; a value that does not fit its tag is a text."""
     ((line, found),) = documents(Source("a.yaml", text.encode()))
     assert (line, found, type(found)) == (1, value, type(value))
 

@@ -350,7 +350,7 @@ def check(model):
 
 
 def test_rules_of_ones_own_are_run(editor: Editor) -> None:
-    """A rule of a folder in the settings is judged like others; one that fails is told at the beginning."""
+    """A rule in a folder that the settings name runs like others; one that fails is reported at the top."""
     editor.write("nginxopt.toml", 'rules = ["checks"]\nselect = ["acme-gzip", "acme-failing", "acme-broken"]\n')
     editor.write("checks/acme_gzip.py", _RULE)
     editor.write("checks/acme_failing.py", _RULE.replace("each", "etch"))

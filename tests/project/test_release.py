@@ -47,7 +47,7 @@ def test_two_source_distributions_are_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.extended
 def test_two_wheels_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Built in two folders, they have the same bytes, and name none of these folders.
+    """Built in two folders with other modes for new files, they have the same bytes, and name none of these folders.
 
     The crates that nginxopt uses are compiled once, from one folder in any case.
     """
@@ -58,8 +58,12 @@ def test_two_wheels_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for key, value in (BUILD_FAST | {"CARGO_TARGET_DIR": str(target)} | first | flags).items():
         monkeypatch.setenv(key, value)
     digests = []
-    for source in sources:
-        path = wheels.build(tmp_path / f"out-{source.name}", f"{platform.machine()}-unknown-linux-gnu", source)
+    for source, modes in zip(sources, (0o022, 0o077), strict=True):
+        before = os.umask(modes)
+        try:
+            path = wheels.build(tmp_path / f"out-{source.name}", f"{platform.machine()}-unknown-linux-gnu", source)
+        finally:
+            os.umask(before)
         digests.append((path.name, hashlib.sha256(path.read_bytes()).hexdigest()))
         assert release.bill(path).exists()
         built = [*target.rglob(".fingerprint/nginxopt*")]

@@ -148,7 +148,7 @@ def test_the_maps_stand_behind_missing_sizes(tmp_path: Path, http: str, expected
 
 
 def test_sizes_that_maps_need_are_set_first(tmp_path: Path) -> None:
-    """Where nginx's own do not do, they are set: that no missing file sets them is a premise."""
+    """Larger sizes than nginx's are set where needed; the premise is that no missing file sets them."""
     emission = emitted(read(site(http="    include mime.types;", server=RULES + LONG), tmp_path))
     assert "http {\n    map_hash_max_size 16384;\n    map_hash_bucket_size 512;\n    include m.conf;\n" in after(
         emission

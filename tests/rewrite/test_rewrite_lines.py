@@ -58,7 +58,7 @@ def test_one_key_stands_for_two_strings() -> None:
 
 
 def test_only_in_a_server_and_from_many_on() -> None:
-    """In a location an `if` may not be true in passing, and for few rules the listing is shorter."""
+    """Not in a location, where an `if` that holds changes settings; nor for few rules, whose list is shorter."""
     for rules, context in ((LINES, "location"), (b"".join(LINES.splitlines(keepends=True)[:100]), "server")):
         emission = emit(plan(load_text(rules, "rules.conf", context=context)))
         assert prove(emission).holds

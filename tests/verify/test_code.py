@@ -46,7 +46,7 @@ def compared(name: str, definitions: tuple[str, str]) -> Verification:
 
 
 def _doubts(name: str, definitions: tuple[str, str], what: str) -> bool:
-    """Whether definitions that differ are in doubt, by their name and that of the directive which may read them."""
+    """Whether different definitions leave a doubt that names them and the directive that may read them."""
     result = compared(name, definitions)
     return result.verdict == "unknown" and any(name in doubt.reason and what in doubt.reason for doubt in result.doubts)
 
