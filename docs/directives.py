@@ -43,6 +43,8 @@ _DEFINED = re.compile(r"^#define\s+(\w+)\s+\(?(-?(?:0x)?[0-9a-fA-F]+)\)?\s*$", r
 _SETTER = re.compile(
     r"^(\w+)\(ngx_conf_t \*cf, ngx_command_t \*cmd, void \*\w+\)\n\{(.*?)^\}", re.DOTALL | re.MULTILINE
 )
+_BY_SLOT = re.compile(r"\bngx_conf_set_(?:flag|enum)_slot\(cf")
+"""What refuses a second value, also for the setter that calls it."""
 _BOUNDS = re.compile(r"\bngx_conf_num_bounds_t\s+(\w+)\s*=\s*\{\s*ngx_conf_check_num_bounds,\s*(\d+),\s*(\d+)\s*\};")
 _POST = re.compile(r"\bngx_conf_post_t\s+(\w+)\s*=\s*\{\s*(\w+)\s*\};")
 _HANDLER = re.compile(r"\bngx_conf_post_handler_pt\s+(\w+)\s*=\s*(\w+);")
@@ -262,7 +264,7 @@ def parse(text: str) -> Unit:
     unit.bounds = {name: f"{low}..{high}" for name, low, high in _BOUNDS.findall(text)}
     unit.handlers = dict((*_POST.findall(text), *_HANDLER.findall(text)))
     for name, body in _SETTER.findall(text):
-        if '"is duplicate"' in body:
+        if '"is duplicate"' in body or _BY_SLOT.search(body):
             unit.refusing.add(name)
     for match in _FILLED.finditer(text):
         operands = _operands(text, match.end())

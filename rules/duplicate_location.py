@@ -2,7 +2,8 @@
 
 Flags a second location with the same path in a server or location, including its includes. `location /a` and
 `location ^~ /a` are the same to nginx. Does not flag regex and named locations, which nginx accepts twice, and
-`location = /a` beside `location /a`.
+`location = /a` beside `location /a`, nor locations of two files one of which has placeholders (`${NAME}`): what fills
+them in may also choose which files there are.
 
 ## Why it matters
 nginx does not start, and a reload keeps the old configuration. The second one often comes from an include, where nobody
@@ -50,7 +51,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Source, has_placeholder
 from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.text import decode
 
 
 @rule(severity=Severity.ERROR, category="refused", about=("location",))
@@ -58,7 +61,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find second locations that nginx refuses."""
     for level in model.levels("server", "location"):
         for first, second in level.second_locations():
-            if first.opener is None or second.opener is None:
+            if first.opener is None or second.opener is None or _are_chosen(first.opener.source, second.opener.source):
                 continue
             yield Finding(
                 second.opener.source,
@@ -67,3 +70,8 @@ def check(model: Model) -> Iterator[Finding]:
                 help="merge the two locations",
                 related=(Related(first.opener.source, first.opener.name.span, "the first one"),),
             )
+
+
+def _are_chosen(first: Source, second: Source) -> bool:
+    """Return whether a program that fills in one of two files may choose which of them there are."""
+    return first.path != second.path and any(has_placeholder(decode(file.data)) for file in (first, second))

@@ -1,7 +1,9 @@
 """No compression: text takes three to ten times the bytes
 
-Flags a whole configuration that sends files from a `root` and compresses nothing: it has no `gzip`, `gzip_static`,
-`brotli` or `zstd` anywhere. Does not flag fragments, files for developers (`nginx.dev.conf`), and servers that only
+Flags a whole configuration that sends files of a site from a `root` and compresses nothing: it has no `gzip`,
+`gzip_static`, `brotli` or `zstd` anywhere. A server is that of a site if it has TLS or a name of its own, sets
+`expires`, or has an application of one page (`try_files $uri /index.html`). Does not flag other servers, such as those
+of examples (`localhost`, `example.com`), fragments, files for developers (`nginx.dev.conf`), and servers that only
 answer on loopback addresses or sockets, behind another server.
 
 ## Why it matters
@@ -19,6 +21,7 @@ http {
     }
     server {
         listen 80;
+        server_name www.shop.example;
         root /srv/www;
     }
 }
@@ -37,6 +40,7 @@ http {
     gzip_types text/css application/javascript application/json image/svg+xml;
     server {
         listen 80;
+        server_name www.shop.example;
         root /srv/www;
     }
 }
@@ -60,6 +64,22 @@ http {
         location ~ \\.(png|jpg)$ {
             root /srv/photos;
         }
+    }
+}
+```
+
+The server of an example:
+```nginx
+events {
+}
+http {
+    types {
+        text/html html;
+    }
+    server {
+        listen 80;
+        server_name localhost;
+        root /usr/share/nginx/html;
     }
 }
 ```
@@ -105,4 +125,17 @@ def _sends_text(level: Level) -> bool:
     server = level.around("server")
     listens = read_listens([server]) if server is not None else iter(())
     is_public = any(not (listen.directive and any(map(_LOCAL.match, listen.directive.args[:1]))) for listen in listens)
-    return is_public and not any(_BINARY.search(word) for word in level.args)
+    is_of_site = server is None or _is_of_site(server)
+    return is_public and is_of_site and not any(_BINARY.search(word) for word in level.args)
+
+
+def _is_of_site(server: Level) -> bool:
+    """Return whether a server has clients that somebody cares for."""
+    words = [str(word) for named in server.own("server_name") for word in named.args]
+    has_name = any("." in word and not names.is_blank(word) for word in words) and not names.is_inside(server)
+    return has_name or server.setting("ssl_certificate").is_set or any(map(_is_tuned, server.walk()))
+
+
+def _is_tuned(level: Level) -> bool:
+    pages = (tried.args[-1] for tried in level.own("try_files") if tried.args)
+    return bool(level.own("expires")) or any(page.endswith("/index.html") for page in pages)

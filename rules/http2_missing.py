@@ -2,8 +2,8 @@
 
 Flags servers that listen with TLS on a public address and offer no HTTP/2. Does not flag servers that only redirect or
 reject, listen on this machine only, have names or addresses of one network only (`localhost`, `.test`, `.lan`,
-`192.168.0.7`), are behind another proxy (`proxy_protocol` or `set_real_ip_from`), or ask clients for certificates:
-their clients may not be browsers. Nor does it flag an explicit `http2 off`.
+`192.168.0.7`), are behind another proxy (`proxy_protocol` or `set_real_ip_from`), ask clients for certificates, or
+let only stated addresses in (`deny all`): their clients may not be browsers. Nor does it flag an explicit `http2 off`.
 
 ## Why it matters
 Over HTTP/1.1, a browser opens about six connections to a host and sends one request at a time on each; a page of a
@@ -94,6 +94,18 @@ server {
 }
 ```
 
+Only one network is let in:
+```nginx http 1.28.0
+server {
+    listen 9090 ssl;
+    server_name metrics.a.example;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+    allow 10.0.0.0/8;
+    deny all;
+}
+```
+
 Another proxy connects here:
 ```nginx http 1.28.0
 server {
@@ -125,7 +137,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Change, Directive, Edit, Span, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
-from nginxopt.lint.queries import names, tls
+from nginxopt.lint.queries import access, names, tls
 from nginxopt.semantics import Endpoint, Level
 
 DIRECTIVE = Version(1, 25, 1)
@@ -162,6 +174,7 @@ def _is_excused(server: Level) -> bool:
         or server.setting("ssl_reject_handshake").value == "on"
         or server.setting("ssl_verify_client").value in ("on", "optional", "optional_no_ca")
         or server.setting("set_real_ip_from").is_set
+        or access.denies_others(server)
         or _only_answers_itself(server)
     )
 

@@ -10,9 +10,8 @@ The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` b
 and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
 anew.
 
-By default, it speaks only of a configuration that has a pool elsewhere, or an upstream with several servers that are
-not all on this machine; and not of a file for developers (`nginx.dev.conf`). If the rule is selected by name, or with
-`--host`, it always does.
+By default, it speaks only of a server that passes other requests to an upstream with a pool, and not of a file for
+developers (`nginx.dev.conf`). If the rule is selected by name, or with `--host`, it always does.
 
 ## Why it matters
 A pool belongs to an `upstream` block; the one that nginx creates for an address has none, even with 1.29.7 and later
@@ -108,8 +107,8 @@ from itertools import chain, count
 
 from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Saving, Severity, pattern, rule
-from nginxopt.lint.queries import capacity, headers, load, pooling, pools, sharing
-from nginxopt.semantics import FRAGMENT, Level, Pass
+from nginxopt.lint.queries import capacity, headers, pooling, pools, sharing
+from nginxopt.semantics import FRAGMENT, Level, Pass, Upstream
 
 Target = tuple[str, str, str, str | None]
 
@@ -131,13 +130,18 @@ def check(model: Model) -> Iterator[Finding]:
             by_target.setdefault(_target(pass_), []).append(pass_)
     taken = {pass_.host.lower() for pass_ in model.passes} | set(model.upstreams)
     levels = headers.owners(model, lambda pass_: _target(pass_) if _is_meant(model, pass_) else None)
+    with_pool = {pass_.level.around("server") for pass_ in model.passes if _has_pool(pass_.upstream)}
     for server, passes in by_target.items():
         if all(map(_is_rare, passes)):
             continue
         why_not = sharing.bad_lengths(model, (pass_ for pass_ in passes if _keeps(model, pass_)))
         size = 0 if why_not else capacity.size(model, len(by_target))
         found = _finding(passes, _fix(passes, taken, levels.get(server, set()), size), why_not)
-        yield found if load.pools(model) else replace(found, is_small=True)
+        yield replace(found, is_small=with_pool.isdisjoint(pass_.level.around("server") for pass_ in passes))
+
+
+def _has_pool(upstream: Upstream | None) -> bool:
+    return upstream is not None and bool(upstream.level.own("keepalive"))
 
 
 def _is_meant(model: Model, pass_: Pass) -> bool:

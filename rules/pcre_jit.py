@@ -2,7 +2,9 @@
 
 Flags configurations that do not set `pcre_jit` and have a server with 20 to 1,000 regular expressions: its rewrites,
 conditions and regex locations, plus those of the location with the most. Above 1,000 the code takes too much memory,
-and `rewrite-literal-bulk` applies.
+and `rewrite-literal-bulk` applies. By default, it speaks only of a configuration that shows load: tuned for many
+connections, or balancing requests over several servers. If the rule is selected by name, or with `--host`, it always
+does.
 
 ## Why it matters
 Compiled to machine code, a pattern that begins like the URI takes a third of the instructions. User-space instructions
@@ -94,7 +96,7 @@ _OPERATORS = ("~", "~*", "!~", "!~*")
 _REPEATED_GROUP = pattern(r"(?<!\\)\)(?:[*+]|\{)|\(\?(?:R|&|P>|[0-9+-]*\d\))")
 
 
-@rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE))
+@rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE), under_load=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find configurations with many regular expressions and no `pcre_jit`."""
     block = model.root.block

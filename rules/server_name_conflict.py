@@ -6,7 +6,8 @@ nginx ignores all of it, so requests for the other half go to another server. ng
 server name". A server without a name left is reported by `server-never-chosen`.
 
 Does not flag servers at different addresses (`listen 80` and `listen 127.0.0.1:80`), names that overlap
-(`*.example.com` and `www.example.com`), patterns, and blanks to be filled in (`<name of the shop>`).
+(`*.example.com` and `www.example.com`), patterns, and blanks to be filled in (`<name of the shop>`; in two files,
+`example.com` and `yourdomain.com` are such, too).
 
 ## Why it matters
 nginx keeps the first of two equal names (`ngx_http_server_names`, `ngx_hash_add_key`). The second server gets no
@@ -161,7 +162,7 @@ def _of_other_servers(model: Model) -> Iterator[Finding]:
     never_chosen = names.never_chosen(model)
     for conflict in names.conflicts(model):
         word, server = conflict.word, conflict.server
-        if word is None or server.source is None or server in never_chosen or names.has_blank(word.directive):
+        if word is None or server.source is None or server in never_chosen or _is_to_fill_in(word, conflict.first):
             continue
         if (word.directive, word.token) in reported:  # at another address
             continue
@@ -176,6 +177,12 @@ def _of_other_servers(model: Model) -> Iterator[Finding]:
             related=(Related(*related, "this server answers"),) if related else (),
             cause=causes[server],
         )
+
+
+def _is_to_fill_in(word: names.WrittenName, first: Level) -> bool:
+    """Return whether a name is a blank. Examples in one file show one site, those in two files are two sites."""
+    is_elsewhere = first.source is not None and first.source.path != word.directive.source.path
+    return names.has_blank(word.directive) or (is_elsewhere and names.is_blank(str(word.token)))
 
 
 def _names(server: Level) -> str:

@@ -4,7 +4,8 @@ Flags servers that are not the default server of any address where they listen, 
 servers there. A server without a name, or with one that no host has, such as `_`, gets requests only as the default
 server: the second of two at one address is flagged as well.
 
-Does not flag servers with a pattern or a wildcard of their own, and those of which not all was read.
+Does not flag servers with a pattern or a wildcard of their own, those of which not all was read, and those that
+another main configuration chooses (`nginx.conf` beside `nginx.prod.conf`).
 
 ## Why it matters
 nginx starts, and only warns of a "conflicting server name". The redirects, restrictions and certificate of the server

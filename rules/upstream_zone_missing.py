@@ -1,7 +1,9 @@
 """Load balancing without a `zone`: every worker counts separately
 
 Flags upstreams without `zone` that have several servers and `least_conn`, `least_time` or `random two`, or that have
-`max_conns`, if there is more than one worker.
+`max_conns`, if there is more than one worker. By default, it speaks of `max_conns`, and of a method only if
+`worker_processes` states four or more: few workers balance well enough each on its own. If the rule is selected by
+name, or with `--host`, it always does.
 
 ## Why it matters
 Without shared memory, a worker knows only the connections it opened itself. With 8 workers, `least_conn` compares an
@@ -70,7 +72,7 @@ from collections.abc import Iterator
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
 from nginxopt.lint.queries import pools, zones
-from nginxopt.semantics import Upstream
+from nginxopt.semantics import Upstream, values
 
 # The number of servers that fit into a zone was tested with `nginx -t` of 1.22.1 and 1.31.3 and long paths of sockets,
 # which need most: 53 in 64k, 264 in 256k, 1,109 in 1m. Half of that is used here, to leave room for TLS sessions.
@@ -80,7 +82,10 @@ _ADDRESS = pattern(r"unix:.+|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])(?::\
 """Matches a server that is one address; a name may resolve to several."""
 
 
-@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.9.0", about=("upstream",))
+_MANY = 4
+
+
+@rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.9.0", about=("upstream",), under_load=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams that each worker balances by its own connections only."""
     workers = model.root.setting("worker_processes").value
@@ -98,6 +103,7 @@ def check(model: Model) -> Iterator[Finding]:
                 Fix(f"add `{line}`", (layout.prepend(block, [line]),), Safety.UNSAFE) if line else None,
                 "" if line else "add a `zone` with a unique name that is large enough for all server addresses",
                 cause="",
+                is_small=what != "max_conns" and (values.number(workers) or 0) < _MANY,
             )
 
 

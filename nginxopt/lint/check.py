@@ -379,7 +379,10 @@ def _trees(configs: Iterable[Config]) -> list[str]:
 
 
 def _not_everywhere(configs: Sequence[Config], linted: Sequence[Linted], judge: Judge) -> Iterator[tuple[object, ...]]:
-    """Yield the keys of findings that say that something is unused, while another configuration uses it."""
+    """Yield the keys of findings that say that something is unused, while another configuration uses it.
+
+    `nginx.prod.conf` and `nginx.dev.conf` may read the same files, each with other servers of its own.
+    """
     found = [diagnostic for result in linted for diagnostic in result.diagnostics if _is_unused(diagnostic, judge)]
     if not found:
         return
@@ -389,7 +392,11 @@ def _not_everywhere(configs: Sequence[Config], linted: Sequence[Linted], judge: 
 
 
 def _is_unused(diagnostic: Diagnostic, judge: Judge) -> bool:
-    return diagnostic.rule == UNUSED or judge.catalogue.rules[diagnostic.rule].everywhere
+    return diagnostic.rule in _UNUSED or judge.catalogue.rules[diagnostic.rule].everywhere
+
+
+_UNUSED = (UNUSED, "server-name-conflict", "server-never-chosen")
+"""What is unused in a configuration, though a file may be read twice in it, which makes a server one of two."""
 
 
 def _place(diagnostic: Diagnostic) -> tuple[object, ...]:

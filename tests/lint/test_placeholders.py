@@ -7,11 +7,16 @@ from zlib import crc32
 
 import pytest
 
+from nginxopt.config import load
 from nginxopt.config.templating import refuse_tags
 from nginxopt.config.tree import parse
 from nginxopt.errors import InputError
+from nginxopt.lint import Diagnostic
+from nginxopt.lint.catalogue import catalogue, selection
+from nginxopt.lint.check import Judge, check
+from nginxopt.settings.file import Settings
 from nginxopt.text import Source
-from tests.lintcheck import diagnose
+from tests.lintcheck import TARGET, diagnose
 from tests.placeholder_law import FORMS, arguments, faults
 from tests.support import ROOT
 
@@ -152,3 +157,33 @@ def test_a_directive_is_refused_once() -> None:
     line = "proxy_cache_path /var/cache keys_zone=a:1m;"
     (one,) = diagnose("refused", f"{line}\n{line}", context="http")
     assert one.finding.message.startswith('nginx refuses it: the same path name "/var/cache" used in nginx.conf:')
+
+
+CHOSEN = "events {}\nhttp { server { listen 80; include sites/*.conf; } }\n"
+
+
+@pytest.mark.parametrize(("root", "is_found"), [("/srv", True), ("${ROOT}", False)])
+def test_files_with_placeholders_may_be_chosen(root: str, is_found: bool, tmp_path: Path) -> None:
+    """A location that two included files have is refused, unless what fills one of them in may remove the other."""
+    (tmp_path / "sites").mkdir()
+    (tmp_path / "sites" / "a.conf").write_text(f"location / {{ root {root}; }}\n")
+    (tmp_path / "sites" / "b.conf").write_text("location / { return 404; }\n")
+    (tmp_path / "nginx.conf").write_text(CHOSEN)
+    assert bool(_found(tmp_path, "duplicate-location")) == is_found
+
+
+@pytest.mark.parametrize(("name", "is_found"), [("www.shop.example", True), ("yourdomain.com", False)])
+def test_two_files_with_a_blank_are_two_sites(name: str, is_found: bool, tmp_path: Path) -> None:
+    """A name that somebody fills in is another one in each file."""
+    (tmp_path / "sites").mkdir()
+    for file in ("a.conf", "b.conf"):
+        (tmp_path / "sites" / file).write_text(
+            f"server {{ listen 80; server_name {name} {file}.shop.example; return 404; }}\n"
+        )
+    (tmp_path / "nginx.conf").write_text("events {}\nhttp { include sites/*.conf; }\n")
+    assert bool(_found(tmp_path, "server-name-conflict")) == is_found
+
+
+def _found(folder: Path, rule: str) -> tuple[Diagnostic, ...]:
+    rules = selection(catalogue().values(), Settings(), select=[rule])
+    return check([load(str(folder / "nginx.conf"))], Judge(rules, TARGET, Settings())).diagnostics

@@ -176,38 +176,75 @@ def test_many_connections_show_load(connections: int, speaks: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("http", "speaks", "has_pool"),
+    ("http", "speaks"),
     [
-        ("", False, False),
-        ("upstream a { server 10.0.0.2; server 10.0.0.3; }", True, True),
-        ("upstream a { server 127.0.0.1:1; server localhost:2; server unix:/c; }", False, False),
-        ("upstream a { server 10.0.0.2; keepalive 8; }", True, True),
-        ("upstream a { server 10.0.0.2; }", False, False),
-        ("proxy_cache_path /c keys_zone=c:10m;", True, False),
+        ("", False),
+        ("upstream a { server 10.0.0.2; server 10.0.0.3; }", True),
+        ("upstream a { server 127.0.0.1:1; server localhost:2; server unix:/c; }", False),
+        ("upstream a { server 10.0.0.2; keepalive 8; }", True),
+        ("upstream a { server 10.0.0.2 max_conns=8; }", True),
+        ("upstream a { server 10.0.0.2; }", False),
+        ("proxy_cache_path /c keys_zone=c:10m;", True),
     ],
 )
-def test_connections_matter_where_the_text_shows_load(http: str, speaks: bool, has_pool: bool) -> None:
-    """A limit is reported by default only in a configuration tuned for many requests, and a server without upstream
-    only where others have a pool."""
-    text = SITE.format(events="", http=http)
-    assert ("worker-connections" in by_default(text)) == speaks
-    assert ("implicit-upstream" in by_default(text)) == has_pool
+def test_connections_matter_where_the_text_shows_load(http: str, speaks: bool) -> None:
+    """A limit is reported by default only in a configuration tuned for many requests."""
+    assert ("worker-connections" in by_default(SITE.format(events="", http=http))) == speaks
+
+
+POOL = "upstream a { server 10.0.0.2; keepalive 8; }"
+BESIDE = ("location / {", "location /a { proxy_pass http://a; } location / {")
+
+
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_a_server_without_upstream_is_one_that_was_left_out(is_beside: bool) -> None:
+    """It is reported by default only beside a pass to a pool, in the same server."""
+    text = SITE.format(events="", http=POOL).replace(*BESIDE if is_beside else ("", ""))
+    assert ("implicit-upstream" in by_default(text)) == is_beside
     assert "implicit-upstream" in by_default(text, "implicit-upstream")
 
 
+BALANCED = (
+    "worker_processes {workers};\nevents {{}}\n"
+    "http {{ upstream a {{ {method} {servers} }} server {{ location / {{ proxy_pass http://a; }} }} }}\n"
+)
+TWO = "server 10.0.0.2; server 10.0.0.3;"
+
+
+@pytest.mark.parametrize(
+    ("workers", "method", "servers", "speaks"),
+    [
+        ("auto", "least_conn;", TWO, False),
+        ("2", "least_conn;", TWO, False),
+        ("8", "least_conn;", TWO, True),
+        ("auto", "", "server 10.0.0.2 max_conns=8;", True),
+    ],
+)
+def test_workers_that_count_alone_matter_if_they_are_many(
+    workers: str, method: str, servers: str, speaks: bool
+) -> None:
+    """Few workers balance well enough each on its own; a limit of connections is another one with two workers."""
+    text = BALANCED.format(workers=workers, method=method, servers=servers)
+    assert ("upstream-zone-missing" in by_default(text)) == speaks
+    assert "upstream-zone-missing" in by_default(text, "upstream-zone-missing")
+
+
 SOME = (
-    "root /srv; upstream a { server 10.0.0.2; } upstream b { server 10.0.0.3; keepalive 8; } server { listen 81; } "
-    "server { listen 82; location / { proxy_pass http://a; } }"
+    f"root /srv; {POOL} upstream b {{ server 10.0.0.3; }} server {{ listen 81; server_name www.shop.example; }} "
+    "server { listen 82; location / { proxy_pass http://b; } }"
 )
 
 
 @pytest.mark.parametrize(
     ("name", "speaks"),
-    [("nginx.conf", True), ("devices.conf", True), ("nginx.dev.conf", False), ("nginx-local.conf", False)],
-)
+    [
+        ("nginx.conf", True), ("devices.conf", True), ("/home/dev/shop/nginx.conf", True), ("nginx.dev.conf", False),
+        ("nginx-local.conf", False), ("dev/nginx.conf", False), ("tools/nginx-dev/nginx.conf", False),
+    ],
+)  # fmt: skip
 def test_a_file_for_developers_has_no_load_and_needs_no_compression(name: str, speaks: bool) -> None:
     """The name of a main file tells that nobody else sends requests: nothing about connections and bytes is said."""
-    text = SITE.format(events="worker_connections 4096;", http=SOME)
+    text = SITE.format(events="worker_connections 4096;", http=SOME).replace(*BESIDE)
     about = {"implicit-upstream", "upstream-keepalive-missing", "gzip-missing"}
     assert about & set(by_default(text, name=name)) == (about if speaks else set())
 

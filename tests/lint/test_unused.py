@@ -298,3 +298,17 @@ def test_every_version_at_which_rules_change_is_known() -> None:
     for rule in catalogue().values():
         for point in (rule.since, rule.until):
             assert point is None or {rule.speaks_of(version) for version in points} == {True, False}
+
+
+def test_server_that_another_main_file_chooses(run: Any, files: Any) -> None:
+    """A server in a file of two main files is only reported if neither lets a request reach it."""
+    server = "server { listen 8080; server_name _; return 200; }\n"
+    including = "include sites/*.conf;\n"
+    files(nginx_conf=WHOLE.format(inside=server, site=including), sitesDIRa_conf=server)
+    assert "server-never-chosen" in lint(run, "nginx.conf", select="server-never-chosen")
+    files(
+        nginx_conf=WHOLE.format(inside="", site=including),
+        nginx_prod_conf=WHOLE.format(inside=server, site=including),
+        sitesDIRa_conf=server,
+    )
+    assert "server-never-chosen" not in lint(run, "nginx.conf", "nginx.prod.conf", select="server-never-chosen")

@@ -228,6 +228,8 @@ def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]
         ("open_log_file_cache off 1m;", 'invalid "open_log_file_cache" parameter "1m"'),
         ("charset_map a utf-8 {}\ncharset_map b utf-8 {}\ncharset_map b utf-8 {}", None),
         ("server { fastcgi_split_path_info ^(?:a)[(](b)\\((c)$; }", None),
+        ('log_format a "$REMOTE_ADDR";\naccess_log /dev/null a;', None),
+        ('log_format a "$REMOTE_ADDR";\naccess_log /dev/null b;', 'unknown log format "b"'),
     ],
 )
 def test_what_mutants_showed(inside: str, message: str | None) -> None:
@@ -236,6 +238,15 @@ def test_what_mutants_showed(inside: str, message: str | None) -> None:
         told = mutants.said(f"events {{}}\nhttp {{\n{inside}\n}}\n".encode(), Version.parse(release))
         found = [each.message for each in told]
         assert found[:1] == ([message] if message else [])
+
+
+def test_what_a_setter_sets_by_a_slot_is_set_once() -> None:
+    """`ssl` remembers its line, and `starttls` looks at `ssl`, but a second one is refused like that of any flag."""
+    for text, message in (
+        ("http { server { ssl off; ssl off; } }", '"ssl" directive is duplicate'),
+        ("mail { server { protocol imap; starttls off; starttls off; } }", '"starttls" directive is duplicate'),
+    ):
+        assert said(f"events {{}} {text}", "1.22.1")[:1] == [message]
 
 
 def test_sockets_that_listen_take_connections() -> None:

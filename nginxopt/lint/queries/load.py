@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.declare import Check
     from nginxopt.lint.diagnostic import Finding
     from nginxopt.lint.queries.model import Model
+    from nginxopt.semantics import Upstream
 
 _MANY = 2_000
 """More `worker_connections` than any distribution sets by default (512, 768 or 1024)."""
@@ -44,12 +45,11 @@ def is_shown(model: Model) -> bool:
         return False
     stated = [values.number(directive.args[0]) for directive, _ in model.each("worker_connections") if directive.args]
     is_tuned = any((number or 0) >= _MANY for number in stated) or any(True for _ in model.each(*_TUNED))
-    return is_tuned or balances(model)
+    return is_tuned or balances(model) or any(map(_is_limited, model.upstreams.values()))
 
 
-def pools(model: Model) -> bool:
-    """Return whether the configuration has a pool, or balances requests over several servers."""
-    return any(True for _ in model.each("keepalive")) or balances(model)
+def _is_limited(upstream: Upstream) -> bool:
+    return any(word.startswith("max_conns=") for server in upstream.servers for word in server.args)
 
 
 def balances(model: Model) -> bool:

@@ -54,8 +54,13 @@ def is_to_replace(host: str) -> bool:
 
 
 def is_for_developers(path: str) -> bool:
-    """Return whether a file is named for a developer's own machine: `nginx.dev.conf`, `default-local.conf`."""
-    return _FOR_DEVELOPERS.search(PurePath(path).name) is not None
+    """Return whether a file is for a developer's own machine: `nginx.dev.conf`, `default-local.conf`, `dev/nginx.conf`.
+
+    Of an absolute path, the folders tell nothing: `/usr/local/nginx/conf/nginx.conf`, `/home/dev/shop/nginx.conf`.
+    """
+    file = PurePath(path)
+    parts = (file.name,) if file.is_absolute() else file.parts
+    return any(_FOR_DEVELOPERS.search(part) is not None for part in parts)
 
 
 def is_of_developer(server: Level) -> bool:

@@ -97,10 +97,12 @@ class ReadState:
         elif size and size != zone.size and zone.size != _UNKNOWN:
             yield (f'the size {size} of shared memory zone "{name}" conflicts with already declared size {zone.size}')
 
-    def take_zones(self, words: Iterable[str], module: str) -> None:
-        """Declare the zones of a directive that is refused, or cannot be read: `limit_req_zone $NAME zone=a:1m ...`."""
-        for match in filter(None, map(_ZONE.match, words)):
+    def take_names(self, directive: Directive, protocol: str, module: str) -> None:
+        """Declare what a directive names that is refused, or cannot be read: `limit_req_zone $NAME zone=a:1m ...`."""
+        for match in filter(None, map(_ZONE.match, directive.args)):
             self.zones.setdefault(match[1], Zone(module, _UNKNOWN))
+        if directive.name == "log_format":
+            self.formats.setdefault(protocol, set()).add(str(directive.args[0]))
 
 
 @record(eq=True)
@@ -361,7 +363,7 @@ def refused_patterns(outer: Level) -> Iterator[RefusedPattern]:
 
 def pattern_error(pattern: bytes) -> str | None:
     """Return the error for a pattern that no version of PCRE compiles, with a byte offset; None if one may."""
-    return _native.pattern_error(pattern) or _unfinished(pattern) or _repeated(pattern)
+    return _native.pattern_error(pattern) or _unfinished(pattern) or _repeated(pattern) or _property(pattern)
 
 
 _BARE = rb"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?#[^)]*\)"
@@ -404,6 +406,25 @@ def _unfinished(pattern: bytes) -> str | None:
             return f"two named subpatterns have the same name at byte {match.end()}"
         seen.add(match["name"])
     return None
+
+
+_PROPERTY = lazy.pattern(
+    rb"\\Q.*?(?:\\E|$)|\(\?#[^)]*\)|\\c.|\\[pP](?P<wrong>\{\^?(?:\}|[^CLMNPSZ]\}|[^}]*$)|[^CLMNPSZ{]|$)|\\.",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A property of characters: a letter that is a category, or a name in braces, which newer libraries have more of."""
+
+
+def _property(pattern: bytes) -> str | None:
+    """Return the error for a property that no PCRE knows, as in `\\php`; PCRE2 from 10.40 on ignores case."""
+    if b"\\p" not in pattern.lower() or _EXTENDED.search(pattern):
+        return None
+    wrong = next((match for match in _PROPERTY.finditer(pattern) if match["wrong"] is not None), None)
+    if wrong is None:
+        return None
+    is_cut = wrong.end() == len(pattern) and not wrong["wrong"].endswith(b"}")
+    what = "malformed \\P or \\p sequence" if is_cut else "unknown property after \\P or \\p"
+    return f"{what} at byte {wrong.end()}"
 
 
 def _said(error: str, pattern: str) -> str:

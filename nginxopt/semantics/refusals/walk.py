@@ -270,12 +270,12 @@ class _Open:
         if refuses is None and rows is None:
             return
         if _has_placeholder(directive.args):
-            self._reading.take_zones(directive.args, declaration.module)
+            self._reading.take_names(directive, self._protocol, declaration.module)
             return
         stated = Stated(directive, directive.args, declaration, self.level, block, self._protocol, self._reading)
         for message in refuses(stated) if refuses is not None else ():
             yield _refusal(directive, message, RefusalStage.SETTER)
-            self._reading.take_zones(directive.args, declaration.module)
+            self._reading.take_names(directive, self._protocol, declaration.module)
         if rows is not None and block is not None:
             for row, message in http.with_blocks(stated, rows):
                 if not _has_placeholder((row.name, *row.args)):
