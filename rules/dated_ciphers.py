@@ -4,7 +4,7 @@ Flags `ssl_ciphers` that name suites with static RSA, such as AES128-GCM-SHA256,
 ECDHE-RSA-AES128-SHA, in `stream` and `mail` as well.
 
 Does not flag families such as HIGH, where it depends on OpenSSL which suites they have, suites that a list excludes,
-and servers with TLS 1.3 alone.
+and servers with TLS 1.3 alone. `weak-tls` reports lists that have nothing else.
 
 ## Why it matters
 With static RSA, whoever records connections and later gets the key of the certificate can read all of them. Suites with
@@ -33,7 +33,7 @@ server {
 ## Fix safety
 May change: responses.
 
-Clients that support none of the other suites can no longer connect. There is no fix if none remains.
+Clients that support none of the other suites can no longer connect.
 
 ## When to ignore it
 If such clients remain.
@@ -48,13 +48,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pattern, rule
-
-_SUITE = pattern(
-    r"(?:(?P<exchange>ECDHE|DHE|EDH|ECDH|DH)-(?:RSA|ECDSA|DSS)-)?(?:AES|CAMELLIA|SEED|ARIA)\d*-?[A-Z0-9-]*"
-)
-_MODERN = pattern(r"GCM|CCM|CHACHA20")
-_FORWARD = ("ECDHE", "DHE", "EDH")
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import tls
 
 
 @rule(severity=Severity.INFO, category="hardening", default=False, fix=Safety.UNSAFE)
@@ -68,28 +63,16 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _judged(directive: Directive) -> Iterator[Finding]:
     words = str(directive.args[0]).split(":")
-    dated = {word: why for word in words if (why := _why(word))}
-    if not dated:
+    dated = {word: why for word in words if (why := tls.dated(word))}
+    kept = [word for word in words if word not in dated]
+    if not dated or not any(word[:1].isalnum() for word in kept):
         return
-    kept = ":".join(word for word in words if word not in dated)
-    has_others = any(word[:1].isalnum() for word in kept.split(":"))
-    fix = Fix("remove these suites", (layout.replace(directive, directive.args[0], kept),), Safety.UNSAFE)
+    fix = Fix("remove these suites", (layout.replace(directive, directive.args[0], ":".join(kept)),), Safety.UNSAFE)
     first, why = next(iter(dated.items()))
     more = f", and {len(dated) - 1} more such suites" if len(dated) > 1 else ""
     yield Finding(
         directive.source,
         directive.args[0].span,
         f"{first} has {why}{more}",
-        fix if has_others else None,
-        "" if has_others else "use the list of Mozilla's SSL configuration generator",
+        fix,
     )
-
-
-def _why(word: str) -> str:
-    """Return what is dated about a suite, by its name in OpenSSL; empty if nothing is."""
-    match = _SUITE.fullmatch(word)
-    if match is None:
-        return ""
-    if match["exchange"] not in _FORWARD:
-        return "no forward secrecy"
-    return "" if _MODERN.search(word) else "CBC"

@@ -1,7 +1,8 @@
 """TLS protocols and ciphers that are broken
 
 Flags `ssl_protocols` with SSLv2, SSLv3, TLSv1 or TLSv1.1, and `ssl_ciphers` that list ciphers without encryption or
-authentication, export ciphers, RC4, DES, 3DES or MD5, in `stream` and `mail` as well. Before nginx 1.23.4,
+authentication, export ciphers, RC4, DES, 3DES or MD5, in `stream` and `mail` as well, or only suites without forward
+secrecy or with CBC (`AES256-SHA:AES128-SHA`), which HTTP/2 prohibits (RFC 9113, appendix A). Before nginx 1.23.4,
 `ssl_protocols` includes TLSv1 and TLSv1.1 by default: flags servers of `http` with TLS that do not set it, if the
 version is stated (`--target-version`, the settings, an image beside the file).
 
@@ -27,6 +28,9 @@ ssl_protocols TLSv1 TLSv1.1 TLSv1.2 TLSv1.3;
 ```
 ```nginx http
 ssl_ciphers HIGH:RC4-SHA:DES-CBC3-SHA;
+```
+```nginx http
+ssl_ciphers AES256-SHA:AES128-SHA:ECDHE-RSA-AES128-SHA;
 ```
 ```nginx http
 ssl_ciphers ALL:@SECLEVEL=0;
@@ -157,10 +161,19 @@ def check(model: Model) -> Iterator[Finding]:
         if old and not _is_meant(directive, level) and _is_taken(model, directive, level):
             yield _protocols(directive, old, _new(model.target))
     for directive, level in model.everywhere("ssl_ciphers"):
-        weak = _weak(str(directive.args[0])) if directive.args and not _is_for_new(level) else []
-        if weak and not _is_meant(directive, level):
+        if not directive.args or _is_for_new(level) or _is_meant(directive, level):
+            continue
+        if weak := _weak(str(directive.args[0])):
             yield _ciphers(directive, weak)
+        elif _has_only_dated(str(directive.args[0])):
+            message = "all suites of this list lack forward secrecy or have CBC, which HTTP/2 prohibits with TLS 1.2"
+            yield Finding(directive.source, directive.args[0].span, message, help=_ADVICE, severity=Severity.WARNING)
     yield from _defaults(model)
+
+
+def _has_only_dated(text: str) -> bool:
+    suites = [word for word in _words(text) if word[0] not in "!-+@"]
+    return bool(suites) and all(map(tls.dated, suites))
 
 
 def _is_taken(model: Model, directive: Directive, level: Level) -> bool:

@@ -30,6 +30,12 @@ _OF_HANDSHAKES = (
 )  # fmt: skip
 _LOGS = ("log_format", "access_log")
 
+_SUITE = lazy.pattern(
+    r"(?:(?P<exchange>ECDHE|DHE|EDH|ECDH|DH)-(?:RSA|ECDSA|DSS)-)?(?:AES|CAMELLIA|SEED|ARIA)\d*-?[A-Z0-9-]*"
+)
+_MODERN = lazy.pattern(r"GCM|CCM|CHACHA20")
+_FORWARD = ("ECDHE", "DHE", "EDH")
+
 # What does not depend on the server that the name of a session leads to: sessions, certificates, and what is asked for
 # after the header of a request was read.
 _OF_ALL = lazy.pattern(r"ssl_(?:certificate.*|session_.*|stapling.*|trusted_certificate|password_file|dhparam)")
@@ -180,3 +186,13 @@ def _argument(model: Model, server: Level) -> str | None:
 def _new(model: Model, preferred: str) -> str | None:
     name = free_name(model, preferred)
     return None if name is None else f"shared:{name}:{SIZE}"
+
+
+def dated(suite: str) -> str:
+    """Return what is dated about a suite, by its name in OpenSSL; empty if nothing is, or for any other word."""
+    match = _SUITE.fullmatch(suite)
+    if match is None:
+        return ""
+    if match["exchange"] not in _FORWARD:
+        return "no forward secrecy"
+    return "" if _MODERN.search(suite) else "CBC"
