@@ -51,9 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Source, has_placeholder
 from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.text import decode
 
 
 @rule(severity=Severity.ERROR, category="refused", about=("location",))
@@ -61,7 +59,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find second locations that nginx refuses."""
     for level in model.levels("server", "location"):
         for first, second in level.second_locations():
-            if first.opener is None or second.opener is None or _are_chosen(first.opener.source, second.opener.source):
+            if first.opener is None or second.opener is None:
                 continue
             yield Finding(
                 second.opener.source,
@@ -70,8 +68,3 @@ def check(model: Model) -> Iterator[Finding]:
                 help="merge the two locations",
                 related=(Related(first.opener.source, first.opener.name.span, "the first one"),),
             )
-
-
-def _are_chosen(first: Source, second: Source) -> bool:
-    """Return whether a program that fills in one of two files may choose which of them there are."""
-    return first.path != second.path and any(has_placeholder(decode(file.data)) for file in (first, second))

@@ -28,6 +28,9 @@ Key = tuple[str, str, Span, str]
 """A rule, a path, a place in its file, and a message without its line numbers."""
 
 _LINES = lazy.pattern(r"\b(lines? )\d[\d,]*(?:(?:, | and | to |-)\d[\d,]*)*")
+_OF_TWO = ("duplicate-location", "server-name-conflict", "server-never-chosen")
+"""The rules that say that two blocks do not go together. What fills templates in may choose which files there are."""
+
 _SITE = lazy.pattern(r"(https?://)[^/?#]*")
 _UNKNOWN_SITE = r"\1HOST"
 
@@ -119,6 +122,8 @@ class View:
     def located(self, diagnostic: Diagnostic) -> Located | None:
         """Return a finding of the reading; None if it, or a place related to it, is not text of the template alone."""
         finding = diagnostic.finding
+        if diagnostic.rule in _OF_TWO and any(place.source.path != finding.source.path for place in finding.related):
+            return None
         span = self._span(finding.source, finding.span)
         related = tuple(self._related(place) for place in finding.related)
         if span is None or None in related:

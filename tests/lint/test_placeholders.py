@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from nginxopt.config import load
+from nginxopt.config import inputs
 from nginxopt.config.templating import refuse_tags
 from nginxopt.config.tree import parse
 from nginxopt.errors import InputError
@@ -186,4 +186,5 @@ def test_two_files_with_a_blank_are_two_sites(name: str, is_found: bool, tmp_pat
 
 def _found(folder: Path, rule: str) -> tuple[Diagnostic, ...]:
     rules = selection(catalogue().values(), Settings(), select=[rule])
-    return check([load(str(folder / "nginx.conf"))], Judge(rules, TARGET, Settings())).diagnostics
+    read = inputs.read([str(folder / "nginx.conf")], inputs.InputOptions(templates=True))
+    return check(read.configs, Judge(rules, TARGET, Settings())).diagnostics
