@@ -76,7 +76,7 @@ def test_a_tag_may_stand_for_anything(run: Any, tmp_path: Path) -> None:
 def test_nothing_is_called_missing_that_may_be_elsewhere(run: Any, tmp_path: Path) -> None:
     """What another file may set is not missing: findings about it are for configurations that were read."""
     main = tmp_path / "nginx.conf"
-    site = "server { listen 80; root /srv/www; }"
+    site = "server { listen 80; server_name www.shop.example; root /srv/www; }"
     rules = ("lint", "--isolated", "--target-version", "1.28.0", "--select", "gzip-missing,server-tokens,zone-unused")
     zone = "limit_req_zone $uri zone=a:1m rate=9r/s;"
     for include, found in ((site, 3), (f"include conf.d/*.conf; {site}", 0)):
