@@ -47,7 +47,7 @@ http {
 ```
 
 ## Silent
-Another server in front compresses, and images are compressed already:
+Another server in front compresses, images are compressed already, and the last server is that of an example:
 ```nginx
 events {
 }
@@ -65,19 +65,8 @@ http {
             root /srv/photos;
         }
     }
-}
-```
-
-The server of an example:
-```nginx
-events {
-}
-http {
-    types {
-        text/html html;
-    }
     server {
-        listen 80;
+        listen 8081;
         server_name localhost;
         root /usr/share/nginx/html;
     }
