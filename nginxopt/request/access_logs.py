@@ -8,15 +8,13 @@ on them, so that more requests are equal.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import itemgetter
 from typing import BinaryIO
-from urllib.parse import quote_from_bytes
 
 from nginxopt import lazy
+from nginxopt._native import LogRequests
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.request.client import PORTS, ClientGate, Header, Request, Url
@@ -39,7 +37,6 @@ _OF_HEADERS = {
 
 _HEADER, _STATUS = "http_", "status"
 _NOT_KNOWN = b"-"
-_NO_TARGET = (b"", _NOT_KNOWN)
 
 
 @dataclass(frozen=True)
@@ -54,24 +51,21 @@ class AccessLog:
     def read(self, file: BinaryIO, after_piece: Callable[[], object] = lambda: None) -> Traffic:
         """Return the requests of a log. Raises `UsageError` if the host of its requests is not known."""
         traffic = Traffic(f"access log in the format {self.format.name}", [], is_log=True)
-        lines: Counter[tuple[bytes, ...]] = Counter()
-        first = 1
+        of_target = ["target"] if "request" in self.captured else list(self.format.of_target)
+        requests = LogRequests(self._line, of_target, self.format.escape, decoded=self._has_decoded)
         for piece in chunks(file):
-            fields = self._pattern.findall(piece)
-            lines.update(fields)
-            if any(map(itemgetter(-1), fields)):
-                traffic.add_broken(first + at for at in self._broken(piece))
-            first += piece.count(b"\n")
+            requests.read(piece)
             after_piece()
-        traffic.lines = lines.total()
-        traffic.groups = self._groups(lines, traffic)
+        traffic.lines, traffic.broken, traffic.malformed = requests.lines
+        traffic.broken_lines = requests.broken_lines
+        traffic.groups = [self._group(requests.names, *group) for group in requests.groups()]
         traffic.notes += self._notes()
         return traffic
 
     @property
     def reading(self) -> tuple[bytes, str]:
         """How lines are read; formats with the same one give the same requests, whatever their names."""
-        return self._pattern.pattern, self.format.escape
+        return self._line, self.format.escape
 
     def fits(self, lines: Sequence[bytes]) -> bool:
         """Return whether at least a third of some lines have this format; a file may have several formats."""
@@ -79,8 +73,7 @@ class AccessLog:
         return reads_requests and 3 * sum(map(self._is_line, lines)) >= len(lines)
 
     def _is_line(self, line: bytes) -> bool:
-        match = self._pattern.fullmatch(line)
-        return match is not None and not match["broken"]
+        return self._pattern.fullmatch(line) is not None
 
     @cached_property
     def captured(self) -> tuple[str, ...]:
@@ -99,11 +92,16 @@ class AccessLog:
         return self.format.undivided(self.captured)
 
     @cached_property
-    def _pattern(self) -> re.Pattern[bytes]:
+    def _line(self) -> bytes:
+        """The pattern of a line."""
         if self._undivided:
             first, second = self._undivided
             raise UsageError(f"log_format {self.format.name} has nothing between ${first} and ${second}")
-        return re.compile(b"(?m)^(?:%s\r?|(?P<broken>.+))$" % self.format.pattern(self._captured_with_status))
+        return self.format.pattern(self._captured_with_status)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        return re.compile(b"(?:%s)\r?" % self._line)
 
     def _is_relevant(self, name: str) -> bool:
         """Return whether a response may depend on a header or the address of the client."""
@@ -118,34 +116,11 @@ class AccessLog:
         text = b"\n".join(file.source.data for file in self.config.files).lower()
         return _LOG_FORMATS.sub(b"", text)
 
-    def _broken(self, piece: bytes) -> Iterator[int]:
-        """Yield the numbers of the lines of a piece that do not fit, from 0."""
-        return (at for at, line in enumerate(piece.split(b"\n")) if line.strip() and not self._is_line(line))
-
-    def _groups(self, lines: Mapping[tuple[bytes, ...], int], traffic: Traffic) -> list[TargetGroup]:
-        """Return the requests of the lines, whose fields are in the order of the pattern."""
-        places = {name: at - 1 for name, at in self._pattern.groupindex.items()}
-        of_target = ["target"] if "request" in self.captured else [*self.format.of_target]
-        uri_at, *args_at = (places[name] for name in of_target)
-        key_of = itemgetter(*(at for at in places.values() if at not in (uri_at, *args_at)))
-        groups: dict[object, TargetGroup] = {}
-        for fields, count in lines.items():
-            uri = fields[uri_at]
-            if uri in _NO_TARGET:
-                traffic.malformed += 0 if fields[-1] else count
-                continue
-            key = key_of(fields)
-            group = groups.get(key)
-            if group is None:
-                values = {name: self.format.unescape(fields[at]) for name, at in places.items()}
-                status = _status(values.pop(_STATUS, b""))
-                group = groups[key] = TargetGroup(self.request(values), status=status)
-            if b"\\" in uri:
-                uri = self.format.unescape(uri)
-            if self._has_decoded:
-                uri = _encoded(uri, *(self.format.unescape(fields[at]) for at in args_at))
-            group.targets[uri] = group.targets.get(uri, 0) + count
-        return list(groups.values())
+    def _group(self, names: Sequence[str], fields: Sequence[bytes], targets: dict[bytes, int]) -> TargetGroup:
+        """Return the requests of a group, whose fields have these names."""
+        values = {name: self.format.unescape(field) for name, field in zip(names, fields, strict=False)}
+        status = _status(values.pop(_STATUS, b""))
+        return TargetGroup(self.request(values), targets, status)
 
     @property
     def _has_decoded(self) -> bool:
@@ -208,12 +183,6 @@ class AccessLog:
 
 
 _LOG_FORMATS = lazy.pattern(rb"\blog_format\s[^;]*;")
-
-
-def _encoded(uri: bytes, args: bytes = _NOT_KNOWN) -> bytes:
-    """Return the target of a request that has `$uri` and `$args`."""
-    target = quote_from_bytes(uri, safe="/:@!$&'()*+,;=-._~").encode()
-    return target if args in _NO_TARGET else target + b"?" + args
 
 
 def _status(text: bytes) -> int | None:

@@ -9,9 +9,6 @@ from typing import BinaryIO
 
 from nginxopt.request.client import Request
 
-SHOWN_LINES = 10
-"""The number of broken lines that are listed."""
-
 _CHUNK = 1 << 24
 """Bytes that are read at once."""
 
@@ -65,13 +62,6 @@ class Traffic:
         """Return at most so many of the different requests, evenly from all groups."""
         step = max(1, -(-sum(len(group.targets) for group in self.groups) // most))
         return list(islice(self, 0, None, step))
-
-    def add_broken(self, numbers: Iterable[int]) -> None:
-        """Count lines that do not fit the format."""
-        for number in numbers:
-            self.broken += 1
-            if len(self.broken_lines) < SHOWN_LINES:
-                self.broken_lines.append(number)
 
 
 def grouped(requests: Iterable[Request]) -> list[TargetGroup]:

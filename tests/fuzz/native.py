@@ -246,11 +246,19 @@ def _digest(values: Values) -> None:
     digest.sums()
 
 
+def _requests(values: Values) -> None:
+    """Read a piece of a log whose lines have a pattern."""
+    requests = _native.LogRequests(values.text(), [values.word("a")], values.word("default"), decoded=values.flag())
+    requests.read(values.text(60))
+    requests.groups()
+
+
 Target = Callable[[Values], object]
 
 TARGETS: Mapping[str, Target] = {
     "Events": _events,
     "LogDigest": _digest,
+    "LogRequests": _requests,
     "Patterns": _patterns,
     "RequestModel": _model,
     "captures": lambda values: _native.captures(values.text(), values.text()),

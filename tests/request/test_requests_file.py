@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from nginxopt._native import LogRequests
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import ClientGate, read_url
+from nginxopt.request.log_formats import Escape, LogFormat
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.traffic import Traffic
 from tests.request.test_connection import site, socket
@@ -373,3 +378,59 @@ def test_a_log_with_uris(tmp_path: Path) -> None:
     short = read(tmp_path / "log", '"/a" 200\n', "log_format short '\"$document_uri\" $status';")
     assert listed(short) == [("GET https://shop.example/a", 1)]
     assert "the log has no arguments: none are taken" in short.notes
+
+
+NAMES = (
+    "remote_addr",
+    "remote_user",
+    "time_local",
+    "request",
+    "request_uri",
+    "status",
+    "http_user_agent",
+    "host",
+    "args",
+)
+VALUES = (
+    "", "-", "1.2.3.4", "::1", "a b", "10/Oct/2025:13:55:36 +0000", "GET / HTTP/1.1", "GET /a", "get /", "/a?b=c",
+    "200", r"\x22", r"\"", '"', "] ", "\\", "\r", "\0", "é",
+)  # fmt: skip
+TEXTS = ("", " ", '"', '" "', " [", "] ", ",", "\\t")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(TEXTS)), min_size=1, max_size=5),
+    st.sampled_from(("default", "json", "none")),
+    st.lists(st.lists(st.sampled_from(VALUES), min_size=5, max_size=5), min_size=1, max_size=6),
+)
+def test_lines_are_those_of_the_pattern(parts: list[tuple[str, str]], escape: Escape, lines: list[list[str]]) -> None:
+    """The native core groups lines by the groups of the pattern of their format, as `re` matches it."""
+    log_format = LogFormat("f", "".join(f"${{{name}}}{text}" for name, text in parts), escape)
+    target = "target" if any(name == "request" for name, _ in parts) else "request_uri"
+    assume(log_format.reads_requests and "uri" not in log_format.of_target)
+    pattern = log_format.pattern(("request", "request_uri", "status", "http_user_agent"))
+    texts = ["".join(map("".join, zip(values, (text for _, text in parts), strict=False))).encode() for values in lines]
+    assume(all(text.strip() for text in texts))
+    requests = LogRequests(pattern, [target], escape)
+    requests.read(b"\n".join(texts))
+    expected: dict[tuple[bytes, ...], dict[bytes, int]] = {}
+    matches = [match for text in texts if (match := re.fullmatch(b"(?:%s)\r?" % pattern, text)) is not None]
+    malformed = 0
+    for match in matches:
+        fields = {name: value or b"" for name, value in match.groupdict().items()}
+        path = fields.pop(target)
+        if path in (b"", b"-"):
+            malformed += 1
+            continue
+        targets = expected.setdefault(tuple(fields.values()), {})
+        path = log_format.unescape(path)
+        targets[path] = targets.get(path, 0) + 1
+    found = [(tuple(fields[: len(requests.names)]), targets) for fields, targets in requests.groups()]
+    assert found == [*expected.items()]
+    assert requests.lines == (len(texts), len(texts) - len(matches), malformed)
+
+
+def test_the_end_of_a_log_is_no_line(tmp_path: Path) -> None:
+    """A format that an empty line has, too, has none behind the last line end."""
+    traffic = read(tmp_path / "log", "/a\n/b\n", "log_format f escape=json '$request_uri';", stated="f")
+    assert (traffic.lines, traffic.malformed) == (2, 0)

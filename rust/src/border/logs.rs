@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
 
 use crate::border::request::{RequestModel, parse};
@@ -13,6 +14,7 @@ use crate::logs::cells::{Cell, Class};
 use crate::logs::columns::Columns;
 use crate::logs::digest::{Digest, Place};
 use crate::logs::format::Format;
+use crate::logs::requests::Requests;
 use crate::logs::value::Escape;
 use crate::request::settle::Verdict;
 use crate::request::world::World;
@@ -33,12 +35,7 @@ impl LogDigest {
         group: Vec<String>,
         wrapped: bool,
     ) -> PyResult<LogDigest> {
-        let escape = match escape {
-            "default" => Escape::Default,
-            "json" => Escape::Json,
-            "none" => Escape::None,
-            _ => return Err(PyValueError::new_err(format!("no escape: {escape}"))),
-        };
+        let escape = escape_named(escape)?;
         if variables.len() != texts.len() {
             return Err(PyValueError::new_err("a variable has no text behind it"));
         }
@@ -50,8 +47,7 @@ impl LogDigest {
     fn read(&self, py: Python<'_>, piece: PyBackedBytes) -> PyResult<Vec<Vec<Vec<u8>>>> {
         let digest = self.0.clone();
         let new = working(py, move || locked(&digest).read(&piece))?;
-        let fields = |group: Vec<u8>| group.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-        Ok(new.into_iter().map(fields).collect())
+        Ok(new.iter().map(|group| fields(group)).collect())
     }
 
     fn place(&self, places: Vec<(Vec<String>, String)>) -> PyResult<()> {
@@ -109,9 +105,71 @@ impl LogDigest {
     }
 }
 
-/// Returns the digest. After a panic its sums lack the piece that showed it.
-fn locked(digest: &Mutex<Digest>) -> MutexGuard<'_, Digest> {
-    digest.lock().unwrap_or_else(PoisonError::into_inner)
+/// Returns what is behind a lock. After a panic its sums lack the piece that showed it.
+fn locked<T>(sums: &Mutex<T>) -> MutexGuard<'_, T> {
+    sums.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn escape_named(name: &str) -> PyResult<Escape> {
+    match name {
+        "default" => Ok(Escape::Default),
+        "json" => Ok(Escape::Json),
+        "none" => Ok(Escape::None),
+        _ => Err(PyValueError::new_err(format!("no escape: {name}"))),
+    }
+}
+
+/// Returns the fields of a group, which a line end separates.
+fn fields(group: &[u8]) -> Vec<Vec<u8>> {
+    group.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+}
+
+/// The different requests of a log.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct LogRequests(Arc<Mutex<Requests>>);
+
+/// The fields of a group, and how often each of its targets was requested.
+type PyGroup<'py> = (Vec<Vec<u8>>, Bound<'py, PyDict>);
+
+#[pymethods]
+impl LogRequests {
+    #[new]
+    #[pyo3(signature = (pattern, target, escape, *, decoded = false))]
+    fn new(pattern: &[u8], target: Vec<String>, escape: &str, decoded: bool) -> PyResult<LogRequests> {
+        let requests =
+            Requests::new(pattern, &target, decoded, escape_named(escape)?).map_err(PyValueError::new_err)?;
+        Ok(LogRequests(Arc::new(Mutex::new(requests))))
+    }
+
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        locked(&self.0).names().map(str::to_owned).collect()
+    }
+
+    fn read(&self, py: Python<'_>, piece: PyBackedBytes) -> PyResult<()> {
+        let requests = self.0.clone();
+        working(py, move || locked(&requests).read(&piece))
+    }
+
+    #[getter]
+    fn broken_lines(&self) -> Vec<u64> {
+        locked(&self.0).lines.broken_lines.clone()
+    }
+
+    #[getter]
+    fn lines(&self) -> (u64, u64, u64) {
+        let lines = &locked(&self.0).lines;
+        (lines.read, lines.broken, lines.malformed)
+    }
+
+    fn groups<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyGroup<'py>>> {
+        let requests = locked(&self.0);
+        let groups: Vec<_> = requests.groups().iter().map(|group| (fields(group), PyDict::new(py))).collect();
+        for (group, target, count) in requests.counted() {
+            groups[group].1.set_item(PyBytes::new(py, target), count)?;
+        }
+        Ok(groups)
+    }
 }
 
 fn form((class, cell): &(Class, Cell)) -> Value {

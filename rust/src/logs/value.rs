@@ -17,7 +17,9 @@ impl Escape {
             Escape::None => Cow::Borrowed(value),
             _ if memchr::memchr(b'\\', value).is_none() => Cow::Borrowed(value),
             Escape::Default => Cow::Owned(without_hex(value)),
-            Escape::Json => Cow::Owned(of_json(value)),
+            Escape::Json => {
+                Cow::Owned(without_escapes(value, |code, text| u8::try_from(code).map(|byte| text.push(byte)).is_ok()))
+            }
         }
     }
 }
@@ -42,6 +44,15 @@ fn without_hex(value: &[u8]) -> Vec<u8> {
 
 /// Returns the text of a JSON string, without its quotes. Escapes that are none stay as they are.
 pub fn of_json(value: &[u8]) -> Vec<u8> {
+    without_escapes(value, |code, text| {
+        let code = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+        text.extend(code.encode_utf8(&mut [0; 4]).bytes());
+        true
+    })
+}
+
+/// Returns a value without the escapes of JSON; `write` writes that of a code, and returns whether it is one.
+fn without_escapes(value: &[u8], write: impl Fn(u32, &mut Vec<u8>) -> bool) -> Vec<u8> {
     let mut text = Vec::with_capacity(value.len());
     let mut at = 0;
     while at < value.len() {
@@ -53,15 +64,10 @@ pub fn of_json(value: &[u8]) -> Vec<u8> {
             Some(b'b') => (8, 2),
             Some(b'f') => (12, 2),
             Some(byte @ (b'"' | b'\\' | b'/')) => (*byte, 2),
-            Some(b'u') => match hex(value.get(at + 2..at + 6)) {
-                Some(code) => {
-                    let code = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-                    text.extend(code.encode_utf8(&mut [0; 4]).bytes());
-                    at += 6;
-                    continue;
-                }
-                None => (b'\\', 1),
-            },
+            Some(b'u') if hex(value.get(at + 2..at + 6)).is_some_and(|code| write(code, &mut text)) => {
+                at += 6;
+                continue;
+            }
             _ => (value[at], 1),
         };
         text.push(byte);
@@ -237,6 +243,8 @@ mod tests {
     fn texts() {
         assert_eq!(&*Escape::Default.unescape(b"a\\x22b\\x2"), b"a\"b\\x2");
         assert_eq!(&*Escape::Json.unescape(b"a\\\"b\\u001f\\q"), b"a\"b\x1f\\q");
+        assert_eq!(&*Escape::Json.unescape(b"\\u00e9\\u20ac"), b"\xe9\\u20ac"); // nginx writes bytes so
+        assert_eq!(of_json(b"\\u00e9\\u20ac\\u0"), "\u{e9}\u{20ac}\\u0".as_bytes());
         assert_eq!(&*Escape::None.unescape(b"a\\x22"), b"a\\x22");
         assert_eq!(encoded(b"/a b", b"-"), b"/a%20b");
         assert_eq!(encoded(b"/a", b"x=1"), b"/a?x=1");
