@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import UsageError
-from nginxopt.facts import group, known, script
+from nginxopt.facts import group, having, known, script
 from nginxopt.records import record
 from nginxopt.semantics.inherit import origin
 from nginxopt.text.display import suggestion
@@ -94,6 +95,7 @@ OF_FILES = (UNREAD_NEUTRAL, UNREAD_RULES, UNREAD_EMPTY)
 
 _OF_ONE = "include:"
 _NEUTRAL, _RULES, _EMPTY = "neutral", "rules", "empty"
+_KINDS = {_NEUTRAL: UNREAD_NEUTRAL, _RULES: UNREAD_RULES, _EMPTY: UNREAD_EMPTY}
 
 
 @record(eq=True)
@@ -124,14 +126,21 @@ class Premises:
 
     def stated_of(self, path: str, name: str) -> str | None:
         """Return the premise by which an unread file does not state a directive; None if it may."""
+        stated = self.neutral_of(path) if is_outcome(name) else self._of(path, _EMPTY)
+        if stated is None and name in _rules():
+            stated = self._of(path, _RULES)
+        return stated or (f"{UNREAD_SILENT}={name}" if name in self.silent else None)
+
+    def neutral_of(self, path: str) -> str | None:
+        """Return the premise by which an unread file is empty or neutral; None if it may be neither."""
+        return self._of(path, _EMPTY) or self._of(path, _NEUTRAL)
+
+    def _of(self, path: str, kind: str) -> str | None:
+        """Return the premise by which an unread file is of a kind."""
         stated = self.by_path.get(path)
-        if stated == _EMPTY or (stated is None and self.holds(UNREAD_EMPTY)):
-            return UNREAD_EMPTY if stated is None else f"{_OF_ONE}{path}={stated}"
-        if is_outcome(name) and (stated == _NEUTRAL or (stated is None and self.holds(UNREAD_NEUTRAL))):
-            return UNREAD_NEUTRAL if stated is None else f"{_OF_ONE}{path}={stated}"
-        if name in _rules() and (stated == _RULES or (stated is None and self.holds(UNREAD_RULES))):
-            return UNREAD_RULES if stated is None else f"{_OF_ONE}{path}={stated}"
-        return f"{UNREAD_SILENT}={name}" if name in self.silent else None
+        if stated is not None:
+            return f"{_OF_ONE}{path}={stated}" if stated == kind else None
+        return _KINDS[kind] if self.holds(_KINDS[kind]) else None
 
     @property
     def of_paths(self) -> frozenset[str]:
@@ -156,9 +165,15 @@ _OUTCOMES = ("auth_", "limit_except", "limit_req", "limit_conn")
 
 def is_outcome(name: str) -> bool:
     """Return whether a directive may decide the server, the location, the status, the file, the Location, or where a
-    request is passed on to, so that no neutral file has it.
+    request is passed on or led to, or runs code, which may do so. No neutral file has it.
     """
-    return name in _OUTCOME or name.startswith(_OUTCOMES) or name in group("pass")
+    return name in _OUTCOME or name.startswith(_OUTCOMES) or name in _leading()
+
+
+@cache
+def _leading() -> frozenset[str]:
+    """Return the directives that pass or lead requests on, and those with code."""
+    return group("pass") | group("leads") | having("code", "everything", "variables")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -250,10 +265,17 @@ class Asked:
 
     def is_silent(self, path: str, name: str) -> bool:
         """Return whether an unread file does not state a directive, by a premise."""
-        found = self.premises.stated_of(path, name)
-        if found is not None:
-            self.used[found] = None
-        return found is not None
+        return self._uses(self.premises.stated_of(path, name))
+
+    def is_neutral(self, path: str) -> bool:
+        """Return whether an unread file is neutral, or empty, by a premise."""
+        return self._uses(self.premises.neutral_of(path))
+
+    def _uses(self, premise: str | None) -> bool:
+        """Return whether there is a premise, and record that it is used."""
+        if premise is not None:
+            self.used[premise] = None
+        return premise is not None
 
 
 # What a result takes as given

@@ -366,6 +366,14 @@ class SideReading:
         return any(map(self.is_open, range(len(self.site.levels))))
 
     @cached_property
+    def may_lead(self) -> bool:
+        """Whether such a file may lead a request to another URI. A neutral file does not; no list of names excludes
+        it, as the file may have directives of any module.
+        """
+        includes = (include for level in self.site.levels for include in self._unknown(level))
+        return not all(self._silent.asked.is_neutral(str(include.args[0])) for include in includes)
+
+    @cached_property
     def unread(self) -> tuple[str, ...]:
         """The files that are included and of which nothing is known, as they are written."""
         return tuple(dict.fromkeys(str(each.args[0]) for level in self.site.levels for each in self._unknown(level)))

@@ -229,7 +229,7 @@ class ServerComparison:
     @cached_property
     def _may_lead(self) -> bool:
         """Whether an error page may lead a request that a script has answered to a location."""
-        return any("error_page" in side.stated or side.has_open for side in self._sides)
+        return any("error_page" in side.stated or side.may_lead for side in self._sides)
 
     def _is_chosen_once(self, mine: _Server, theirs: _Server) -> bool:
         """Return whether all requests come to the choice of a location by the end of the script of the server.
@@ -237,7 +237,7 @@ class ServerComparison:
         The script runs again after each internal redirect (`ngx_http_internal_redirect`), also for the page of an
         error, and there ends with a further error as with a first one (`ngx_http_rewrite_handler`).
         """
-        if any(side.has_open or side.runs_anything for side in self._sides):
+        if any(side.may_lead or side.runs_code for side in self._sides):
             return False
         return not any(
             server.may_leave or chooses_again([server.locating, *server.named.values()]) for server in (mine, theirs)
@@ -260,7 +260,7 @@ class ServerComparison:
             for name in sorted(_BEFORE)
             if settings[0].get(name, ()) != settings[1].get(name, ())
         ]
-        if any(side.is_open(level) for side, level in zip(self._sides, levels, strict=True)):
+        if any(side.may_add(level, "location") for side, level in zip(self._sides, levels, strict=True)):
             unlike = unlike_settings(self._sides[0], levels[0], self._sides[1], levels[1])
             if unlike:
                 reasons.append((f"locations that were not read have other settings: {', '.join(unlike)}", *nodes))

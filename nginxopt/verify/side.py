@@ -448,7 +448,7 @@ class VerifiedSide(UnmodelledReading):
     def keeps_paths(self) -> bool:
         """Whether each URI to which nginx itself leads a request begins with a slash, so that it is in a location "/"
         if there is one."""
-        if self.has_open or self.has_opaque or self.has_code:
+        if self.may_lead or self.has_opaque or self.has_read_code:
             return False
         statements = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
         rewrites = (statement for statement in statements if statement["kind"] == "rewrite")

@@ -325,11 +325,18 @@ class UnmodelledReading(SideReading):
         """Whether code anywhere may read any variable."""
         return self.has_code_in_upstreams or self.has_code_in(range(len(self.form["levels"])))
 
-    def has_code_in(self, levels: Iterable[int]) -> bool:
-        """Return whether code of some blocks may read any variable."""
+    @cached_property
+    def has_read_code(self) -> bool:
+        """Whether code may read any variable, that of unread files apart."""
+        levels = range(len(self.form["levels"]))
+        return self.has_code_in_upstreams or self.has_code_in(levels, besides="include")
+
+    def has_code_in(self, levels: Iterable[int], besides: str = "") -> bool:
+        """Return whether code of some blocks may read any variable, besides that of a directive."""
         if not self._may_have_code:
             return False
-        return any(Reads.VARIABLES in read for number in levels for read in self.code(number).values())
+        code = ((name, read) for number in levels for name, read in self.code(number).items())
+        return any(Reads.VARIABLES in read for name, read in code if name != besides)
 
     @cached_property
     def has_code_in_upstreams(self) -> bool:
@@ -346,10 +353,20 @@ class UnmodelledReading(SideReading):
     @cached_property
     def runs_anything(self) -> bool:
         """Whether there is code, or something that is not understood, whose words do not say what it reads."""
+        return bool(self._running)
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether there is such a thing in what was read."""
+        return not self._running <= {"include"}
+
+    @cached_property
+    def _running(self) -> frozenset[str]:
+        """The names of such directives; `upstream` for those of upstreams, and what is not understood."""
         if self.has_opaque or any(self.code_of_upstreams.values()):
-            return True
+            return frozenset(["upstream"])
         levels = range(len(self.form["levels"])) if self._may_have_code else ()
-        return any(read for number in levels for read in self.code(number).values())
+        return frozenset(name for number in levels for name, read in self.code(number).items() if read)
 
     @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:

@@ -11,7 +11,7 @@ from nginxopt.errors import UsageError
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
-from nginxopt.verify.premises import OF_FILES, PREMISES, Premises, read
+from nginxopt.verify.premises import OF_FILES, PREMISES, Premises, is_outcome, read
 from nginxopt.version import Version
 from tests.verify.pairs import whole
 from tests.verify.pairs.hidden import HIDDEN, Hidden
@@ -138,6 +138,20 @@ SETTLED = [
         "include nx; location / { absolute_redirect on; return 200; }",
         "unread-silent=absolute_redirect,etag",
     ),
+    *(
+        (f"include nx; {setting} location / {{ {own} }}", f"include nx; location / {{ {setting} {own} }}", premise)
+        for setting, own in (
+            ("expires 30d;", "alias /a/;"),
+            ("default_type a/b;", "alias /a/;"),
+            ("proxy_read_timeout 50s;", "proxy_pass http://192.0.2.1;"),
+            ("fastcgi_buffering off;", "root /a;"),
+        )
+        for premise in ("unread-neutral", "include:nx=neutral")
+    ),
+    *(
+        (f"{setting} location / {{ include nx; }}", f"location / {{ {setting} include nx; }}", "unread-neutral")
+        for setting in ("expires 30d;", "default_type a/b;", "root /a;")
+    ),
     ("include n*x; location /a { return 200; }", "include n*x; location ^~ /a { return 200; }", "unmatched-empty"),
     (
         "upstream u { server 192.0.2.1; } include nx; server { listen 80; return 200; }",
@@ -168,6 +182,20 @@ def test_a_premise_settles_what_is_in_doubt(old: str, new: str, premise: str) ->
     if "=" not in premise:
         assert premise in compared(old, new).conditions or premise in OF_FILES or premise == "unmatched-empty"
         assert premise not in compared(old, new, denied=(premise,)).conditions
+
+
+@pytest.mark.parametrize("name", ["mirror", "add_before_body", "ssi", "content_by_lua_file", "js_content"])
+def test_a_neutral_file_leads_no_request_elsewhere(name: str) -> None:
+    """It has no directive that makes requests of its own, nor code."""
+    assert is_outcome(name)
+
+
+@pytest.mark.parametrize("premise", ["unread-rules", "unread-silent=location,return,rewrite,if", "unread-names"])
+def test_what_no_names_exclude(premise: str) -> None:
+    """A file that is not neutral may lead requests to a URI without a slash, which no location takes."""
+    old, new = "expires 1h; location / { include nx; }", "location / { expires 1h; include nx; }"
+    assert compared(old, new, premise).verdict == "unknown"
+    assert compared(old, new, premise, "unread-neutral").verdict == "equivalent"
 
 
 def test_each_request_names_its_host() -> None:

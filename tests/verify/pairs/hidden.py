@@ -26,6 +26,19 @@ _A = "location /a/ { return 200 a; }"
 _S = "server { listen 127.0.0.1:{P}; server_name %s; %s }"
 
 HIDDEN = (
+    *(
+        Hidden(
+            f"expires of {what} in the file",
+            "include nx.conf; expires 1h; location / { return 200; }",
+            "include nx.conf; location / { expires 1h; return 200; }",
+            content,
+            "/x",
+        )
+        for what, content in (
+            ("a location", "location /x { return 200; }"),
+            ("a rule", "if ($uri = /x) { return 200; }"),
+        )
+    ),
     Hidden(
         "^~ where no pattern was read",
         f"include nx.conf; {_A}",
