@@ -11,17 +11,17 @@ use crate::logs::value::{self, Escape};
 /// The first broken lines that are named.
 const MOST_BROKEN: usize = 10;
 
-/// How many lines of a log were read.
+/// The lines of a log by what they are.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// The number of lines.
-    pub read: u64,
-    /// The number of lines of another format, and the first of them, from 1.
+    /// Those without an HTTP request.
+    pub malformed: u64,
+    /// Those of another format; the places of the first, from 1.
     pub broken: u64,
     pub broken_lines: Vec<u64>,
-    /// The number of lines without an HTTP request.
-    pub malformed: u64,
-    /// The number of ends of lines.
+    /// All that are not empty.
+    pub read: u64,
+    /// The number of ends of lines so far.
     ends: u64,
 }
 
