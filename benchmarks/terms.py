@@ -11,12 +11,18 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import nan
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.blind import KEPT, PARAMS, POOL, Kind, Site, count
+from benchmarks.blind import count
+from benchmarks.sites import KEPT, PARAMS, POOL, SIGNED, Kind, Site
+from nginxopt.errors import InputError
 from nginxopt.profile import terms
+from nginxopt.profile.figures import PRINTED_FORMAT
 from nginxopt.system import nginx
 from nginxopt.version import Version
 
@@ -86,6 +92,12 @@ _TARGETS = {
     "long": _kind(f"/far/{'m' * 40}"),
     "shared": _kind(f"/old/page-{'~' * 30}"),
 }
+_NO_RULES = {"first": "Qword-@", "either": "(?:qa|xb|yc)@", "dots": "/\\.", "branches": "\\.(css|js|png)$"}
+"""Patterns that are not anchored: one letter or several with which a match may start, and which no target has; places
+where one may start, without and with branches.
+"""
+_PLACES = "/a/b/c/miss.htm", "/a.b.c.d/x.y.html"
+_TABLES = 'location / { return 200 "$v0$v1$v2$v3$v4$v5$v6$v7"; }'
 _PASS = f"location / {{ proxy_pass http://app; {KEPT} }}"
 _FORWARDED = (
     "proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; "
@@ -128,10 +140,26 @@ SITES: dict[str, Site] = {
                          for number in range(6)) + _OK, _BOTH),
     "ssi": _of("ssi on; ssi_types text/css; location / { }", _SENT, files=_FILES),
     "rules": _of(_RULES + _OK, _TARGETS),
+    **{name: _of("".join(f'rewrite "{pattern.replace("@", f"{number:05}")}" /new/{number} permanent;\n'
+                         for number in range(100)) + _OK,
+                 {"long": _TARGETS["long"], **{f"to{number}": _kind(target) for number, target in enumerate(_PLACES)}})
+       for name, pattern in _NO_RULES.items()},
+    "ifs": _of("if ($host = other.example) { return 403; }\n" * 10 + _OK, {"ok": _kind()}),
+    "sets": _of("".join(f"set $b{number} x$host;\n" for number in range(10)) + _OK, {"ok": _kind()}),
+    "geo": _of(_TABLES, {"ok": _kind()},
+               "".join(f"geo $v{number} {{ default 0; 10.0.0.0/8 1; 127.0.0.9 2; }}\n" for number in range(8))),
+    "map": _of(_TABLES, _BOTH,
+               "".join(f"map $http_user_agent $v{number} {{ default 0; a 1; b 2; }}\n" for number in range(8))),
+    "password": _of("location / { auth_basic x; auth_basic_user_file users; }",
+                    {"s1k": _kind("/f1k.css", headers=SIGNED)}, files=_FILES),
+    "body": _of(_PASS, {"p1k": Kind(1, _FAR, "", "POST", _SIZES["1k"], body=200)}, POOL),
+    "sub": _of(f"sub_filter zzzzzzzz y; sub_filter_once off; sub_filter_types *; {_PASS}", _PULLED, POOL),
 }  # fmt: skip
 
 
 _BYTES = {name: size for name, (size, _) in _SIZES.items()}
+_AGENT = len(_BROWSER.partition("\r\n")[0]) - len("User-Agent: ")
+_VARIABLES = PRINTED_FORMAT.count("$")
 _HEADERS = 240
 """The approximate bytes of the headers of a response."""
 
@@ -153,9 +181,13 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
     (long_byte,) = ((cost - further * usual) / (size - usual) for size, cost in rest.items() if size > usual)
     tls_byte, passed_byte = slope("tls/s", "1k", "4k", "file/s"), slope("kept/p", "1k", "100k")
     passed = [of[f"kept/p{size}"] - of["base/ok"] - passed_byte * _BYTES[size] for size in ("1k", "4k", "20k")]
+    passed_header = (of["kept/browser"] - of["kept/p1k"]) / headers - longer
     params = (of["fastcgi/p1k"] - of["few params/p1k"]) / (PARAMS.count("fastcgi_param") - 2)
-    short, long = of["combined/browser"] - of["base/browser"], of["profile/browser"] - of["base/browser"]
-    variable = (long - short) / (20 - 9)  # the variables of both formats
+    line, long = of["combined/browser"] - of["base/browser"], of["profile/browser"] - of["base/browser"]
+    variable = (long - line) / (_VARIABLES - 9)  # the variables of both formats
+    short = (of["rules/short"] - of["base/ok"]) / 100
+    sought = ((of["first/long"] - of["base/long"]) / 100 - short) / 45
+    place = ((of["dots/to0"] - of["base/ok"]) / 100 - short - 2 * 15 * sought) / 4
     return {
         "base": of["base/ok"],
         "header_byte": first,
@@ -171,7 +203,7 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "try_files": of["try/s1k"] - of["file/s1k"],
         "passed": sum(passed) / len(passed),
         "passed_byte": passed_byte,
-        "passed_header_byte": (of["kept/browser"] - of["kept/p1k"]) / headers - longer,
+        "passed_header_byte": passed_header,
         "set_header": (of["set headers/p1k"] - of["kept/p1k"]) / _FORWARDED.count("proxy_set_header"),
         "fresh": of["fresh/p1k"] - of["kept/p1k"],
         "fastcgi": of["few params/p1k"] - 2 * params - of["base/ok"] - passed_byte * _BYTES["1k"],
@@ -179,7 +211,7 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "fastcgi_param": params,
         "cached": of["cache/p1k"] - of["base/ok"],
         "missed": of["cache/miss"] - of["kept/p1k"],
-        "log": short - 9 * variable,
+        "log": line - 9 * variable,
         "log_buffered": of["buffered/browser"] - of["base/browser"] - 9 * variable,
         "log_variable": variable,
         "request_id": of["id/ok"] - of["json/ok"] - variable,
@@ -189,17 +221,29 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "added_header": (of["added/ok"] - of["base/ok"]) / 6,
         "auth_request": of["auth/s1k"] - of["file/s1k"],
         "ssi_byte": slope("ssi/s", "20k", "100k", "file/s"),
-        "short": (of["rules/short"] - of["base/ok"]) / 100,
+        "substituted": of["sub/p1k"] - of["kept/p1k"] - slope("sub/p", "4k", "100k", "kept/p") * _BYTES["1k"],
+        "substituted_byte": slope("sub/p", "4k", "100k", "kept/p"),
+        "condition": (of["ifs/ok"] - of["base/ok"]) / 10,
+        "set": (of["sets/ok"] - of["base/ok"]) / 10,
+        "lookup": (of["geo/ok"] - of["base/ok"]) / 8,
+        "lookup_byte": ((of["map/browser"] - of["base/browser"]) - (of["geo/ok"] - of["base/ok"])) / 8 / _AGENT,
+        "password": of["password/s1k"] - of["file/s1k"],
+        "body": of["body/p1k"] - of["kept/p1k"] - len("Content-Length: 200\r\nT") * (first + passed_header),
+        "sought": sought,
+        "searched": ((of["either/long"] - of["base/long"]) / 100 - short) / 45,
+        "place": place,
+        "way": ((of["branches/to1"] - of["base/ok"]) / 100 - short - 17 * sought - 5 * place) / 5 / 3,
+        "short": short,
         "long": (of["rules/long"] - of["base/long"]) / 100,
         "shared": (of["rules/shared"] - of["rules/long"]) / 100 / 9,  # 10 bytes, of which the first is tried anyway
     }
 
 
 def counted(binary: nginx.Binary) -> dict[str, float]:
-    """Return what requests took, by site and kind. Raises `InputError` if nginx does not start."""
-    found: dict[str, float] = {}
+    """Return what requests took, by site and kind; none of a site if nginx lacks a module for it."""
+    found: dict[str, float] = defaultdict(lambda: nan)
     for name, site in SITES.items():
-        with tempfile.TemporaryDirectory() as made:
+        with tempfile.TemporaryDirectory() as made, suppress(InputError):
             found |= {f"{name}/{kind}": each for kind, each in count(site, binary, 0, Path(made)).kinds.items()}
     return found
 

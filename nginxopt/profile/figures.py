@@ -39,7 +39,7 @@ PRINTED_FORMAT = """\
 log_format profile '$remote_addr $host $scheme $server_port [$time_local] "$request" $status $bytes_sent '
                    '$body_bytes_sent $request_length $request_time "$upstream_response_time" "$upstream_connect_time" '
                    '"$upstream_cache_status" "$gzip_ratio" $connection_requests "$ssl_session_reused" $msec '
-                   '"$http_referer" "$http_user_agent"';
+                   '$content_length "$remote_user" "$http_referer" "$http_user_agent"';
 access_log /var/log/nginx/access.log profile buffer=64k flush=5s;
 """
 """A log format with all variables that profiles use."""

@@ -253,9 +253,9 @@ class _LogReading:
             if not head:  # such as a log that was just rotated
                 self.profile.notes.append(f"{self.path}: the file is empty")
                 return
-            is_wrapped = any(mark in head[:4096] for mark in _WRAPPED)
-            log = self._log(_unwrapped(head) if is_wrapped else head)
-            digest = _digest(log, is_wrapped=is_wrapped)
+            inside = _unwrapped(head)
+            log = self._log(inside or head)
+            digest = _digest(log, is_wrapped=bool(inside))
             about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
             world = json.dumps(self.logs.world.form())
             for piece in file.pieces(self.part.start, self.part.stop):
@@ -275,13 +275,13 @@ class _LogReading:
         world = json.dumps(self.logs.world.form())
         with opened(self.path) as file:
             head = file.content.peek(_HEAD)
-            is_wrapped = any(mark in head[:4096] for mark in _WRAPPED)
             if not head:
                 return
-            log = self._log(_unwrapped(head) if is_wrapped else head)
+            inside = _unwrapped(head)
+            log = self._log(inside or head)
             placed: dict[tuple[bytes, ...], tuple[list[str], str]] = {}
             for line in file.some_lines(most):
-                digest = _digest(log, is_wrapped=is_wrapped)
+                digest = _digest(log, is_wrapped=bool(inside))
                 for fields in digest.read(line.removesuffix(b"\n") + b"\n"):
                     key = tuple(fields)
                     if key not in placed:
@@ -423,9 +423,12 @@ def _without_port(host: str) -> str:
 
 
 def _unwrapped(head: bytes) -> bytes:
-    """Return the log lines that the JSON objects of a head contain."""
+    """Return the log lines that the JSON objects of a head contain; empty if its lines are mostly something else."""
+    if not any(mark in head for mark in _WRAPPED):
+        return b""
     found: list[bytes] = []
-    for line in head.split(b"\n")[:200]:
+    lines = [line for line in head.split(b"\n")[:200] if line.strip()]
+    for line in lines:
         try:
             form = loads(line)
             text = form.get("log") or form.get("MESSAGE")
@@ -433,4 +436,4 @@ def _unwrapped(head: bytes) -> bytes:
             continue
         if isinstance(text, str):
             found.append(text.rstrip("\n").encode("utf-8", "surrogatepass"))
-    return b"\n".join(found) + b"\n"
+    return b"\n".join(found) + b"\n" if 2 * len(found) > len(lines) else b""

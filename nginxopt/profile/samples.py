@@ -49,8 +49,6 @@ _SHORT_AGENTS = {_BROWSER[0][1]: "Chrome/1", _OTHER[1]: "Gecko/1"}
 _PADDED = 500
 """The size in bytes from which error pages include the padding that nginx adds for Chrome (`msie_padding`)."""
 _LAST_RANGE = 1 << 40
-_WITH_BODY = ("POST", "PUT", "PATCH")
-"""Methods whose requests have a body, unless they are short."""
 _MOST_ASKED = 48
 """How often the model is asked again with other files that may exist for a request."""
 
@@ -248,10 +246,10 @@ class Samples:
         for text in line.forms:
             form: RequestForm = loads(text)
             form["target"] = line.cell.example
-            body = max(0, length - terms.USUAL_LENGTH) if like.method in _WITH_BODY else 0
+            body = round(part.cell.bodies / len(part.lines))
             if body and not any(name == "Content-Length" for name, _ in form["headers"]):
                 form["headers"] = [*form["headers"], ("Content-Length", str(body))]
-            _complete(form, needed, length - body)
+            _complete(form, needed, length)
             if len(line.forms) == 1 or (key.verdict == "agrees" and self._is_of(form, key)):
                 return form
         if key.verdict == "ambiguous":

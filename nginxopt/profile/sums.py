@@ -144,29 +144,41 @@ def added(one: Iterable[int], other: Iterable[int]) -> list[int]:
 
 @dataclass(slots=True)
 class Tries:
-    """The work of PCRE to find that patterns do not match (`rust/src/first_match/tries.rs`).
+    """What nginx and PCRE compare (`rust/src/first_match/tries.rs`).
 
     Attributes:
-        short: The number of patterns for which the value is too short: PCRE only compares lengths.
-                long: The number of the others.
-                shared: The bytes, from the second on, that values have in common with anchored patterns.
-                searched: The bytes that are searched for the start of a match of other patterns.
-                places: The number of places where a match may start, times the ways to start it.
+        short: The number of patterns of which PCRE only compares the length, or searches for a letter, and of those
+            that are not anchored.
+        long: The number of the others.
+        shared: The bytes, from the second on, that values have in common with these.
+        sought: The bytes that are searched for a letter.
+        searched: The bytes that are searched for one of several with which a match may start.
+        places: The number of places where a match may start.
+        ways: The number of branches that are tried.
+        conditions: The number of conditions of `if`; a file counts as five.
+        sets: The number of values that `set` assigns.
+        lookups: The number of values that are looked up in a map or another table.
+        keyed: The bytes of these values.
+        passwords: The number of passwords that are hashed.
     """
 
     short: int = 0
     long: int = 0
     shared: int = 0
+    sought: int = 0
     searched: int = 0
     places: int = 0
+    ways: int = 0
+    conditions: int = 0
+    sets: int = 0
+    lookups: int = 0
+    keyed: int = 0
+    passwords: int = 0
 
     def add(self, other: Tries) -> None:
         """Add other tries."""
-        self.short += other.short
-        self.long += other.long
-        self.shared += other.shared
-        self.searched += other.searched
-        self.places += other.places
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 class LevelFact(NamedTuple):
@@ -187,7 +199,8 @@ class Cell:
         connect: Those of `$upstream_connect_time`.
         sizes: The number of responses by the bits of their size in bytes.
         repeated: The number of requests that were also sent at most 10 seconds before.
-        lengths: The bytes of the requests whose length is in the log, and `measured` the number of these.
+        lengths: The bytes of the headers of requests whose length is in the log, and `measured` the number of these.
+        posted: The number of requests with a body, and `bodies` the bytes of these, as far as the log shows.
         compressed: The number of compressed responses, and `raw` their bytes before.
         connections: The number of requests that are the first of their connection, as far as the log shows.
         resumed: The number of those that resumed a session of TLS.
@@ -206,6 +219,8 @@ class Cell:
     repeated: int = 0
     lengths: int = 0
     measured: int = 0
+    posted: int = 0
+    bodies: int = 0
     compressed: int = 0
     raw: int = 0
     connections: int = 0
@@ -230,6 +245,8 @@ class Cell:
         self.repeated += other.repeated
         self.lengths += other.lengths
         self.measured += other.measured
+        self.posted += other.posted
+        self.bodies += other.bodies
         self.compressed += other.compressed
         self.raw += other.raw
         self.connections += other.connections
@@ -366,8 +383,8 @@ class Profile:
         files: The logs.
         classes: The requests by how they ended.
         uses: Servers, locations and rules by their place.
-        tries: The patterns that were tried, by their directive: the first rewrite of a run, the first regex location of
-        a level, a map, or an `if`.
+        tries: What was compared, by directive: the first rewrite of a run, the first regex location of a level, a map,
+            an `if`, a `set`, an `auth_basic`.
         facts: What levels make nginx do, by the place of their server and their own.
         clients: The work of clients by their address; those beyond a limit are counted as one.
         robots: The work of robots by the name that they state.

@@ -51,9 +51,9 @@ class Term(NamedTuple):
 NOTHING = Term(0, 0)
 SAME = Term(1, 1)
 
-BASE_LENGTH, USUAL_LENGTH, MOST_LENGTH = 51, 500, 3_000
-"""The bytes of the request of `base`; those of the headers of a request whose length is not in the log, or which has a
-body, as `$request_length` includes that; and those from which it is assumed to have one.
+BASE_LENGTH, USUAL_LENGTH = 51, 500
+"""The bytes of the request of `base`, and those of the headers of a request whose length is not in the log, at most of
+one with a body of a length that is not in the log either, as `$request_length` includes that.
 """
 
 FIRST_HEADERS, USUAL_HEADERS = 150, 900
@@ -91,32 +91,39 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     "fastcgi_param":       (495,       488,       505,        0),
     "cached":              (7_334,     7_308,     10_840,     5_600),
     "missed":              (5_533,     4_855,     6_210,      0),
-    "log":                 (199,       220,       911,        800),
-    "log_buffered":        (125,       146,       808,        0),
-    "log_variable":        (379,       380,       383,        110),
+    "log":                 (442,       498,       1_120,     800),
+    "log_buffered":        (368,       424,       1_017,     0),
+    "log_variable":        (351,       350,       357,       110),
     "request_id":          (6_684,     394,       921,        0),
     "limit":               (696,       686,       707,        42),
     "expires":             (1_992,     1_957,     2_011,      0),
     "moved":               (865,       889,       1_042,      0),
     "added_header":        (160,       160,       185,        10),
     "auth_request":        (3_005,     2_923,     5_375,      400),
-    "substituted":         (3_900,     3_900,     3_900,      0),
-    "substituted_byte":    (2.02,      2.02,      2.02,       0.3),
+    "substituted":         (2_700,     1_970,     1_970,     0),
+    "substituted_byte":    (2.36,      2.35,      2.35,      0.3),
     "substituted_file":    (50_000,    50_000,    50_000,     200_000),
     "ssi_byte":            (7.08,      7.08,      8.08,       0.65),
     "short":               (SHORT,     SHORT,     431,        0.06 * SHORT),
     "long":                (REGEX,     REGEX,     625,        0.06 * REGEX),
     "shared":              (SHARED,    SHARED,    24,         0.06 * SHARED),
-    "searched":            (3,         3,         5,          0.18),
-    "place":               (100,       100,       150,        6),
+    "sought":              (0.74,      0.74,      6.1,       0.02),
+    "searched":            (11.1,      11.1,      12.3,      0.6),
+    "place":               (363,       363,       216,       20),
+    "way":                 (109,       109,       110,       7),
+    "condition":           (166,       166,       195,       10),
+    "set":                 (392,       374,       447,       20),
+    "lookup":              (560,       557,       631,       30),
+    "lookup_byte":         (16.1,      16.1,      13.6,      1.0),
+    "password":            (895_000,   895_000,   889_000,   98_000),
+    "body":                (1_845,     1_180,     1_340,     0),
     "gzip_window":         (64_000,    64_000,    0,          0),
     "gzip":                (1,         1,         1.03,       1),
 }  # fmt: skip
 """The instructions of each term, by build, and the nanoseconds of processor time (0 where it is not measured, and part
 of that of another term). The first two builds have -O2 and glibc, as those of Debian and nginx.org; the last has -Os
 and musl, as those of Alpine. Counted with OpenSSL 3.0.19 (3.3 in the last) and zlib 1.2.13 (1.3.2). Not counted again
-in each build: `resumed`, `substituted`, `substituted_file`; `searched` and `place` of the last are in proportion to a
-pattern that searches a User-Agent.
+in each build: `resumed`, `substituted_file`, and `substituted` and its byte in the last, which lacks the module.
 """
 
 _COMBINED = Version(1, 23, 0)
@@ -172,8 +179,16 @@ class Terms(NamedTuple):
         short: A pattern that is longer than the text.
         long: A pattern that does not match.
         shared: A further byte that both begin with.
-        searched: A byte that is searched for the start of a match.
+        sought: A byte that is searched for a letter.
+        searched: A byte that is searched for one of several with which a match may start.
         place: A place where a match is tried.
+        way: A branch that is tried there.
+        condition: An `if`.
+        set: A `set`.
+        lookup: A value that is looked up in a table, such as a map.
+        lookup_byte: A byte of it.
+        password: A password that `htpasswd` hashed as it does by default (apr1).
+        body: A request with a body that comes with its headers.
         gzip_window: The additional cost of compressing a response of unknown length, if it is short: zlib clears a
             large window instead of a small one, which musl does with one instruction.
         gzip: The factor of compression.
@@ -220,14 +235,22 @@ class Terms(NamedTuple):
     short: Term
     long: Term
     shared: Term
+    sought: Term
     searched: Term
     place: Term
+    way: Term
+    condition: Term
+    set: Term
+    lookup: Term
+    lookup_byte: Term
+    password: Term
+    body: Term
     gzip_window: Term
     gzip: Term
 
     def of_headers(self, length: float) -> Term:
         """Return the cost of the headers of a request, given its bytes."""
-        length = of_headers(length) - BASE_LENGTH
+        length = max(0.0, length - BASE_LENGTH)
         first, usual = min(length, FIRST_HEADERS), min(length, USUAL_HEADERS)
         further = self.further_header_byte.times(usual - first)
         return self.header_byte.times(first).plus(further).plus(self.long_header_byte.times(length - usual))
@@ -245,10 +268,21 @@ class Terms(NamedTuple):
         window = 0.0 if has_length else max(0.0, 1 - raw / _GZIP_WINDOW)
         return gzip(level, raw, sent).scaled(self.gzip).plus(self.gzip_window.times(window))
 
-    def of_tries(self, tries: Tries) -> Term:
+    def of_patterns(self, tries: Tries) -> Term:
         """Return the cost of trying patterns (`nginxopt.lint.queries.cost`)."""
         lengths = self.short.times(tries.short).plus(self.long.times(tries.long)).plus(self.shared.times(tries.shared))
-        return lengths.plus(self.searched.times(tries.searched)).plus(self.place.times(tries.places))
+        searches = self.sought.times(tries.sought).plus(self.searched.times(tries.searched))
+        return lengths.plus(searches).plus(self.place.times(tries.places)).plus(self.way.times(tries.ways))
+
+    def of_others(self, tries: Tries) -> Term:
+        """Return the cost of the other comparisons: conditions, `set`, tables, passwords."""
+        scripts = self.condition.times(tries.conditions).plus(self.set.times(tries.sets))
+        tables = self.lookup.times(tries.lookups).plus(self.lookup_byte.times(tries.keyed))
+        return scripts.plus(tables).plus(self.password.times(tries.passwords))
+
+    def of_tries(self, tries: Tries) -> Term:
+        """Return the cost of all comparisons."""
+        return self.of_patterns(tries).plus(self.of_others(tries))
 
 
 TLS_SMALL = 5_000
@@ -257,11 +291,6 @@ TLS_SMALL = 5_000
 _RELEASE = lazy.pattern(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 SIZE = "-Os"
 """How the name of an nginx that was compiled for size ends."""
-
-
-def of_headers(length: float) -> float:
-    """Return the bytes of the headers of a request, given its bytes."""
-    return max(length, BASE_LENGTH) if length <= MOST_LENGTH else USUAL_LENGTH
 
 
 def release(nginx: str) -> Version:

@@ -180,7 +180,9 @@ class Work:
             tried, scaled = tried.plus(of_class), scaled.plus(of_class.scaled(factor))
         factor = _ratio(scaled, tried)
         for place, tries in self.profile.tries.items():
-            loads[("patterns", place)] = Load(self.terms.of_tries(tries).scaled(factor), self.requests)
+            others = "passwords" if tries.passwords else "scripts and tables"
+            for cause, term in (("patterns", self.terms.of_patterns(tries)), (others, self.terms.of_others(tries))):
+                loads[cause, place] = Load(term.scaled(factor), self.requests)
         ordered = [(cause, place, load) for (cause, place), load in loads.items() if max(load.term) >= 1]
         return sorted(ordered, key=lambda one: (-one[2].term.nanoseconds, one[0], str(one[1])))
 
@@ -268,6 +270,10 @@ class Work:
         facts = self.profile.facts.get((key.server, key.level), ())
         length = cell.lengths + (number - cell.measured) * terms.USUAL_LENGTH
         headers = self.terms.of_headers(length / number)
+        if cell.posted:
+            yield "requests", None, self.terms.body.times(cell.posted)
+        if cell.bodies and any(fact.what == "tls" for fact in facts):
+            yield "tls", None, self.terms.tls_passed_byte.times(cell.bodies)
         yield "requests", None, self.terms.base.plus(headers).times(number)
         yield from _of_kind(self.terms, key, cell, {fact.what: fact.amount for fact in facts}, length / number)
         for fact in facts:
@@ -332,8 +338,9 @@ _CAUSES = {
 def _of_kind(
     of: Terms, key: Class | WorkClass, cell: Cell, facts: dict[str, int], length: float
 ) -> Iterator[tuple[str, Place | None, Term]]:
-    """Yield the cost of answering. `facts` are the amounts of facts, and `length` the bytes of a request."""
-    number, longer = cell.requests, terms.of_headers(length) - terms.BASE_LENGTH
+    """Yield the cost of answering. `facts` are the amounts of facts, and `length` the bytes of the
+    headers of a request."""
+    number, longer = cell.requests, max(0.0, length - terms.BASE_LENGTH)
     if key.status in _MOVED:
         yield "requests", None, of.moved.times(number)
     if key.kind == "static":

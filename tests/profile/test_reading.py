@@ -195,6 +195,35 @@ def test_the_file_of_an_error_page(tmp_path: Path, page: str, level: str, verdic
         assert key.level.line == line
 
 
+@pytest.mark.parametrize(
+    ("user", "status", "verdict", "passwords"),
+    [("bob", 200, "agrees", 1), ("bob", 401, "agrees", 1), ("-", 401, "agrees", 0), ("-", 200, "differs", 0)],
+)
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_the_status_settles_passwords(
+    tmp_path: Path, user: str, status: int, verdict: str, passwords: int, is_logged: bool
+) -> None:
+    """A response other than 401 says that the password was right, unless the log says that there was none."""
+    conf = """events { }
+    http {
+        log_format named '$remote_user "$request" $status';
+        log_format short '"$request" $status';
+        server {
+            listen 80;
+            auth_basic staff;
+            auth_basic_user_file users;
+            location / { proxy_pass http://127.0.0.1:81; }
+        }
+    }
+    """
+    line = f'{user} "GET /a HTTP/1.1" {status}\n' if is_logged else f'"GET /a HTTP/1.1" {status}\n'
+    ((key, cell),) = profiled(tmp_path, line, conf).classes.items()
+    if is_logged:
+        assert (key.verdict, cell.tries.passwords) == (verdict, passwords)
+    else:
+        assert (key.verdict, cell.tries.passwords) == ("agrees", int(status == 200))
+
+
 WITH_UPSTREAM = FILES.replace(
     "http {", "http { log_format up '$host \"$request\" $status $request_time $upstream_response_time';", 1
 )
@@ -438,7 +467,7 @@ def test_the_printed_format_lacks_nothing(tmp_path: Path) -> None:
     conf = f"events {{ }} http {{ {PRINTED_FORMAT} server {{ listen 80; server_name a; return 204; }} }}"
     line = (
         '::1 a http 80 [27/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 204 100 0 50 0.001 "-" "-" "-" "-" 1 "." '
-        '1795773600.123 "-" "x"\n'
+        '1795773600.123 - "-" "-" "x"\n'
     )
     profile = profiled(tmp_path, line, conf)
     assert Figures(profile).lacking == []

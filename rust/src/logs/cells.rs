@@ -24,8 +24,10 @@ pub struct Line {
     pub request: Option<u32>,
     pub upstream: Option<u32>,
     pub connect: Option<u32>,
-    /// The bytes of the request.
+    /// The bytes of the headers of the request.
     pub length: Option<u32>,
+    /// The bytes of its body, as far as they are known; `None` if it has none.
+    pub body: Option<u32>,
     /// The bytes of the body before it was compressed; `None` if it was not.
     pub raw: Option<u64>,
     /// Whether the request is the first of its connection, and whether that resumed a session of TLS.
@@ -94,9 +96,12 @@ pub struct Cell {
     /// The number of responses by the bits of their size.
     pub sizes: Vec<u64>,
     pub repeated: u64,
-    /// The bytes of the requests whose length is known, and their number.
+    /// The bytes of the headers of requests whose length is known, and their number.
     pub lengths: u64,
     pub measured: u64,
+    /// The number of requests with a body, and the bytes of their bodies.
+    pub posted: u64,
+    pub bodies: u64,
     /// The number of compressed responses, and their bytes before.
     pub compressed: u64,
     pub raw: u64,
@@ -144,6 +149,8 @@ impl Cell {
         self.repeated += u64::from(line.is_repeated);
         self.lengths += u64::from(line.length.unwrap_or_default());
         self.measured += u64::from(line.length.is_some());
+        self.posted += u64::from(line.body.is_some());
+        self.bodies += u64::from(line.body.unwrap_or_default());
         self.compressed += u64::from(line.raw.is_some());
         self.raw += line.raw.unwrap_or_default();
         self.connections += u64::from(line.is_first);

@@ -24,6 +24,9 @@ pub struct Columns {
     client: Option<usize>,
     agent: Option<usize>,
     length: Option<usize>,
+    content_length: Option<usize>,
+    method: Option<usize>,
+    user: Option<usize>,
     gzip_ratio: Option<usize>,
     body_bytes: Option<usize>,
     connection_requests: Option<usize>,
@@ -60,6 +63,9 @@ impl Columns {
             client: place(&["remote_addr", "realip_remote_addr"]),
             agent: place(&["http_user_agent"]),
             length: place(&["request_length"]),
+            content_length: place(&["content_length", "http_content_length"]),
+            method: place(&["request_method", "request"]),
+            user: place(&["remote_user"]),
             gzip_ratio: place(&["gzip_ratio"]),
             body_bytes: place(&["body_bytes_sent", "bytes_sent"]),
             connection_requests: place(&["connection_requests"]),
@@ -74,7 +80,8 @@ impl Columns {
         let of = |column: Option<usize>| column.map(|at| &line[values[at].clone()]);
         let status = of(self.status).and_then(value::number).and_then(|status| u16::try_from(status).ok());
         let upstream = of(self.upstream_time).map(|time| time.iter().any(u8::is_ascii_digit));
-        Logged { status: status.filter(|status| *status > 99), upstream }
+        let user = of(self.user).map(|user| !matches!(user, b"" | b"-"));
+        Logged { status: status.filter(|status| *status > 99), upstream, user }
     }
 
     /// Returns what the line says of the time and the size of the response.
@@ -82,13 +89,16 @@ impl Columns {
         let of = |column: Option<usize>| column.map(|at| &line[values[at].clone()]);
         let at = of(self.msec).and_then(value::milliseconds_since_1970).map(|at| at.div_euclid(1000));
         let at = at.or_else(|| of(self.iso_time).and_then(value::iso_time));
+        let length = of(self.length).and_then(value::number).and_then(|length| u32::try_from(length).ok());
+        let body = body(length, of(self.method), of(self.content_length));
         Line {
             at: at.or_else(|| of(self.local_time).and_then(|text| last.local_time(text))),
             bytes: of(self.bytes).and_then(value::number).unwrap_or_default(),
             request: of(self.request_time).and_then(value::milliseconds),
             upstream: of(self.upstream_time).and_then(value::upstream_milliseconds),
             connect: of(self.connect_time).and_then(value::upstream_milliseconds),
-            length: of(self.length).and_then(value::number).and_then(|length| u32::try_from(length).ok()),
+            length: length.map(|length| length - body.unwrap_or_default()),
+            body,
             raw: of(self.gzip_ratio).and_then(value::milliseconds).map(|ratio| {
                 let sent = of(self.body_bytes).and_then(value::number).unwrap_or_default();
                 sent.saturating_mul(u64::from(ratio)) / 1000
@@ -147,6 +157,27 @@ impl Columns {
     }
 }
 
+/// Methods of requests that have no body, as a rule.
+const BODILESS: [&[u8]; 4] = [b"GET", b"HEAD", b"OPTIONS", b"DELETE"];
+
+/// The usual bytes of headers, as in `nginxopt/profile/terms.py`.
+const USUAL_HEADERS: u32 = 500;
+
+/// The bytes of the body of a request of this length: what its headers say, otherwise all beyond usual headers. `None`
+/// if it has none, as with the methods of [`BODILESS`]; `method` may be `$request`.
+fn body(length: Option<u32>, method: Option<&[u8]>, stated: Option<&[u8]>) -> Option<u32> {
+    if let Some(stated) = stated.and_then(value::number) {
+        let stated = u32::try_from(stated).unwrap_or(u32::MAX).min(length.unwrap_or(u32::MAX));
+        return (stated > 0).then_some(stated);
+    }
+    let method = method.and_then(|text| text.split(|byte| *byte == b' ').next());
+    if method.is_some_and(|method| BODILESS.contains(&method)) {
+        return None;
+    }
+    let excess = length.unwrap_or_default().saturating_sub(USUAL_HEADERS);
+    (method.is_some() || excess > 0).then_some(excess)
+}
+
 /// Splits `GET /a HTTP/1.1`. A request of HTTP/0.9 has no version.
 fn request_line(text: &[u8]) -> Option<RequestLine<'_>> {
     let space = memchr::memchr(b' ', text)?;
@@ -188,6 +219,21 @@ mod tests {
         {
             assert!(request_line(none).is_none());
         }
+    }
+
+    /// The length of a request is divided into headers and body.
+    #[test]
+    fn bodies() {
+        assert_eq!(body(Some(4_000), Some(b"GET /a HTTP/1.1"), None), None);
+        assert_eq!(body(Some(4_000), Some(b"GET"), Some(b"-")), None);
+        assert_eq!(body(Some(4_000), Some(b"POST /a HTTP/1.1"), None), Some(3_500));
+        assert_eq!(body(Some(300), Some(b"POST"), None), Some(0));
+        assert_eq!(body(Some(300), Some(b"POST"), Some(b"120")), Some(120));
+        assert_eq!(body(Some(300), Some(b"POST"), Some(b"0")), None);
+        assert_eq!(body(Some(300), None, Some(b"9999999999999")), Some(300));
+        assert_eq!(body(None, Some(b"PUT"), None), Some(0));
+        assert_eq!(body(Some(4_000), None, None), Some(3_500));
+        assert_eq!(body(Some(400), None, None), None);
     }
 
     #[test]

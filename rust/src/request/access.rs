@@ -1,5 +1,6 @@
 //! The access phase: `allow`, `deny`, `auth_basic`, `auth_request`, `satisfy`.
 
+use crate::first_match::Tries;
 use crate::request::credentials;
 use crate::request::directives::access::Address;
 use crate::request::directives::root::full_name;
@@ -81,6 +82,12 @@ impl<R: Recorder> Run<'_, R> {
         let (node, value) = &**realm;
         if self.evaluate(value)? == b"off" {
             return Ok(Verdict::Declined);
+        }
+        if let Some(is_right) = self.world.password {
+            if R::TRIES {
+                self.recorder.tries(*node, Tries { passwords: 1, ..Tries::default() });
+            }
+            return Ok(if is_right { Verdict::Allowed(*node) } else { Verdict::Refused(401, *node) });
         }
         if self.header(b"authorization").and_then(credentials::user).is_none() {
             return Ok(Verdict::Refused(401, *node));

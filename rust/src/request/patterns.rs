@@ -96,7 +96,7 @@ impl Patterns {
     /// What PCRE does to find the first pattern with an index in `range` that matches: `first`, which is tried too.
     pub fn tries(&self, subject: &[u8], range: Range<usize>, first: Option<usize>) -> Tries {
         let tried = range.start..first.map_or(range.end, |first| first + 1);
-        self.tries.count(subject, tried, |index| Cow::Owned(self.patterns[index].flagged()))
+        self.tries.count(subject, tried, first.is_some(), |index| Cow::Owned(self.patterns[index].flagged()))
     }
 
     /// What the pattern of this index, which matches, captures.

@@ -6,6 +6,7 @@ mod steps;
 pub use examples::Example;
 pub use steps::Script;
 
+use crate::first_match::Tries;
 use crate::request::bytes::Bytes;
 use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
 use crate::request::patterns::Captures;
@@ -23,6 +24,9 @@ use steps::{Step, Test};
 
 /// A `return` without text sends this.
 static EMPTY: Value = Value::EMPTY;
+
+/// To look for a file takes as long as so many conditions.
+const CONDITIONS_OF_A_FILE: u64 = 5;
 
 /// How captures and variables are written (`ngx_http_script_engine_t`).
 #[derive(Clone, Copy, Default)]
@@ -52,6 +56,10 @@ impl<R: Recorder> Run<'_, R> {
             match step {
                 Step::Set { node, variable, value } => self.set(*node, *variable, value, *engine)?,
                 Step::If { node, test, level } => {
+                    if R::TRIES {
+                        let conditions = if matches!(test, Test::File { .. }) { CONDITIONS_OF_A_FILE } else { 1 };
+                        self.recorder.tries(*node, Tries { conditions, ..Tries::default() });
+                    }
                     let is_true = self.test(*node, test, *engine)?;
                     self.note(StepKind::If, Some(*node), || if is_true { b"true".to_vec() } else { b"false".to_vec() });
                     if is_true {
@@ -84,6 +92,9 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn set(&mut self, node: Node, variable: VariableId, value: &Value, engine: Engine) -> Result<(), Unknown> {
+        if R::TRIES {
+            self.recorder.tries(node, Tries { sets: 1, ..Tries::default() });
+        }
         let value = self.evaluate_in(value, engine);
         self.note(StepKind::Set, Some(node), || match &value {
             Ok(value) => value.clone(),

@@ -1,4 +1,5 @@
-//! Asks the model about requests whose status is known, as a log tells it: the status says which files existed.
+//! Asks the model about requests whose status is known, as a log tells it: the status says which files existed, and
+//! whether a password was right.
 //!
 //! Where the outcome depends on a file, the model is asked again with the file, with a folder and with neither. The
 //! outcomes that the status fits remain. So does what a site without a host may be: each candidate is asked.
@@ -22,6 +23,16 @@ pub struct Logged {
     pub status: Option<u16>,
     /// Whether an upstream was asked; `None` if the format does not tell.
     pub upstream: Option<bool>,
+    /// Whether the client sent a user; `None` if the format does not tell.
+    pub user: Option<bool>,
+}
+
+impl Logged {
+    /// Whether the client sent the right password where nginx asks for one: a response that is not nginx's 401 says so.
+    fn password(&self) -> Option<bool> {
+        let is_right = self.status? != 401 || self.upstream == Some(true);
+        (self.user != Some(false) && (is_right || self.user.is_some())).then_some(is_right)
+    }
 }
 
 /// How a logged response relates to the configuration.
@@ -87,6 +98,7 @@ impl Model {
     /// Adds the ways that a request may take.
     fn ways<const TRIES: bool>(&self, request: &Request, logged: Logged, world: &mut World, ways: &mut Vec<Way>) {
         let mut left = MOST_ASKED;
+        world.password = logged.password();
         let mut worked = Worked::<TRIES>::default();
         let arrived = self.arrived(request);
         let outcome = self.outcome(&arrived, world, &mut worked);

@@ -64,11 +64,12 @@ impl Table {
         matches!(self, Table::Geo(geo) if geo.has_proxies)
     }
 
-    /// Counts the patterns that are tried for a source whose row is `row`.
+    /// Counts what is compared for a source whose row is `row`.
     pub fn tries(&self, source: &[u8], row: Option<usize>) -> Tries {
         match self {
             Table::Map(map) => map.tries(source, row),
-            Table::Geo(_) | Table::SplitClients(_) => Tries::default(),
+            Table::Geo(_) => Tries { lookups: 1, ..Tries::default() },
+            Table::SplitClients(_) => Tries { lookups: 1, keyed: source.len() as u64, ..Tries::default() },
         }
     }
 

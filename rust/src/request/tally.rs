@@ -56,7 +56,7 @@ impl Model {
             let (target, count) = targets[place];
             used.0.clear();
             let end = if status.is_some() {
-                let logged = Logged { status, upstream: None };
+                let logged = Logged { status, ..Logged::default() };
                 let settled = self.settle::<false>(std::slice::from_mut(&mut request), target, logged, &mut world);
                 used.0 = settled.nodes;
                 match settled.verdict {

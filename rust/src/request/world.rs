@@ -62,6 +62,9 @@ pub struct World {
     /// Whether some events happen, in the branch of an outcome that is looked at.
     #[serde(skip)]
     pub events: Vec<(Event, bool)>,
+    /// Whether the client sent the right password, for `auth_basic`; `None` if the request itself says what it sent.
+    #[serde(skip)]
+    pub password: Option<bool>,
 }
 
 /// A limit in force at a level, and the status of the requests that it refuses.

@@ -73,7 +73,7 @@ impl Run {
     /// What PCRE does to find the first rule from `from` on: `hit`, which is tried too.
     pub fn tries(&self, uri: &[u8], from: usize, hit: Option<usize>) -> Tries {
         let tried = from..hit.map_or(self.rewrites.len(), |hit| hit + 1);
-        self.tries.count(uri, tried, |rule| Cow::Borrowed(&self.rewrites[rule].pattern))
+        self.tries.count(uri, tried, hit.is_some(), |rule| Cow::Borrowed(&self.rewrites[rule].pattern))
     }
 
     fn literal(&self, uri: &[u8], from: usize) -> Option<usize> {

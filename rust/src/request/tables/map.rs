@@ -75,14 +75,16 @@ impl Map {
 }
 
 impl Map {
-    /// Counts the patterns that are tried for a source whose row is `row`.
+    /// Counts what is compared for a source whose row is `row`.
     pub fn tries(&self, source: &[u8], row: Option<usize>) -> Tries {
+        let lookup = Tries { lookups: 1, keyed: source.len() as u64, ..Tries::default() };
         let source = if self.hostnames { source.strip_suffix(b".").unwrap_or(source) } else { source };
         if source.is_empty() || self.hosts.find(&source.to_ascii_lowercase()).is_some() {
-            return Tries::default();
+            return lookup;
         }
         let first = row.and_then(|row| self.owners.iter().position(|owner| *owner == row));
-        self.patterns.tries(source, 0..self.patterns.len(), first)
+        let Tries { lookups, keyed, .. } = lookup;
+        Tries { lookups, keyed, ..self.patterns.tries(source, 0..self.patterns.len(), first) }
     }
 }
 
