@@ -112,7 +112,7 @@ FINAL: dict[str, Site] = {
         "location /metrics/ { satisfy any; allow 127.0.0.1; deny all; proxy_pass http://app/; "
         f"proxy_set_header Host $host; {KEPT} }}"
         "location /status { auth_basic off; if ($office) { return 200 in; } return 200 out; }"
-        f"location ~ ^/reports/(\\d{{4}})/(\\d{{2}})/ {{ proxy_pass http://app/r?y=$1&m=$2; {FORWARDED} }}"
+        f'location ~ "^/reports/(\\d{{4}})/(\\d{{2}})/" {{ proxy_pass http://app/r?y=$1&m=$2; {FORWARDED} }}'
         "location ~ /\\.(ht|git|svn) { deny all; }",
         {
             "home": Kind(20, "/", _SAFARI + SIGNED, size=(0, 0)),
@@ -182,7 +182,7 @@ FINAL: dict[str, Site] = {
         f"location ~ ^/(login|register|contact)/$ {{ limit_req zone=forms burst=9000 nodelay; {_UWSGI} "
         "uwsgi_pass 127.0.0.1:@BACK@; }"
         "location /static/ { alias html/; expires 1y; access_log off; }"
-        "location /media/ { root files; valid_referers none blocked server_names site.example; "
+        "location /media/ { root files; valid_referers none blocked server_names; "
         "if ($invalid_referer) { return 403; } }"
         "location = /favicon.ico { log_not_found off; empty_gif; }"
         "rewrite ^/news/([0-9]+)/([a-z-]+)$ /news/$2/ permanent;",

@@ -358,6 +358,14 @@ def test_lines_inside_of_json(tmp_path: Path) -> None:
         assert profile.files[0].broken == 0
 
 
+def test_a_line_that_looks_like_one_inside_of_json(tmp_path: Path) -> None:
+    """Lines of a log decide together whether they are kept in JSON: a single one makes no other unreadable."""
+    log = '{"log": "GET / HTTP/1.1"}\n' + LINE.format("GET /old HTTP/1.1", 301) * 3
+    profile = profiled(tmp_path, log)
+    assert [cell.requests for cell in profile.classes.values()] == [3]
+    assert profile.files[0].broken == 1
+
+
 @pytest.mark.parametrize("escape", ["escape=json ", ""])
 def test_json_formats(tmp_path: Path, escape: str) -> None:
     """A format of JSON is read, with its escapes and without."""
