@@ -180,8 +180,8 @@ class Work:
             tried, scaled = tried.plus(of_class), scaled.plus(of_class.scaled(factor))
         factor = _ratio(scaled, tried)
         for place, tries in self.profile.tries.items():
-            others = "passwords" if tries.passwords else "scripts and tables"
-            for cause, term in (("patterns", self.terms.of_patterns(tries)), (others, self.terms.of_others(tries))):
+            name = place.text.partition(" ")[0]
+            for cause, term in (("patterns", self.terms.of_patterns(tries)), (name, self.terms.of_others(tries))):
                 loads[cause, place] = Load(term.scaled(factor), self.requests)
         ordered = [(cause, place, load) for (cause, place), load in loads.items() if max(load.term) >= 1]
         return sorted(ordered, key=lambda one: (-one[2].term.nanoseconds, one[0], str(one[1])))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import blind
-from benchmarks.blind import Kind, Site
+from benchmarks.sites import Kind, Site
 from nginxopt.config import load
 from nginxopt.errors import InputError, MissingError
 from nginxopt.profile.figures import PRINTED_FORMAT, Figures
