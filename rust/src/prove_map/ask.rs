@@ -116,6 +116,9 @@ impl Questions {
         if rest.is_empty() {
             return true;
         }
+        if !key.is_empty() && !key.contains(&b'\n') && (is_longer(rest, tail) || is_bounded(rest)) {
+            return false;
+        }
         if !rest.iter().all(looks_forward) {
             return self.holds(&language.translation.hir, key, caseless, left_out);
         }
@@ -174,6 +177,17 @@ pub fn has_no_inner_newline(ast: &Ast) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether items match no subject as short as this one.
+fn is_longer(items: &[Ast], tail: &[u8]) -> bool {
+    items.iter().filter(|item| is_single(item)).count() > tail.len()
+}
+
+/// Whether items match no subject that is longer than they are, but for a newline.
+fn is_bounded(items: &[Ast]) -> bool {
+    let is_end = |item: &Ast| matches!(item, Ast::Dollar | Ast::End);
+    items.iter().any(is_end) && items.iter().all(|item| is_end(item) || is_single(item))
 }
 
 fn is_single(ast: &Ast) -> bool {
