@@ -214,23 +214,23 @@ def quad(text: str) -> list[int] | None:
 
 
 @record(eq=True)
-class Network:
-    """A network: the bytes of an address, and the length of its prefix in bits."""
+class Cidr:
+    """A network as nginx reads it (`ngx_cidr_t`): the bytes of an address, and the length of its prefix in bits."""
 
     address: bytes
     length: int
 
-    def up_to(self, length: int) -> Network:
+    def up_to(self, length: int) -> Cidr:
         """Return the network of a shorter prefix, or of the same one: the bits behind it are 0."""
         behind = 8 * len(self.address) - length
         value = int.from_bytes(self.address, "big") >> behind << behind
-        return Network(value.to_bytes(len(self.address), "big"), length)
+        return Cidr(value.to_bytes(len(self.address), "big"), length)
 
     def __str__(self) -> str:
         return f"{ipaddress.ip_address(self.address)}/{self.length}"
 
 
-def network(text: str) -> Network | None:
+def network(text: str) -> Cidr | None:
     """Return a network by its prefix, or an address as the network of it alone; None for others (`ngx_ptocidr`)."""
     address, slash, prefix = text.partition("/")
     octets = [255] * 4 if slash and address == "255.255.255.255" else quad(address)
@@ -238,7 +238,7 @@ def network(text: str) -> Network | None:
     if packed is None:
         return None
     length = number(prefix) if slash else 8 * len(packed)
-    return None if length is None or length > 8 * len(packed) else Network(packed, length)
+    return None if length is None or length > 8 * len(packed) else Cidr(packed, length)
 
 
 def packed_inet6(text: str) -> bytes | None:

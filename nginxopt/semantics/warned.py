@@ -18,7 +18,7 @@ from nginxopt.facts import group
 from nginxopt.records import record
 from nginxopt.semantics.commands import declared, place
 from nginxopt.semantics.inherit import FRAGMENT, Level
-from nginxopt.semantics.values import Address, Network, binds, network, number, read_listens
+from nginxopt.semantics.values import Address, Cidr, binds, network, number, read_listens
 from nginxopt.version import Version
 
 _HTTP2_DEPRECATED = Version(1, 25, 1)
@@ -208,12 +208,12 @@ def _defaults(rows: list[Directive]) -> _Found:
         yield StartWarning(WarningKind.REPLACED, row, row.args[0], message, earlier)
 
 
-_ALL = (Network(bytes(4), 0), Network(bytes(16), 0))
+_ALL = (Cidr(bytes(4), 0), Cidr(bytes(16), 0))
 """The networks that `default` is the value of."""
 
 
 def _of_networks(rows: list[Directive]) -> _Found:
-    seen: dict[Network, Directive] = {}
+    seen: dict[Cidr, Directive] = {}
     for row in rows:
         word = row.args[0] if row.name in ("delete", "proxy") else row.name
         yield from _low_bits(row, word)
@@ -230,10 +230,10 @@ def _of_networks(rows: list[Directive]) -> _Found:
                 seen[taken] = row
 
 
-def _value(seen: Mapping[Network, Directive], taken: Network) -> str:
+def _value(seen: Mapping[Cidr, Directive], taken: Cidr) -> str:
     """Return the value of the first address of a network, which nginx takes for that of the network itself."""
     lengths = range(8 * len(taken.address), -1, -1)
-    longest = next(each for each in (Network(taken.address, 0).up_to(length) for length in lengths) if each in seen)
+    longest = next(each for each in (Cidr(taken.address, 0).up_to(length) for length in lengths) if each in seen)
     return str(seen[longest].args[0])
 
 
