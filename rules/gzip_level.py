@@ -1,6 +1,7 @@
 """`gzip_comp_level` 8 or 9: CPU time for almost no compression
 
-Flags a `gzip_comp_level` of 8 or 9. Level 7 takes a third more than level 6, which few servers notice.
+Flags a `gzip_comp_level` of 8 or 9. Level 7 takes a third more than level 6, which few servers notice. Does not flag a
+level whose comment weighs bandwidth against processor time.
 
 ## Why it matters
 Above level 6, zlib searches much longer for matches that are hardly any better. Measured with zlib 1.2.13: 150 KB of
@@ -24,6 +25,11 @@ gzip_comp_level 6;
 gzip on;
 gzip_comp_level 7;
 ```
+```nginx http
+gzip on;
+# The link is slow: spend CPU time to save bandwidth.
+gzip_comp_level 9;
+```
 
 ## Fix safety
 May change: logs.
@@ -43,11 +49,12 @@ If bandwidth costs more than processor time, and compressed responses are cached
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, rule
-from nginxopt.lint.queries import whole
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, pattern, rule
+from nginxopt.lint.queries import purpose, whole
 
 HIGH = ("8", "9")
 ENOUGH = "6"
@@ -58,6 +65,8 @@ SAVED = {"8": (0.02, 0.52), "9": (0.02, 0.58)}
 to 200 kB (by `nginxopt.profile.terms`). The median is 14 % from level 9.
 """
 
+_WEIGHED = pattern(r"\bbandwidth\b|\b(?:expense|cost|price) of\b.*\bcpu\b", re.IGNORECASE)
+
 # A compressed response has no Content-Length, so only these variables tell its size.
 _SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio", "upstream_response_length", "upstream_bytes_received")
 _LOGS = ("log_format", "access_log")
@@ -66,7 +75,12 @@ _LOGS = ("log_format", "access_log")
 @rule(severity=Severity.INFO, category="client", fix=(Safety.SAFE, Safety.UNSAFE), about=("gzip_comp_level",))
 def check(model: Model) -> Iterator[Finding]:
     """Find compression levels that cost more than they save."""
-    high = [directive for directive, _ in model.each("gzip_comp_level") if directive.args and directive.args[0] in HIGH]
+    high = [
+        directive
+        for directive, level in model.each("gzip_comp_level")
+        if directive.args and directive.args[0] in HIGH
+        if not any(map(_WEIGHED.search, purpose.remarks(directive, level)))
+    ]
     if high:
         safety = Safety.UNSAFE if _tells_sizes(model) else Safety.SAFE
         for directive in high:

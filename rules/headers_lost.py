@@ -8,7 +8,8 @@ for a request that gets a response from such a level.
 Does not flag levels that repeat the headers or set `add_header_inherit` (nginx 1.29.3), other headers, responses that
 nginx makes by `return` or `rewrite`, locations for ACME challenges, which no browser asks for, and headers that mean
 nothing for a response: only X-Content-Type-Options and CORS count where a pattern or a path names styles or scripts,
-and only CORS where it names images and fonts.
+and only CORS where it names images and fonts. A comment that says that a header is disabled or removed counts for the
+headers that it names.
 
 ## Why it matters
 A level with an `add_header` inherits none (`ngx_http_headers_merge_conf`). One `add_header Cache-Control` in a location
@@ -87,6 +88,14 @@ location = /counters {
     add_header Cache-Control no-store;
 }
 ```
+```nginx server
+add_header X-Content-Type-Options nosniff always;
+# The player: disable no-sniff.
+location = /player {
+    add_header Access-Control-Allow-Origin *;
+    root /srv/www;
+}
+```
 ```nginx server 1.29.3
 add_header X-Frame-Options SAMEORIGIN always;
 location /account/ {
@@ -111,11 +120,12 @@ If the application sends the headers itself. If the location should not have the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, ModelAnswer, Safety, Severity, Sign, rule
-from nginxopt.lint.queries import inheritance, reaching, static
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Finding, Model, ModelAnswer, Safety, Severity, Sign, pattern, rule
+from nginxopt.lint.queries import inheritance, purpose, reaching, static
 from nginxopt.semantics import Level
 
 FOR_MEDIA = {"access-control-allow-origin", "cross-origin-resource-policy"}
@@ -130,6 +140,13 @@ _PROTECTING = FOR_ALL | {
     "access-control-allow-headers", "cross-origin-opener-policy", "cross-origin-embedder-policy",
     "x-permitted-cross-domain-policies",
 }  # fmt: skip
+_DROPS = pattern(r"\b(?:disabl|drop|remov|omit)(?:e|es|ed|s|ing|ped|ping)?\b([^.,;]*)", re.IGNORECASE)
+_SHORT = {
+    "content-security-policy": ("csp",),
+    "strict-transport-security": ("hsts",),
+    "x-content-type-options": ("nosniff", "no-sniff"),
+}
+"""What comments call headers, where they do not write the name."""
 _PRIVATE = {"cache-control": ("no-store", "private"), "content-disposition": ("attachment",)}
 
 
@@ -146,6 +163,8 @@ def _found(model: Model) -> Iterator[Finding]:
         if location is not None and "acme-challenge" in location.path:
             continue
         lost = {name: stated for name, stated in inherited.items() if _protects(name, stated, level)}
+        dropped = _dropped(level) if lost else ""
+        lost = {name: stated for name, stated in lost.items() if not _is_named(name, dropped)}
         if not lost:
             continue
         answer = model.requests.first(level, *reaching.reaching(level))
@@ -162,6 +181,19 @@ def _protects(name: str, stated: Directive, level: Level) -> bool:
     if location is not None and static.is_for_no_pages(location):
         return name in (FOR_MEDIA if static.is_for_media(location) else FOR_ALL)
     return name in _PROTECTING or any(word in stated.args[1].lower() for word in _PRIVATE.get(name, ()))
+
+
+def _dropped(level: Level) -> str:
+    """Return what comments say of what a level is meant to do without, in lower case."""
+    own = level.own("add_header")
+    remarks = [text for directive in own for text in layout.remarks(directive)]
+    for directive in (*own, *((level.opener,) if level.opener else ())):
+        remarks.extend(purpose.above(directive))
+    return "\n".join(match[1].lower() for match in map(_DROPS.search, remarks) if match)
+
+
+def _is_named(name: str, text: str) -> bool:
+    return any(word in text for word in (name, *_SHORT.get(name, ())))
 
 
 def _loses(answer: ModelAnswer, settled: Level, level: Level) -> bool:

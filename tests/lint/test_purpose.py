@@ -271,3 +271,47 @@ def test_what_is_without_effect_is_so_wherever_its_file_is_read(
     rules = selection(catalogue().values(), Settings(), select=["dead-directive"])
     checked = check([load(str(folder / "nginx.conf"))], Judge(rules, TARGET, Settings()))
     assert len(checked.diagnostics) == found
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_meant"),
+    [
+        ("at the expense of additional CPU", True),
+        ("save bandwidth", True),
+        ("5 is a perfect compromise between size and CPU usage", False),
+        ("the highest level", False),
+    ],
+)
+def test_a_level_of_compression_may_be_weighed(comment: str, is_meant: bool) -> None:
+    """Bandwidth against processor time is a reason; the name of the setting is none."""
+    found = diagnose("gzip-level", f"gzip on;\n# {comment}\ngzip_comp_level 9;", context="http")
+    assert bool(found) != is_meant
+
+
+LOST = """add_header X-Frame-Options DENY;
+add_header X-Content-Type-Options nosniff;
+# {comment}
+location / {{
+    add_header X-Served-By a;
+    root /srv/www;
+}}
+"""
+_ALL = "X-Frame-Options and X-Content-Type-Options"
+
+
+@pytest.mark.parametrize(
+    ("comment", "lost"),
+    [
+        ("disable no-sniff", "X-Frame-Options"),
+        ("Removed: X-Frame-Options", "X-Content-Type-Options"),
+        ("removing X-Frame-Options for the portal", "X-Content-Type-Options"),
+        ("without X-Frame-Options", _ALL),
+        ("disable sniffing in old browsers", _ALL),
+        ("disable iframe embedding", _ALL),
+        ("disable caching, X-Frame-Options stays", _ALL),
+    ],
+)
+def test_a_comment_disables_the_headers_that_it_names(comment: str, lost: str) -> None:
+    """Others are still lost, and what a header prevents is not the header."""
+    (one,) = diagnose("headers-lost", LOST.format(comment=comment), context="server")
+    assert one.message == f"this add_header drops the inherited {lost}"

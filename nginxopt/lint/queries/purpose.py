@@ -45,11 +45,11 @@ def comments(level: Level) -> Iterator[str]:
 def remarks(directive: Directive, level: Level) -> Iterator[str]:
     """Yield the comments in a directive, behind it, and above it and the blocks around it."""
     yield from layout.remarks(directive)
-    yield from _above(directive)
+    yield from above(directive)
     outer: Level | None = level
     while outer is not None:
         if outer.opener is not None and outer.kind in _NAMED:
-            yield from _above(outer.opener)
+            yield from above(outer.opener)
         outer = outer.parent
 
 
@@ -59,10 +59,14 @@ def _texts(directive: Directive, level: Level) -> Iterator[str]:
     yield from PurePath(directive.source.path).parts[-3:]
 
 
-def _above(directive: Directive) -> Iterator[str]:
+def above(directive: Directive) -> Iterator[str]:
     """Yield the comments on the lines right above a directive."""
     data = directive.source.data
-    for line in reversed(data[: data.rfind(b"\n", 0, directive.span.start) + 1].split(b"\n")[:-1]):
+    end = data.rfind(b"\n", 0, directive.span.start)
+    while end >= 0:
+        start = data.rfind(b"\n", 0, end) + 1
+        line = data[start:end]
         if not line.lstrip().startswith(b"#"):
             return
         yield decode(line)
+        end = start - 1
