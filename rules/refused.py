@@ -63,7 +63,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
+from nginxopt.config import Directive, layout
+from nginxopt.facts import lexicon
 from nginxopt.lint import Finding, Model, Severity, pattern, rule
 from nginxopt.lint.queries import names
 from nginxopt.semantics import refusals
@@ -77,6 +78,11 @@ where nginx has no variables. A script replaces such names.
 _QUOTED = pattern(r'"(?:https?://)?([^"]+)"')
 
 _BRACED = pattern(r"\$\{(\w+)\}")
+
+_RENAMED = {
+    "http3": "write `quic`: only previews of nginx 1.25.0 had http3",
+    "spdy": "write `http2`, which replaced it in nginx 1.9.5",
+}
 
 _UPSTREAMS = "duplicate upstream"
 """nginx's message for each block of a file that repeats another file: these have one cause."""
@@ -98,7 +104,16 @@ def check(model: Model) -> Iterator[Finding]:
             seen.add(refusal.directive)
             message = f"nginx refuses it: {refusal.message}"
             cause = _UPSTREAMS if refusal.message.startswith(_UPSTREAMS) else None
-            yield Finding(refusal.directive.source, refusal.word.span, message, cause=cause)
+            yield Finding(refusal.directive.source, refusal.word.span, message, cause=cause, help=_help(refusal))
+
+
+def _help(refusal: refusals.Refusal) -> str:
+    """Return the likely cause: a missing semicolon, or a parameter that has another name now."""
+    directive = refusal.directive
+    for word in directive.args if directive.block is None else ():
+        if word in lexicon.NGINX and not word.quoted and layout.begins_line(directive, word):
+            return f'if "{word}" is a directive of its own, a semicolon is missing before it'
+    return _RENAMED.get(str(refusal.word), "") if directive.name == "listen" else ""
 
 
 def _braced(directive: Directive) -> Iterator[str]:

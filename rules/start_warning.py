@@ -105,13 +105,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token, layout
+from nginxopt.facts import declarations
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
 from nginxopt.lint.queries import names
 from nginxopt.semantics import StartWarning, WarningKind, start_warnings
 
 _HELP = {
     WarningKind.REPEATED: "delete the directive: its list has these values without it",
-    WarningKind.DEPRECATED: "",
     WarningKind.PROTOCOLS: "state the same ssl, http2 and proxy_protocol in every listen of this address",
     WarningKind.REPLACED: "delete one of the two: the last one counts",
     WarningKind.NOTHING: "delete it, or write the network as the table has it",
@@ -165,7 +165,15 @@ def _finding(warning: StartWarning) -> Finding:
         warning.word.span,
         _MASKS if warning.kind is WarningKind.MASKS else f"nginx warns: {warning.message}",
         fix,
-        _HELP.get(warning.kind, ""),
+        _HELP.get(warning.kind) or _gone(warning),
         related=(Related(earlier.source, earlier.name.span, "replaces this"),) if earlier else (),
         severity=None if warning.kind in _HARMLESS else Severity.WARNING,
     )
+
+
+def _gone(warning: StartWarning) -> str:
+    """Return the first release that refuses a deprecated directive; nothing if the newest accepts it."""
+    name = str(warning.word)
+    until = [row.until for row in declarations(name)] if warning.kind is WarningKind.DEPRECATED else []
+    gone = max(filter(None, until), default=None) if None not in until else None
+    return f"nginx {gone} and later do not start with it" if gone else ""

@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nginxopt.config import Change, Directive, Edit, Scope, Span, Token
+from nginxopt.config import Change, Directive, Edit, Scope, Span, Token, layout
 from nginxopt.facts import lexicon
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import commands, refusals
@@ -98,21 +98,16 @@ def _swallowed(model: Model, directive: Directive, scope: Scope) -> int:
     """Return the number of the first argument that looks like a directive on a line of its own; 0 if none does."""
     args = directive.args
     for at, word in enumerate(args):
-        if at and word in lexicon.NAMES and not word.quoted and _begins_line(directive, word):
+        if at and word in lexicon.NAMES and not word.quoted and layout.begins_line(directive, word):
             rest = args[at + 1 :]
             if _may_stand(model, str(word), len(rest), scope) and not _begins_any(directive, rest):
                 return at
     return 0
 
 
-def _begins_line(directive: Directive, word: Token) -> bool:
-    data = directive.source.data
-    return not data[data.rfind(b"\n", 0, word.start) + 1 : word.start].strip()
-
-
 def _begins_any(directive: Directive, words: Sequence[Token]) -> bool:
     """Return whether one of the words begins a line: then each line is a part of a list, and none was swallowed."""
-    return any(_begins_line(directive, word) for word in words)
+    return any(layout.begins_line(directive, word) for word in words)
 
 
 def _declared(model: Model, scope: Scope) -> Iterator[commands.Declared]:

@@ -127,6 +127,12 @@ def remarks(directive: Directive) -> tuple[str, ...]:
     return (*_comments(directive), *behind)
 
 
+def begins_line(directive: Directive, word: Token) -> bool:
+    """Return whether only blanks are before a word of a directive on its line."""
+    data = directive.source.data
+    return not data[data.rfind(b"\n", 0, word.start) + 1 : word.start].strip()
+
+
 def has_comments_inside(directive: Directive) -> bool:
     """Return whether the block of a directive has comments, which are lost if the directive is deleted or replaced."""
     inner = directive.block.nodes if directive.block else ()

@@ -12,7 +12,7 @@ from nginxopt.lint.check import Judge, check
 from nginxopt.lint.run import Selected
 from nginxopt.settings.file import Settings
 from nginxopt.version import Version
-from tests.lintcheck import TARGET
+from tests.lintcheck import TARGET, diagnose
 
 
 def found(texts: dict[str, str], target: Version = TARGET) -> set[tuple[str, str]]:
@@ -80,6 +80,25 @@ def test_a_line_that_was_swallowed_is_told_once() -> None:
     }
     assert "wrong-arguments" in spoken
     assert "swallowed-line" not in spoken
+
+
+@pytest.mark.parametrize(
+    ("server", "cause"),
+    [
+        (
+            "access_log /a.log combined\nroot /srv;",
+            'if "root" is a directive of its own, a semicolon is missing before it',
+        ),
+        ("access_log /a.log combined root /srv;", ""),
+        ("listen 443 http3;", "write `quic`: only previews of nginx 1.25.0 had http3"),
+        ("listen 443 spdy;", "write `http2`, which replaced it in nginx 1.9.5"),
+        ("listen 443 spdi;", ""),
+    ],
+)
+def test_a_refusal_says_its_likely_cause(server: str, cause: str) -> None:
+    """A directive that begins a line, and parameters that have another name now."""
+    (one,) = diagnose("refused", f"server {{ {server} }}", context="http")
+    assert one.finding.help == cause
 
 
 def test_a_file_that_repeats_the_upstreams_of_another_is_one_finding() -> None:

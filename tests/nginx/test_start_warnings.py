@@ -13,6 +13,7 @@ from nginxopt.facts.table import PLACES, names
 from nginxopt.semantics import levels, start_warnings
 from nginxopt.system import nginx
 from nginxopt.version import Version
+from tests.lintcheck import diagnose
 from tests.nginx.test_zones import PATHS
 
 pytestmark = pytest.mark.nginx
@@ -113,6 +114,16 @@ def test_ssl_on(binary: nginx.Binary) -> None:
         assert ours(binary, text) == said(binary, text)
     else:
         assert not _verdict(binary, text).ok
+
+
+def test_a_deprecated_directive_says_which_release_refuses_it() -> None:
+    """The help has the release; what the newest accepts has none."""
+    (one,) = diagnose("start-warning", "server { ssl on; }", context="http", target="1.22.1")
+    assert one.finding.help == "nginx 1.25.1 and later do not start with it"
+    assert not any(row.is_in(Version(1, 25, 1)) for row in declarations("ssl"))
+    text = "events {} stream { server { listen 1; proxy_pass 127.0.0.1:2; proxy_upstream_buffer 16k; } }"
+    (one,) = diagnose("start-warning", text)
+    assert one.finding.help == ""
 
 
 _LISTS = {
