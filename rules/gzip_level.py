@@ -54,7 +54,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, pattern, rule
-from nginxopt.lint.queries import purpose, whole
+from nginxopt.lint.queries import whole
 
 HIGH = ("8", "9")
 ENOUGH = "6"
@@ -77,9 +77,9 @@ def check(model: Model) -> Iterator[Finding]:
     """Find compression levels that cost more than they save."""
     high = [
         directive
-        for directive, level in model.each("gzip_comp_level")
+        for directive, _ in model.each("gzip_comp_level")
         if directive.args and directive.args[0] in HIGH
-        if not any(map(_WEIGHED.search, purpose.remarks(directive, level)))
+        if not any(map(_WEIGHED.search, (*layout.above(directive), *layout.remarks(directive))))
     ]
     if high:
         safety = Safety.UNSAFE if _tells_sizes(model) else Safety.SAFE

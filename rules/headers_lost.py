@@ -125,7 +125,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Model, ModelAnswer, Safety, Severity, Sign, pattern, rule
-from nginxopt.lint.queries import inheritance, purpose, reaching, static
+from nginxopt.lint.queries import inheritance, reaching, static
 from nginxopt.semantics import Level
 
 FOR_MEDIA = {"access-control-allow-origin", "cross-origin-resource-policy"}
@@ -188,7 +188,7 @@ def _dropped(level: Level) -> str:
     own = level.own("add_header")
     remarks = [text for directive in own for text in layout.remarks(directive)]
     for directive in (*own, *((level.opener,) if level.opener else ())):
-        remarks.extend(purpose.above(directive))
+        remarks.extend(layout.above(directive))
     return "\n".join(match[1].lower() for match in map(_DROPS.search, remarks) if match)
 
 

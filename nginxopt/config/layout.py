@@ -127,6 +127,19 @@ def remarks(directive: Directive) -> tuple[str, ...]:
     return (*_comments(directive), *behind)
 
 
+def above(directive: Directive) -> Iterator[str]:
+    """Yield the comments on the lines right above a directive."""
+    data = directive.source.data
+    end = data.rfind(b"\n", 0, directive.span.start)
+    while end >= 0:
+        start = data.rfind(b"\n", 0, end) + 1
+        line = data[start:end]
+        if not line.lstrip().startswith(b"#"):
+            return
+        yield line.decode(errors="replace")
+        end = start - 1
+
+
 def begins_line(directive: Directive, word: Token) -> bool:
     """Return whether only blanks are before a word of a directive on its line."""
     data = directive.source.data

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from nginxopt.config import Comment, Directive, decode, layout
+from nginxopt.config import Comment, Directive, layout
 from nginxopt.semantics import Level
 
 _NAMED = ("server", "location")
@@ -45,11 +45,11 @@ def comments(level: Level) -> Iterator[str]:
 def remarks(directive: Directive, level: Level) -> Iterator[str]:
     """Yield the comments in a directive, behind it, and above it and the blocks around it."""
     yield from layout.remarks(directive)
-    yield from above(directive)
+    yield from layout.above(directive)
     outer: Level | None = level
     while outer is not None:
         if outer.opener is not None and outer.kind in _NAMED:
-            yield from above(outer.opener)
+            yield from layout.above(outer.opener)
         outer = outer.parent
 
 
@@ -57,16 +57,3 @@ def _texts(directive: Directive, level: Level) -> Iterator[str]:
     yield from remarks(directive, level)
     yield from names(level)
     yield from PurePath(directive.source.path).parts[-3:]
-
-
-def above(directive: Directive) -> Iterator[str]:
-    """Yield the comments on the lines right above a directive."""
-    data = directive.source.data
-    end = data.rfind(b"\n", 0, directive.span.start)
-    while end >= 0:
-        start = data.rfind(b"\n", 0, end) + 1
-        line = data[start:end]
-        if not line.lstrip().startswith(b"#"):
-            return
-        yield decode(line)
-        end = start - 1
