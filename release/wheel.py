@@ -3,22 +3,27 @@
     python -m release.wheel                                    for glibc 2.17 and later, on this processor
     python -m release.wheel --target x86_64-unknown-linux-musl
 
-zig links it (`pip install nginxopt[release]`), so no old system is needed. auditwheel reads from the finished
-extension what it needs, and refuses the tag otherwise.
+zig links it (`pip install nginxopt[release]`), so no old system is needed. The tag is refused if the finished extension
+needs more than it allows. auditwheel finds that out for glibc. It knows only the C library of its own machine, so an
+extension for musl may need nothing but musl.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import ziglang
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
 
 from release.complete import ROOT, complete
 from release.reproducible import usual_modes
@@ -28,12 +33,18 @@ GLIBC = "2.17"
 # Defaults, which the environment overrides: the build takes twice as long, and the code is up to a tenth faster.
 OPTIMISED = {"CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"}
 MUSL = "1_2"
+MUSL_LIBRARY = "libc.so"
+"""The name by which extensions need musl."""
+
+
+class LibraryError(Exception):
+    """An extension needs a library that the tag of its wheel does not allow."""
 
 
 def build(out: Path, target: str, source: Path = ROOT) -> Path:
     """Return a wheel for a target triple, built from a source folder.
 
-    Raises `subprocess.CalledProcessError` if it does not build, or needs more than its tag allows.
+    Raises `subprocess.CalledProcessError` or `LibraryError` if it does not build, or needs more than its tag allows.
     """
     is_musl = target.endswith("-musl")
     processor = target.partition("-")[0]
@@ -44,11 +55,37 @@ def build(out: Path, target: str, source: Path = ROOT) -> Path:
         subprocess.run(command, check=True, env=environment)
         (wheel,) = Path(folder).iterdir()
         complete(wheel, source, target)
-        repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", f"{folder}/tagged"]
-        subprocess.run([*repair, str(wheel)], check=True, env=environment)
-        (tagged,) = Path(folder, "tagged").iterdir()
+        if is_musl:
+            tagged = tag_for_musl(wheel, tag)
+        else:
+            repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", f"{folder}/tagged"]
+            subprocess.run([*repair, str(wheel)], check=True, env=environment)
+            (tagged,) = Path(folder, "tagged").iterdir()
         out.mkdir(parents=True, exist_ok=True)
         return Path(shutil.move(tagged, out / tagged.name))
+
+
+def tag_for_musl(wheel: Path, tag: str) -> Path:
+    """Return a wheel under a tag for musl.
+
+    Raises `LibraryError` if its extension needs more than musl.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        extensions = [archive.read(name) for name in archive.namelist() if name.endswith(".so")]
+    needed = {library for extension in extensions for library in _needed(extension)}
+    if needed != {MUSL_LIBRARY}:
+        raise LibraryError(
+            f"{wheel.name} needs {', '.join(sorted(needed)) or 'no C library'}, and not {MUSL_LIBRARY} alone"
+        )
+    command = [sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", tag, str(wheel)]
+    name = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    return wheel.with_name(name)
+
+
+def _needed(extension: bytes) -> list[str]:
+    section = ELFFile(io.BytesIO(extension)).get_section_by_name(".dynamic")
+    entries = section.iter_tags("DT_NEEDED") if isinstance(section, DynamicSection) else ()
+    return [entry.needed for entry in entries]  # type: ignore[attr-defined]
 
 
 def settings(target: str) -> dict[str, str]:

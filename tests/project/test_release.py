@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,35 @@ def test_sums_are_those_of_sha256sum(tmp_path: Path) -> None:
     path = release.sums(tmp_path, [tmp_path / "b", tmp_path / "a"])
     assert [line.split("  ")[1] for line in path.read_text().splitlines()] == ["a", "b"]
     subprocess.run(["sha256sum", "--check", "--quiet", path.name], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("library", ["musl", "gnu"])
+def test_a_wheel_for_musl_needs_nothing_else(tmp_path: Path, library: str) -> None:
+    """An extension that needs musl alone gets the tag, the same bytes each time; one for glibc does not."""
+    source, extension, libc = tmp_path / "a.c", tmp_path / "a.so", tmp_path / "libc.so"
+    source.write_text("int said(void) { return 1; }\n")
+    make = ["cc", "-shared", "-o"]
+    subprocess.run([*make, str(libc), "-nostdlib", "-Wl,-soname,libc.so", "-x", "c", "/dev/null"], check=True)
+    needs = ["-nostdlib", "-Wl,--no-as-needed", str(libc)] if library == "musl" else ["-Wl,--no-as-needed", "-lc"]
+    subprocess.run([*make, str(extension), str(source), *needs], check=True)
+    tag = f"musllinux_1_2_{platform.machine()}"
+    digests = []
+    about = tmp_path / "content" / "a-1.dist-info"
+    about.mkdir(parents=True)
+    shutil.copyfile(extension, about.parent / "a.so")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: a\nVersion: 1\n")
+    tags = f"Tag: cp311-abi3-linux_{platform.machine()}\n"
+    (about / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: a\nRoot-Is-Purelib: false\n{tags}")
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        pack = [sys.executable, "-m", "wheel", "pack", "--dest-dir", str(folder), str(about.parent)]
+        subprocess.run(pack, check=True, env=os.environ | {"SOURCE_DATE_EPOCH": str(TIME)})
+        (wheel,) = folder.iterdir()
+        if library == "gnu":
+            with pytest.raises(wheels.LibraryError, match=r"libc\.so\.6"):
+                wheels.tag_for_musl(wheel, tag)
+            return
+        tagged = wheels.tag_for_musl(wheel, tag)
+        assert tagged.name == f"a-1-cp311-abi3-{tag}.whl"
+        digests.append(hashlib.sha256(tagged.read_bytes()).hexdigest())
+    assert len(set(digests)) == 1
