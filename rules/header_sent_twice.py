@@ -121,5 +121,5 @@ def _finding(earlier: Directive, later: Directive) -> Finding:
         f"{header} is sent twice, as {earlier.args[1]} and {later.args[1]}{effect}",
         help="delete one of the two lines: the later one does not replace the earlier one",
         related=(Related(earlier.source, earlier.args[0].span, "sent as well"),),
-        severity=Severity.WARNING if is_host or later.name == "add_header" else None,
+        severity=Severity.WARNING if is_host or later.name == "add_header" else Severity.INFO,
     )

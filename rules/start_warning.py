@@ -151,7 +151,8 @@ def check(model: Model) -> Iterator[Finding]:
             if len(words) < len(directive.args)
             else None
         )
-        yield Finding(directive.source, words[0].span, message, fix, "" if fix else _HELP[WarningKind.REPEATED])
+        help_ = "" if fix else _HELP[WarningKind.REPEATED]
+        yield Finding(directive.source, words[0].span, message, fix, help_, severity=Severity.INFO)
 
 
 def _finding(warning: StartWarning) -> Finding:
@@ -167,7 +168,7 @@ def _finding(warning: StartWarning) -> Finding:
         fix,
         _HELP.get(warning.kind) or _gone(warning),
         related=(Related(earlier.source, earlier.name.span, "replaces this"),) if earlier else (),
-        severity=None if warning.kind in _HARMLESS else Severity.WARNING,
+        severity=Severity.INFO if warning.kind in _HARMLESS else Severity.WARNING,
     )
 
 

@@ -25,12 +25,12 @@ _HTTP2_DEPRECATED = Version(1, 25, 1)
 _COMPARED = {"http": Version(1, 25, 0), "stream": Version(1, 25, 5)}
 """The first releases that compare what the `listen`s of an address state (`ngx_http_add_addresses`)."""
 
-_DEPRECATED: Mapping[str, tuple[Version, str]] = {
+_DEPRECATED: Mapping[str, tuple[Version | None, str]] = {
     "ssl": (Version(1, 15, 0), "listen ... ssl"),
-    "proxy_downstream_buffer": (Version(1, 9, 2), "proxy_buffer_size"),
-    "proxy_upstream_buffer": (Version(1, 9, 2), "proxy_buffer_size"),
+    "proxy_downstream_buffer": (None, "proxy_buffer_size"),
+    "proxy_upstream_buffer": (None, "proxy_buffer_size"),
 }
-"""The directives with an `ngx_conf_deprecated_t`: the first release that warns, and what it recommends."""
+"""The directives with an `ngx_conf_deprecated_t`: the first release that warns (None: all), and what it recommends."""
 
 _KEYLESS = ("fastcgi", "uwsgi", "scgi")
 """The modules whose cache has no key by default."""
@@ -113,7 +113,8 @@ def _warner(name: str, places: tuple[str | None, ...], target: Version) -> _Warn
     if declaration is None:
         return None
     if name in _DEPRECATED:
-        return _deprecated if target >= _DEPRECATED[name][0] else None
+        since = _DEPRECATED[name][0]
+        return _deprecated if since is None or target >= since else None
     if name == "listen":
         return _deprecated_http2 if target >= _HTTP2_DEPRECATED else None
     return _WARNERS.get(declaration.setter.partition(" ")[0])
