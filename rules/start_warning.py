@@ -103,6 +103,7 @@ If the configuration is for several releases, and an older one needs the depreca
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from nginxopt.config import Directive, Token, layout
 from nginxopt.facts import declarations
@@ -134,9 +135,10 @@ _HARMLESS = (WarningKind.REPEATED, WarningKind.LOW_BITS, WarningKind.DEPRECATED,
 def check(model: Model) -> Iterator[Finding]:
     """Find what nginx warns of; the repeated values of a directive are one finding."""
     repeated: dict[Directive, list[Token]] = {}
+    has_blank = cache(names.has_blank)  # of a directive with many warnings once
     for warning in start_warnings(model.root, model.target):
         directive = warning.directive
-        if names.has_blank(directive):
+        if has_blank(directive):
             continue
         if warning.kind is WarningKind.REPEATED:
             repeated.setdefault(directive, []).append(warning.word)
@@ -160,7 +162,7 @@ def _finding(warning: StartWarning) -> Finding:
     if warning.instead:
         change = layout.replace(directive, warning.word, warning.instead)
         fix = Fix(f"write {warning.instead}", (change,), Safety.SAFE)
-    earlier = warning.earlier
+    earlier, table = warning.earlier, warning.table
     return Finding(
         directive.source,
         warning.word.span,
@@ -169,6 +171,7 @@ def _finding(warning: StartWarning) -> Finding:
         _HELP.get(warning.kind) or _gone(warning),
         related=(Related(earlier.source, earlier.name.span, "replaces this"),) if earlier else (),
         severity=Severity.INFO if warning.kind in _HARMLESS else Severity.WARNING,
+        cause=f"{warning.kind.value} in {table.name} {' '.join(table.args)}" if table else None,
     )
 
 

@@ -68,8 +68,9 @@ def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:
     changes = []
     run: list[Token] = []
     before = directive.name
+    chosen = {id(word) for word in words}  # equal words may stay
     for word in (*directive.args, None):
-        if word is not None and any(word is other for other in words):
+        if word is not None and id(word) in chosen:
             run.append(word)
             continue
         if run:

@@ -9,6 +9,7 @@ have, obsolete directives, and pools that a balancing method removes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
@@ -63,6 +64,7 @@ class StartWarning:
         word: The word that it is about, or the name of the directive.
         message: What nginx says, without the place.
         earlier: The statement that is replaced; None for other kinds.
+        table: The `geo` or `types` whose row it is; None for other directives.
         instead: For `LOW_BITS`, the network as nginx takes it; empty for other kinds.
     """
 
@@ -71,6 +73,7 @@ class StartWarning:
     word: Token
     message: str
     earlier: Directive | None = None
+    table: Directive | None = None
     instead: str = ""
 
 
@@ -150,18 +153,18 @@ def _types(level: Level, name: str) -> _Found:
 def _extensions(level: Level, name: str) -> _Found:
     """Yield the file extensions that get a second type (`ngx_http_core_type`); the `types` of a level are one table."""
     seen: dict[str, Directive] = {}
-    for row in _rows(level, name):
+    for block, row in _rows(level, name):
         for word in row.args if row.name != "include" else ():
             earlier = seen.get(word.lower())
             seen[word.lower()] = row
             if earlier is not None:
                 message = f'duplicate extension "{word.lower()}", content type: "{row.name}", '
                 message += f'previous content type: "{earlier.name}"'
-                yield StartWarning(WarningKind.REPLACED, row, word, message, earlier)
+                yield StartWarning(WarningKind.REPLACED, row, word, message, earlier, block.opener)
 
 
-def _rows(level: Level, name: str) -> Iterator[Directive]:
-    return (row for block in level.levels if block.kind == name for row in block.directives)
+def _rows(level: Level, name: str) -> Iterator[tuple[Level, Directive]]:
+    return ((block, row) for block in level.levels if block.kind == name for row in block.directives)
 
 
 def _index(level: Level, name: str) -> _Found:
@@ -200,7 +203,8 @@ def _geo(level: Level, name: str) -> _Found:
     for block in level.levels:
         if block.kind == name and block.block is not None:
             rows = [row for row in block.directives if len(row.args) == 1 and row.name != "include"]
-            yield from _defaults(rows) if block.own("ranges") else _of_networks(rows)
+            found = _defaults(rows) if block.own("ranges") else _of_networks(rows)
+            yield from (replace(each, table=block.opener) for each in found)
 
 
 def _defaults(rows: list[Directive]) -> _Found:

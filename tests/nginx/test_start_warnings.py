@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import random
 import re
+import socket
+import threading
 
 import pytest
 
 from nginxopt.config import load_text
 from nginxopt.facts import declarations
 from nginxopt.facts.table import PLACES, names
+from nginxopt.lint.report.model import grouped
 from nginxopt.semantics import levels, start_warnings
 from nginxopt.system import nginx
+from nginxopt.system.http import RequestBytes
 from nginxopt.version import Version
-from tests.lintcheck import diagnose
+from tests.lintcheck import diagnose, fixed
 from tests.nginx.test_zones import PATHS
 
 pytestmark = pytest.mark.nginx
@@ -157,14 +163,14 @@ def test_each_list_of_values(a_binary: nginx.Binary, name: str) -> None:
 def test_random_listens(each_binary: nginx.Binary, seed: int) -> None:
     """Servers that state different protocols for an address, in any order, with and without options of the socket."""
     rng = random.Random(seed)
-    holder = {socket: rng.randrange(8) for socket in "ab"}  # only one may set options
+    holder = {name: rng.randrange(8) for name in "ab"}  # only one may set options
     servers = []
     for number in range(7):
         listens = []
-        for socket in rng.sample("ab", rng.choice([1, 1, 2])):
+        for name in rng.sample("ab", rng.choice([1, 1, 2])):
             words = [word for word in ("ssl", "http2", "proxy_protocol") if rng.random() < 0.4]
-            words += ["backlog=9"] * (holder[socket] == number)
-            listens.append(f"listen unix:{socket}.sock {' '.join(words)};")
+            words += ["backlog=9"] * (holder[name] == number)
+            listens.append(f"listen unix:{name}.sock {' '.join(words)};")
         servers.append(f"server {{ {' '.join(listens)} server_name s{number}; }}")
     text = _whole("ssl_certificate data:$uri; ssl_certificate_key data:$uri;\n" + "\n".join(servers))
     assert ours(each_binary, text) == said(each_binary, text)
@@ -193,3 +199,45 @@ def test_random_networks(a_binary: nginx.Binary, seed: int) -> None:
         rows.append(f"delete {network};" if is_gone else f"{network} v{number};")
     text = _whole(f"geo $g {{ {' '.join(rows)} }}")
     assert ours(a_binary, text) == said(a_binary, text)
+
+
+@pytest.mark.parametrize(("key", "bodies"), [("", [b"1", b"1"]), ("scgi_cache_key $request_uri;", [b"1", b"2"])])
+def test_without_a_key_all_requests_get_one_response(binary: nginx.Binary, key: str, bodies: list[bytes]) -> None:
+    """As the help says: the second of two URIs gets what the upstream answered to the first, unless there is a key."""
+    http = "scgi_cache_path cache keys_zone=pages:1m;\n"
+    server = f"location / {{ scgi_cache pages; scgi_cache_valid 1m; {key} scgi_pass unix:temp/up; }}\n"
+    assert bool(ours(binary, _whole(f"{http}server {{ {server} }}"))) is (key == "")
+    instance = nginx.Instance(binary, servers=[server.encode()], http=http.encode())
+    with instance, socket.socket(socket.AF_UNIX) as listening, instance.client() as client:
+        path = instance.prefix / "temp" / "up"
+        listening.bind(str(path))
+        path.chmod(0o777)
+        listening.listen()
+        thread = threading.Thread(target=_numbered, args=(listening,))
+        thread.start()
+        asked = [RequestBytes(f"GET /{name} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) for name in "ab"]
+        answers = [client.ask([each])[0] for each in asked]
+        listening.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        thread.join()
+    assert [answer.rpartition(b"\r\n\r\n")[2] for answer in answers] == bodies
+
+
+def _numbered(listening: socket.socket) -> None:
+    """Answer requests of SCGI with their number, until the socket is shut down."""
+    with contextlib.suppress(OSError):
+        for number in itertools.count(1):
+            with listening.accept()[0] as upstream:
+                upstream.recv(1 << 16)
+                text = f"Status: 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\n{number}"
+                upstream.sendall(text.encode())
+
+
+def test_the_rows_of_a_table_are_one_finding() -> None:
+    """A geo that a script has written may have many; each place has its fix."""
+    rows = "".join(f"10.{number}.0.1/16 1; " for number in range(9))
+    text = f"geo $a {{ {rows} 10.0.0.0/16 2; }} geo $b {{ 10.0.0.1/8 1; }}"
+    found = grouped(diagnose("start-warning", text, context="http"))
+    assert [1 + len(each.places) for each in found] == [9, 1, 1]
+    repaired = fixed("start-warning", text, context="http")
+    assert b"10.8.0.0/16 1;" in repaired
+    assert b"0.1/" not in repaired
