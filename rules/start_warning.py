@@ -7,8 +7,8 @@ replace earlier ones, and a cache without a key. Warnings that depend on the mac
 
 ## Why it matters
 nginx starts, but not always with what the line says: of two balancing methods the last one counts, `allow
-192.168.1.5/24` admits 256 addresses, and without a key, a FastCGI cache gives every request the same response. Who sees
-the same lines at each start no longer reads them, and misses the one that is new.
+192.168.1.5/24` admits 256 addresses, and without a key, a FastCGI cache gives every request the same response. An
+operator who sees the same lines at every start stops reading them, and misses a new one.
 
 ## Bad
 ```nginx http
