@@ -20,6 +20,9 @@ from nginxopt import budget
 MOST_LINKS = 40
 """How many links Linux follows in a path (path_resolution(7))."""
 
+_ROOT = Path("/")
+"""Anybody may own it, such as a user outside of a container's user namespace: its owner could replace every program."""
+
 
 def foreign(path: str | os.PathLike[str]) -> str | None:
     """Return why a file or directory may be somebody else's; None if it is the user's own.
@@ -57,7 +60,7 @@ def read(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
 
 def _way(path: str | os.PathLike[str]) -> Iterator[tuple[Path, os.stat_result]]:
     """Yield each directory and link on the way to a file, from the root on, and last the file itself."""
-    at, links = Path("/"), 0
+    at, links = _ROOT, 0
     left = [*Path(Path.cwd(), path).parts[:0:-1]]
     yield at, at.lstat()
     while left:
@@ -72,12 +75,12 @@ def _way(path: str | os.PathLike[str]) -> Iterator[tuple[Path, os.stat_result]]:
         if links > MOST_LINKS:
             raise OSError(0, "too many links")
         target = part.readlink()
-        at = Path("/") if target.is_absolute() else at
+        at = _ROOT if target.is_absolute() else at
         left += target.relative_to(target.anchor).parts[::-1]
 
 
 def _reason(path: Path, has: os.stat_result) -> str | None:
-    if has.st_uid not in _owners():
+    if has.st_uid not in _owners() and path != _ROOT:
         return f"{path} belongs to another user"
     if stat.S_ISLNK(has.st_mode) or (has.st_mode & stat.S_ISVTX and stat.S_ISDIR(has.st_mode)):
         return None  # links have no mode; in a sticky directory, only the owner can replace a file

@@ -44,6 +44,13 @@ def test_each_owner_on_the_way_counts(file: Path, up: int) -> None:
     assert trust.read(file) == (b"text", reason)
 
 
+def test_anybody_may_own_the_root_directory(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a user namespace, `/` may belong to a user outside of it."""
+    monkeypatch.setattr(trust, "_owners", set)
+    assert trust.foreign("/") is None
+    assert trust.foreign(file) == f"/{file.parts[1]} belongs to another user"
+
+
 @as_root
 def test_links(file: Path) -> None:
     """A link of another user, a link to another user's file, and one that leads through a directory of theirs."""
