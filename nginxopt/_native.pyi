@@ -548,40 +548,11 @@ class RequestModel:
         Each target comes with the number of its requests.
         """
 
-class LogRequests:
-    """The different requests of a log whose lines have a pattern of `re`.
-
-    `target` are the names of the groups that have the target: one, or with `decoded` the decoded path and arguments.
-    Raises `ValueError` for a pattern that is not one of lines.
-    """
-
-    def __init__(self, pattern: bytes, target: Sequence[str], escape: str, *, decoded: bool = False) -> None: ...
-    def read(self, piece: bytes) -> None:
-        """Read a piece of the log, which has whole lines."""
-
-    def groups(self) -> list[tuple[list[bytes], dict[bytes, int]]]:
-        """Return the fields of requests that agree in these (`names`), and how often each target was requested.
-
-        Fields are as the log has them; all is in the order of the first lines.
-        """
-
-    @property
-    def names(self) -> list[str]:
-        """The groups of the pattern that are fields."""
-
-    @property
-    def lines(self) -> tuple[int, int, int]:
-        """The numbers of lines, of those of another format, and of those without an HTTP request."""
-
-    @property
-    def broken_lines(self) -> list[int]:
-        """The first lines of another format, from 1."""
-
-class LogDigest:
-    """What the requests of a log took, added up by how they end.
+class LineFormat:
+    """How to read the lines of a log.
 
     `first` is the text in front of the first variable of the format, `texts` are those behind each; `group` are the
-    variables that may decide besides the request, and `wrapped` is for lines inside of JSON.
+    variables that may decide besides the request, and `wrapped` is for lines inside of JSON. Equal ones read the same.
     """
 
     def __init__(
@@ -594,6 +565,33 @@ class LogDigest:
         *,
         wrapped: bool = False,
     ) -> None: ...
+
+class LogRequests:
+    """The different requests of a log."""
+
+    def __init__(self, format: LineFormat) -> None: ...
+    def read(self, piece: bytes) -> None:
+        """Read a piece of the log, an empty one at its end."""
+
+    def groups(self) -> list[tuple[list[bytes], dict[bytes, int]]]:
+        """Return the fields of requests that agree in these, and how often each target was requested.
+
+        The fields are method and version of `$request`, and the variables, as the log has them; all is in the order of
+        the first lines.
+        """
+
+    @property
+    def lines(self) -> tuple[int, int, int]:
+        """The numbers of lines, of those of another format, and of those without an HTTP request."""
+
+    @property
+    def broken_lines(self) -> list[int]:
+        """The first lines of another format, from 1."""
+
+class LogDigest:
+    """What the requests of a log took, added up by how they end."""
+
+    def __init__(self, format: LineFormat) -> None: ...
     def read(self, piece: bytes) -> list[list[bytes]]:
         """Read a piece of the log, an empty one at its end.
 

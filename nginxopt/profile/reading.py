@@ -26,7 +26,6 @@ from nginxopt.profile.work import LevelFacts
 from nginxopt.records import record
 from nginxopt.request.access_logs import HOSTS, AccessLog
 from nginxopt.request.client import ClientGate, NobodyListensError, Url, is_named
-from nginxopt.request.log_formats import LogFormat
 from nginxopt.request.log_places import LogPlaces
 from nginxopt.request.model import SiteModel, World
 from nginxopt.request.requests_file import RequestsFile
@@ -45,7 +44,6 @@ _SOME = 8_000
 """The number of lines that are examined for examples."""
 _NO_HOST = ("", "~", "*", ".", "_", "$")
 """Beginnings of server names that are not hosts."""
-_WRAPPED = (b'{"log":', b'"MESSAGE":')
 
 
 @dataclass(frozen=True)
@@ -253,9 +251,8 @@ class _LogReading:
             if not head:  # such as a log that was just rotated
                 self.profile.notes.append(f"{self.path}: the file is empty")
                 return
-            inside = _unwrapped(head)
-            log = self._log(inside or head)
-            digest = _digest(log, is_wrapped=bool(inside))
+            log = self._log(head)
+            digest = LogDigest(log.lines())
             about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
             world = json.dumps(self.logs.world.form())
             for piece in file.pieces(self.part.start, self.part.stop):
@@ -277,11 +274,11 @@ class _LogReading:
             head = file.content.peek(_HEAD)
             if not head:
                 return
-            inside = _unwrapped(head)
-            log = self._log(inside or head)
+            log = self._log(head)
+            how = log.lines()
             placed: dict[tuple[bytes, ...], tuple[list[str], str]] = {}
             for line in file.some_lines(most):
-                digest = _digest(log, is_wrapped=bool(inside))
+                digest = LogDigest(how)
                 for fields in digest.read(line.removesuffix(b"\n") + b"\n"):
                     key = tuple(fields)
                     if key not in placed:
@@ -307,9 +304,7 @@ class _LogReading:
         """Return the requests that lines with these fields may be, without their targets; or the reason if there are
         none.
         """
-        names = _group_names(log)
-        raw = dict(zip(names, fields, strict=False))
-        values = {name: log.format.unescape(value) for name, value in raw.items()}
+        values = log.values(fields)
         reason = "no address that it may have come to"
         forms: list[str] = []
         for base in self._sites(log, values):
@@ -398,42 +393,6 @@ class _LogReading:
             self.profile.facts[key.server, key.level] = self.logs.level_facts.of(site.levels[level], tls=tls)
 
 
-def _group_names(log: AccessLog) -> list[str]:
-    """Return the names of the fields of a group, as the native core gives them."""
-    own = ["method", "version"] if "request" in log.captured else []
-    return [*own, *_deciding(log)]
-
-
-def _deciding(log: AccessLog) -> Iterable[str]:
-    """Return the variables, besides the request, on which the outcome of a request may depend."""
-    of_request = ("request",) if "request" in log.captured else log.format.of_target
-    return [name for name in log.captured if name not in of_request]
-
-
-def _digest(log: AccessLog, *, is_wrapped: bool) -> LogDigest:
-    format_: LogFormat = log.format
-    first, *texts = format_.texts
-    names = list(format_.variables)
-    return LogDigest(first, names, texts, format_.escape, list(_deciding(log)), wrapped=is_wrapped)
-
-
 def _without_port(host: str) -> str:
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdecimal() else host
-
-
-def _unwrapped(head: bytes) -> bytes:
-    """Return the log lines that the JSON objects of a head contain; empty if its lines are mostly something else."""
-    if not any(mark in head for mark in _WRAPPED):
-        return b""
-    found: list[bytes] = []
-    lines = [line for line in head.split(b"\n")[:200] if line.strip()]
-    for line in lines:
-        try:
-            form = loads(line)
-            text = form.get("log") or form.get("MESSAGE")
-        except (ValueError, AttributeError):
-            continue
-        if isinstance(text, str):
-            found.append(text.rstrip("\n").encode("utf-8", "surrogatepass"))
-    return b"\n".join(found) + b"\n" if 2 * len(found) > len(lines) else b""

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import BinaryIO
 
 from nginxopt import lazy
-from nginxopt._native import LogRequests
+from nginxopt._native import LineFormat, LogRequests
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.request.client import PORTS, ClientGate, Header, Request, Url
 from nginxopt.request.log_formats import LogFormat
-from nginxopt.request.traffic import TargetGroup, Traffic, chunks
+from nginxopt.request.traffic import TargetGroup, Traffic
 
 HOSTS = ("http_host", "host", "server_name")
 """The variables that contain the host, the most exact first."""
@@ -36,44 +36,65 @@ _OF_HEADERS = {
 """The words in a configuration, besides the variable itself, whose effect depends on a header."""
 
 _HEADER, _STATUS = "http_", "status"
+_PIECE = 1 << 24
+"""Bytes that are read at once."""
 _NOT_KNOWN = b"-"
 
 
 @dataclass(frozen=True)
 class AccessLog:
-    """How to read the lines of a log. `base` is the site of requests without a host; its scheme is that of all."""
+    """How to read the lines of a log.
+
+    Attributes:
+        base: The site of requests without a host; its scheme is that of all.
+        is_wrapped: Whether lines are inside of JSON, as Docker and journald keep them.
+    """
 
     format: LogFormat
     config: Config
     gate: ClientGate
     base: Url | None = None
+    is_wrapped: bool = False
 
     def read(self, file: BinaryIO, after_piece: Callable[[], object] = lambda: None) -> Traffic:
         """Return the requests of a log. Raises `UsageError` if the host of its requests is not known."""
         traffic = Traffic(f"access log in the format {self.format.name}", [], is_log=True)
-        of_target = ["target"] if "request" in self.captured else list(self.format.of_target)
-        requests = LogRequests(self._line, of_target, self.format.escape, decoded=self._has_decoded)
-        for piece in chunks(file):
+        requests = LogRequests(self.lines([_STATUS]))
+        while piece := file.read(_PIECE):
             requests.read(piece)
             after_piece()
+        requests.read(b"")
         traffic.lines, traffic.broken, traffic.malformed = requests.lines
         traffic.broken_lines = requests.broken_lines
-        traffic.groups = [self._group(requests.names, *group) for group in requests.groups()]
+        for fields, targets in requests.groups():
+            try:
+                traffic.groups.append(self._group(fields, targets))
+            except ValueError:
+                traffic.malformed += sum(targets.values())
         traffic.notes += self._notes()
         return traffic
 
-    @property
-    def reading(self) -> tuple[bytes, str]:
-        """How lines are read; formats with the same one give the same requests, whatever their names."""
-        return self._line, self.format.escape
+    def lines(self, more: Sequence[str] = ()) -> LineFormat:
+        """Return how the lines are read: the fields of groups are the variables that decide, and `more`.
 
-    def fits(self, lines: Sequence[bytes]) -> bool:
-        """Return whether at least a third of some lines have this format; a file may have several formats."""
-        reads_requests = self.format.reads_requests and self._undivided is None
-        return reads_requests and 3 * sum(map(self._is_line, lines)) >= len(lines)
+        Raises `UsageError` if nothing shows where a value ends.
+        """
+        if self._undivided:
+            one, next_one = self._undivided
+            raise UsageError(f"log_format {self.format.name} has nothing between ${one} and ${next_one}")
+        first, *texts = self.format.texts
+        names, group = self.format.variables, [*self._deciding, *more]
+        return LineFormat(first, names, texts, self.format.escape, group, wrapped=self.is_wrapped)
 
-    def _is_line(self, line: bytes) -> bool:
-        return self._pattern.fullmatch(line) is not None
+    def fits(self, text: bytes) -> bool:
+        """Return whether at least a third of the lines of a text have this format; a file may have several formats."""
+        if not self.format.reads_requests or self._undivided is not None:
+            return False
+        requests = LogRequests(self.lines())
+        requests.read(text)
+        requests.read(b"")
+        lines, broken, _ = requests.lines
+        return 3 * (lines - broken) >= lines
 
     @cached_property
     def captured(self) -> tuple[str, ...]:
@@ -84,24 +105,19 @@ class AccessLog:
         return tuple(dict.fromkeys(name for name in names if name in needed))
 
     @property
-    def _captured_with_status(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for name in self.format.variables if name == _STATUS or name in self.captured))
+    def _deciding(self) -> list[str]:
+        """The variables, besides those of the request, on which the outcome of a request may depend."""
+        of_request = ("request",) if "request" in self.captured else self.format.of_target
+        return [name for name in self.captured if name not in of_request]
+
+    def values(self, fields: Sequence[bytes], more: Sequence[str] = ()) -> dict[str, bytes]:
+        """Return the values of the fields of a group by their names, where `lines` got `more`."""
+        names = [*(("method", "version") if "request" in self.captured else ()), *self._deciding, *more]
+        return {name: self.format.unescape(field) for name, field in zip(names, fields, strict=False)}
 
     @property
     def _undivided(self) -> tuple[str, str] | None:
         return self.format.undivided(self.captured)
-
-    @cached_property
-    def _line(self) -> bytes:
-        """The pattern of a line."""
-        if self._undivided:
-            first, second = self._undivided
-            raise UsageError(f"log_format {self.format.name} has nothing between ${first} and ${second}")
-        return self.format.pattern(self._captured_with_status)
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[bytes]:
-        return re.compile(b"(?:%s)\r?" % self._line)
 
     def _is_relevant(self, name: str) -> bool:
         """Return whether a response may depend on a header or the address of the client."""
@@ -116,10 +132,10 @@ class AccessLog:
         text = b"\n".join(file.source.data for file in self.config.files).lower()
         return _LOG_FORMATS.sub(b"", text)
 
-    def _group(self, names: Sequence[str], fields: Sequence[bytes], targets: dict[bytes, int]) -> TargetGroup:
-        """Return the requests of a group, whose fields have these names."""
-        values = {name: self.format.unescape(field) for name, field in zip(names, fields, strict=False)}
-        status = _status(values.pop(_STATUS, b""))
+    def _group(self, fields: Sequence[bytes], targets: dict[bytes, int]) -> TargetGroup:
+        """Return the requests of a group. Raises `ValueError` for a scheme or a version that is none."""
+        values = self.values(fields, [_STATUS])
+        status = _status(values.pop(_STATUS))
         return TargetGroup(self.request(values), targets, status)
 
     @property

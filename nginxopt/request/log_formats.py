@@ -1,4 +1,4 @@
-r"""The formats of access logs: `combined`, and each `log_format` of a configuration, as patterns that read their lines.
+r"""The formats of access logs: `combined`, and each `log_format` of a configuration.
 
 nginx writes the values between fixed texts and escapes what could be mistaken for these (`ngx_http_log_escape`):
 `escape=default` writes `"`, `\` and what is not printable ASCII as `\xXX` and a value that is not known as `-`,
@@ -43,39 +43,8 @@ _TARGETS, _ARGUMENTS = ("request_uri", "uri", "document_uri"), ("args", "query_s
 
 _ESCAPES: dict[str, Escape] = {"default": "default", "json": "json", "none": "none"}
 _VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
-_REQUEST_LINE = rb"(?P<method>[A-Z_-]+) (?P<target>%s)(?: HTTP/(?P<version>\d\.\d))?"
-_NUMBER = rb"\d+"
-_TYPED: dict[str, bytes] = {
-    **dict.fromkeys(("remote_addr", "realip_remote_addr", "server_addr"), rb"[0-9A-Fa-f.:]+|unix:"),
-    **dict.fromkeys(("status", "body_bytes_sent", "bytes_sent", "request_length", "connection"), _NUMBER),
-    **dict.fromkeys(("connection_requests", "remote_port", "pid"), _NUMBER),
-    **dict.fromkeys(("msec", "request_time", "connection_time"), rb"\d+\.\d+"),
-    "server_port": rb"\d*",
-    "time_local": rb"\d\d/\w+/\d{4}:[\d:]+ [+-]\d{4}",
-    "time_iso8601": rb"[\d:T-]+[+-]\d\d:\d\d",
-    "scheme": rb"https?",
-    "https": rb"(?:on)?",
-    "request_method": rb"[A-Z_-]*",
-    "request_id": rb"[0-9a-f]{32}",
-    "pipe": rb"[.p]",
-    "is_args": rb"\??",
-}
-"""The pattern of a variable in a line, escaped or not."""
-_WORDS = {"request_uri": b"", **dict.fromkeys(("host", "http_host", "server_name"), b"/")}
-"""Variables whose values have no space, and what else they do not have."""
-_LIST = rb"(?:%s)?(?:(?:, | : )(?:%s)?)*"
-_LISTS: dict[str, bytes] = {
-    "upstream_addr": rb"[^\s,\"]+",
-    **dict.fromkeys((f"upstream_{name}_time" for name in ("response", "connect", "header", "queue")), rb"[\d.]+|-"),
-    **dict.fromkeys((f"upstream_{name}" for name in ("status", "response_length")), rb"\d+|-"),
-    **dict.fromkeys((f"upstream_bytes_{name}" for name in ("received", "sent")), rb"\d+|-"),
-}
-"""What nginx logs of several upstreams: the pattern of an item, which may be missing."""
-_DIVIDED = {
-    ("request_method", "request_uri"),
-    *((name, "request_uri") for name in ("host", "http_host", "server_name")),
-}
-"""Variables that need no text between them."""
+_BEFORE_PATH = ("scheme", "request_method", "host", "http_host", "server_name")
+"""Variables that need no text behind them if a path follows: they have no slash."""
 
 
 @dataclass(frozen=True)
@@ -97,24 +66,13 @@ class LogFormat:
         """The texts between its variables: the one in front of the first, then those behind each."""
         return [encode(text) for text in _VARIABLE.split(self.text)[::3]]
 
-    def pattern(self, captured: Iterable[str]) -> bytes:
-        """Return a pattern of a line, with a group of its name for each of some variables.
-
-        `request` has the groups `method`, `target` and `version` instead, which are empty for an invalid request line.
-        """
-        wanted = set(captured)
-        pieces = [re.escape(self.texts[0])]
-        for name, literal in zip(self.variables, self.texts[1:], strict=True):
-            pieces += [_value(name, literal, self.escape, captured=name in wanted), re.escape(literal)]
-            wanted.discard(name)
-        return b"".join(pieces)
-
     def undivided(self, captured: Iterable[str]) -> tuple[str, str] | None:
         """Return two adjacent variables, one of them captured, if nothing shows where the first one ends."""
         wanted, names = set(captured), self.variables
         literals = _VARIABLE.split(self.text)[::3]
         for pair, between in zip(pairwise(names), literals[1:], strict=False):
-            if not between and pair not in _DIVIDED and pair[0] != "scheme" and wanted.intersection(pair):
+            is_divided = between or (pair[0] in _BEFORE_PATH and pair[1] in ("request_uri", "uri"))
+            if not is_divided and wanted.intersection(pair):
                 return pair
         return None
 
@@ -166,47 +124,6 @@ def _read(directive: Directive) -> LogFormat | None:
             return None
         escape = stated
     return LogFormat(name, "".join(texts).rstrip("\n"), escape, directive) if texts else None
-
-
-def _value(name: str, following: bytes, escape: Escape, *, captured: bool) -> bytes:
-    """Return the pattern of a variable in front of a text."""
-    if name == "request" and captured:
-        return b"(?:%s|%s)" % (_REQUEST_LINE % _target(following, escape), _any(following, escape))
-    typed = _typed(name, following, escape)
-    value = _any(following, escape) if typed is None else b"%s%s" % (typed, b"|-" if escape == "default" else b"|")
-    return b"(?P<%s>%s)" % (name.encode(), value) if captured else b"(?:%s)" % value
-
-
-def _typed(name: str, following: bytes, escape: Escape) -> bytes | None:
-    """Return the pattern of a variable in front of a text; None if its values may have any bytes."""
-    is_quoted = following.startswith(b'"')
-    if name in _LISTS:
-        item = _LISTS[name]
-        return None if not following or is_quoted else _LIST % (item, item)
-    if name == "http_host" and is_quoted:  # it may be one that nginx refuses
-        return None
-    if name in _WORDS:
-        other = b"" if name == "http_host" and following else _WORDS[name]
-        return {
-            "default": rb'[^\s"%s]*' % other, "json": rb'(?:[^\s"\\%s]|\\.)*' % other, "none": rb"[^\s%s]*?" % other,
-        }[escape]  # fmt: skip
-    return _TYPED.get(name)
-
-
-def _target(following: bytes, escape: Escape) -> bytes:
-    """Return the pattern of a target in front of a text."""
-    if following.startswith(b'"') and escape == "json":
-        return rb'(?:[^\s"\\]|\\.)+'
-    return rb'[^\s"]+' if following.startswith(b'"') and escape == "default" else rb"\S+"
-
-
-def _any(following: bytes, escape: Escape) -> bytes:
-    """Return the pattern of a value before the text `following`: a quote ends it unless it is escaped."""
-    if following.startswith(b'"') and escape == "default":
-        return rb'[^"\n]*'
-    if following.startswith(b'"') and escape == "json":
-        return rb'(?:[^"\\\n]|\\.)*'
-    return rb"[^\n]*?" if following else rb"[^\n]*"
 
 
 _HEX = lazy.pattern(rb"\\x([0-9A-Fa-f]{2})")

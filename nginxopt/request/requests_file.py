@@ -10,7 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -27,6 +27,7 @@ from nginxopt.request.log_formats import LogFormat, known_formats, log_formats, 
 from nginxopt.request.packed import Unpacked, refuse_sparse, refuse_special
 from nginxopt.request.traffic import Traffic
 from nginxopt.text import Source, Span, suggestion
+from nginxopt.text.json import loads
 
 Progress = Callable[[int, int], None]
 """Called with the number of bytes read so far, and the size of the file, 0 for a stream."""
@@ -36,6 +37,8 @@ LISTS = ("urls", "vegeta")
 
 _GZIP = b"\x1f\x8b"
 _SAMPLED_LINES = 100
+_MEMBERS = (b'"log":', b'"MESSAGE":')
+"""The members that have the line: of Docker's `json-file`, and of `journalctl -o json`."""
 _BUFFER = 1 << 20
 _ROTATED = lazy.pattern(r"(?:[.-][0-9_-]+)?(?:\.(?:gz|zst))?\Z")
 
@@ -102,23 +105,25 @@ class RequestsFile:
         """Return how to read an access log, by how it begins; None if the file is a list."""
         if self.stated in LISTS:
             return None
+        inside = _unwrapped(head.data)
         if self.stated is not None:
-            return self._as_log(self._stated(self.stated))
-        lines = _whole_lines(head.data)
+            return self._as_log(self._stated(self.stated), is_wrapped=bool(inside))
+        lines = _whole_lines(inside or head.data)
         if not lines:
             raise InputError("the file is empty", path=self.path)
-        logs = [log for log in map(self._as_log, self._formats) if log.fits(lines)]
+        sample = b"\n".join(lines)
+        logs = [log for log in map(self._as_log, self._formats) if log.fits(sample)]
         if not logs:
-            logs = [log for log in map(self._as_log, self._others) if log.fits(lines)][:1]
+            logs = [log for log in map(self._as_log, self._others) if log.fits(sample)][:1]
         first = next((line for line in lines if not line.startswith(b"#")), b"")
         if not logs and (target_lists.is_list(first) or json_targets.is_target(first)):
             return None
         if not logs:
             raise self._unknown(head, lines[0])
-        return self._of_its_name(logs)
+        return replace(self._of_its_name(logs), is_wrapped=bool(inside))
 
-    def _as_log(self, format_: LogFormat) -> AccessLog:
-        return AccessLog(format_, self.config, self.gate, self.base)
+    def _as_log(self, format_: LogFormat, *, is_wrapped: bool = False) -> AccessLog:
+        return AccessLog(format_, self.config, self.gate, self.base, is_wrapped)
 
     @cached_property
     def _formats(self) -> list[LogFormat]:
@@ -147,7 +152,7 @@ class RequestsFile:
         name = _ROTATED.sub("", os.path.basename(self.path))  # noqa: PTH119 - a name of any file
         written = {_format_of(args) for args in self._access_logs if os.path.basename(args[0]) == name}  # noqa: PTH119
         chosen = [log for log in logs if log.format.name in written] or logs
-        if len({log.reading for log in chosen}) > 1:
+        if any(log.lines() != chosen[0].lines() for log in chosen):
             names = " and ".join(log.format.name for log in logs)
             raise UsageError(f"{self.path} has the formats {names}", hint="choose one with --input-format")
         return chosen[0]
@@ -171,6 +176,23 @@ class RequestsFile:
             expected=f"URL, METHOD URL, or a line in the format {names}",
             hint="if the configuration lacks the log_format, --input-format takes its text: '$remote_addr ...'",
         )
+
+
+def _unwrapped(head: bytes) -> bytes:
+    """Return the log lines that the JSON objects of a head contain; empty if its lines are mostly something else."""
+    if not any(member in head for member in _MEMBERS):
+        return b""
+    found: list[bytes] = []
+    lines = _whole_lines(head)
+    for line in lines:
+        try:
+            form = loads(line)
+            text = form.get("log") or form.get("MESSAGE")
+        except (ValueError, AttributeError):
+            continue
+        if isinstance(text, str):
+            found.append(text.rstrip("\n").encode("utf-8", "surrogatepass"))
+    return b"\n".join(found) + b"\n" if 2 * len(found) > len(lines) else b""
 
 
 def _whole_lines(data: bytes) -> list[bytes]:

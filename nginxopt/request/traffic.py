@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import BinaryIO
 
 from nginxopt.request.client import Request
-
-_CHUNK = 1 << 24
-"""Bytes that are read at once."""
 
 
 @dataclass(slots=True)
@@ -88,9 +84,3 @@ def shared(request: Request) -> object:
         url.scheme, url.host, url.port, request.method, request.headers, request.version, request.protocol,
         request.client,
     )  # fmt: skip
-
-
-def chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the content of a file in pieces of whole lines."""
-    while piece := file.read(_CHUNK):
-        yield piece if piece.endswith(b"\n") else piece + file.readline()

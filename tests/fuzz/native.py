@@ -230,9 +230,8 @@ def _model(values: Values) -> None:
     model.answers([json.dumps(values.json())], json.dumps(values.json()))
 
 
-def _digest(values: Values) -> None:
-    """Read pieces of a log, place what they bring, and ask for the sums."""
-    digest = _native.LogDigest(
+def _line_format(values: Values) -> _native.LineFormat:
+    return _native.LineFormat(
         values.text(),
         [values.word("request") for _ in range(3)],
         values.texts(),
@@ -240,6 +239,11 @@ def _digest(values: Values) -> None:
         [values.word("host")],
         wrapped=values.flag(),
     )
+
+
+def _digest(values: Values) -> None:
+    """Read pieces of a log, place what they bring, and ask for the sums."""
+    digest = _native.LogDigest(_line_format(values))
     for _ in range(2):
         groups = digest.read(values.text(60))
         digest.place([([values.word("a")], values.word("b")) for _ in groups])
@@ -247,9 +251,10 @@ def _digest(values: Values) -> None:
 
 
 def _requests(values: Values) -> None:
-    """Read a piece of a log whose lines have a pattern."""
-    requests = _native.LogRequests(values.text(), [values.word("a")], values.word("default"), decoded=values.flag())
+    """Read a piece of a log, and its end."""
+    requests = _native.LogRequests(_line_format(values))
     requests.read(values.text(60))
+    requests.read(b"")
     requests.groups()
 
 
@@ -257,6 +262,7 @@ Target = Callable[[Values], object]
 
 TARGETS: Mapping[str, Target] = {
     "Events": _events,
+    "LineFormat": _line_format,
     "LogDigest": _digest,
     "LogRequests": _requests,
     "Patterns": _patterns,

@@ -36,7 +36,7 @@ NATIVE = {
     "semantics.site.levels": {"request_settings", "statement_spans"},
     "semantics.subjects": {"Patterns", "captures", "common_subject", "gives_up", "pattern_facts"},
     "profile.reading": {"LogDigest"},
-    "request.access_logs": {"LogRequests"},
+    "request.access_logs": {"LineFormat", "LogRequests"},
     "request.batch": {"AnsweredForm", "RequestTally"},
     "request.client": {"Patterns"},
     "request.table": {"plain_rows"},

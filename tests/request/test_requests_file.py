@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt._native import LogRequests
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import ClientGate, read_url
-from nginxopt.request.log_formats import Escape, LogFormat
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.traffic import Traffic
 from tests.request.test_connection import site, socket
@@ -208,6 +208,16 @@ def test_a_compressed_log(tmp_path: Path) -> None:
         read(tmp_path / "access.log.1.gz", data[:-12])
 
 
+def test_lines_inside_of_json(tmp_path: Path) -> None:
+    """Docker and journald keep lines in JSON."""
+    line = combined("GET /a HTTP/1.1")
+    for member in ("log", "MESSAGE"):
+        text = f"{json.dumps({'stream': 'stdout', member: line})}\n" * 3
+        for stated in (None, "combined"):
+            traffic = read(tmp_path / "log", text, stated=stated)
+            assert (listed(traffic), traffic.broken) == ([("GET https://shop.example/a", 3)], 0)
+
+
 OWN = """
 log_format own '$host:$server_port $remote_addr "$request_method $scheme://$http_host$request_uri" $status';
 log_format json escape=json '{"host":"$host","request":"$request","agent":"$http_user_agent","x":"${http_x_a}"}';
@@ -380,54 +390,43 @@ def test_a_log_with_uris(tmp_path: Path) -> None:
     assert "the log has no arguments: none are taken" in short.notes
 
 
-NAMES = (
-    "remote_addr",
-    "remote_user",
-    "time_local",
-    "request",
-    "request_uri",
-    "status",
-    "http_user_agent",
-    "host",
-    "args",
-)
-VALUES = (
-    "", "-", "1.2.3.4", "::1", "a b", "10/Oct/2025:13:55:36 +0000", "GET / HTTP/1.1", "GET /a", "get /", "/a?b=c",
-    "200", r"\x22", r"\"", '"', "] ", "\\", "\r", "\0", "é",
-)  # fmt: skip
-TEXTS = ("", " ", '"', '" "', " [", "] ", ",", "\\t")
+PARTS = {
+    "$remote_addr": ("1.2.3.4", "::1", "unix:", "-"),
+    "[$time_local]": ("10/Oct/2025:13:55:36 +0000",),
+    '"$http_user_agent"': ("", "-", "a b", r"\x22] ", "200", r"\x5C"),
+    "$status": ("200", "404"),
+    "$request_time": ("0.000", "12.345"),
+    "$upstream_response_time": ("-", "0.001", "0.001, 0.2 : -"),
+}
+REQUESTS = {
+    "GET / HTTP/1.1": "/",
+    r"GET /a\x22b?c=d HTTP/2.0": '/a"b?c=d',
+    "GET /old": "/old",
+    **dict.fromkeys(("", "-", "get / HTTP/1.1", "GET /a b HTTP/1.1", r"\x16\x03\x01")),
+}
+"""Request lines as nginx logs them, with their targets."""
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(TEXTS)), min_size=1, max_size=5),
-    st.sampled_from(("default", "json", "none")),
-    st.lists(st.lists(st.sampled_from(VALUES), min_size=5, max_size=5), min_size=1, max_size=6),
-)
-def test_lines_are_those_of_the_pattern(parts: list[tuple[str, str]], escape: Escape, lines: list[list[str]]) -> None:
-    """The native core groups lines by the groups of the pattern of their format, as `re` matches it."""
-    log_format = LogFormat("f", "".join(f"${{{name}}}{text}" for name, text in parts), escape)
-    target = "target" if any(name == "request" for name, _ in parts) else "request_uri"
-    assume(log_format.reads_requests and "uri" not in log_format.of_target)
-    pattern = log_format.pattern(("request", "request_uri", "status", "http_user_agent"))
-    texts = ["".join(map("".join, zip(values, (text for _, text in parts), strict=False))).encode() for values in lines]
-    assume(all(text.strip() for text in texts))
-    requests = LogRequests(pattern, [target], escape)
-    requests.read(b"\n".join(texts))
-    expected: dict[tuple[bytes, ...], dict[bytes, int]] = {}
-    matches = [match for text in texts if (match := re.fullmatch(b"(?:%s)\r?" % pattern, text)) is not None]
-    malformed = 0
-    for match in matches:
-        fields = {name: value or b"" for name, value in match.groupdict().items()}
-        path = fields.pop(target)
-        if path in (b"", b"-"):
-            malformed += 1
-            continue
-        targets = expected.setdefault(tuple(fields.values()), {})
-        path = log_format.unescape(path)
-        targets[path] = targets.get(path, 0) + 1
-    found = [(tuple(fields[: len(requests.names)]), targets) for fields, targets in requests.groups()]
-    assert found == [*expected.items()]
-    assert requests.lines == (len(texts), len(texts) - len(matches), malformed)
+@given(st.permutations([*PARTS, '"$request"']), st.lists(st.sampled_from([*REQUESTS]), min_size=1), st.data())
+def test_a_log_has_the_requests_that_were_written(parts: list[str], requests: list[str], data: st.DataObject) -> None:
+    """Whatever values stand where in a line; one with more than the format is broken."""
+
+    def line(request: str) -> str:
+        values = [request if part == '"$request"' else data.draw(st.sampled_from(PARTS[part])) for part in parts]
+        texts = [re.split(r"\$\w+", part) for part in parts]
+        return " ".join(f"{before}{value}{after}" for (before, after), value in zip(texts, values, strict=True))
+
+    text = "".join(f"{line(request)}\n" for request in ["GET /first HTTP/1.1", *requests])
+    broken = data.draw(st.lists(st.sampled_from(["more", ""]), max_size=2))
+    text += "".join(f"{line('GET / HTTP/1.1')} {more}\n" for more in broken)
+    traffic = RequestsFile("log", load_text(b"http { }"), ClientGate(SITE), " ".join(parts)).read_from(text.encode())
+    found: Counter[str] = Counter()
+    for request, count in listed(traffic):
+        found[request] += count
+    targets = ["/first", *(REQUESTS[request] for request in requests)]
+    assert found == Counter(f"GET https://shop.example{target}" for target in targets if target is not None)
+    assert traffic.lines - traffic.broken == len(targets)
+    assert (traffic.broken, traffic.malformed) == (len(broken), targets.count(None))
 
 
 def test_the_end_of_a_log_is_no_line(tmp_path: Path) -> None:

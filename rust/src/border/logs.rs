@@ -10,21 +10,23 @@ use serde_json::{Value, json};
 
 use crate::border::request::{RequestModel, parse};
 use crate::border::working::working;
+use crate::logs;
 use crate::logs::cells::{Cell, Class};
 use crate::logs::columns::Columns;
 use crate::logs::digest::{Digest, Place};
 use crate::logs::format::Format;
+use crate::logs::reader::Reader;
 use crate::logs::requests::Requests;
 use crate::logs::value::Escape;
 use crate::request::settle::Verdict;
 use crate::request::world::World;
 
-/// The sums of a log.
+/// How to read the lines of a log.
 #[pyclass(frozen, module = "nginxopt._native")]
-pub struct LogDigest(Arc<Mutex<Digest>>);
+pub struct LineFormat(Arc<logs::reader::LineFormat>);
 
 #[pymethods]
-impl LogDigest {
+impl LineFormat {
     #[new]
     #[pyo3(signature = (first, variables, texts, escape, group, *, wrapped = false))]
     fn new(
@@ -34,20 +36,42 @@ impl LogDigest {
         escape: &str,
         group: Vec<String>,
         wrapped: bool,
-    ) -> PyResult<LogDigest> {
-        let escape = escape_named(escape)?;
+    ) -> PyResult<LineFormat> {
         if variables.len() != texts.len() {
             return Err(PyValueError::new_err("a variable has no text behind it"));
         }
+        let format = Format::new(first, &variables, &texts, escape_named(escape)?);
         let columns = Columns::new(&variables, &group);
-        let digest = Digest::new(Format::new(first, &variables, &texts, escape), columns, wrapped);
-        Ok(LogDigest(Arc::new(Mutex::new(digest))))
+        Ok(LineFormat(Arc::new(logs::reader::LineFormat { format, columns, is_wrapped: wrapped })))
+    }
+
+    fn __eq__(&self, other: &LineFormat) -> bool {
+        self.0 == other.0
+    }
+}
+
+/// A log, and what is read of it.
+type Log<T> = Arc<Mutex<(Reader, T)>>;
+
+/// The sums of a log.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct LogDigest(Log<Digest>);
+
+#[pymethods]
+impl LogDigest {
+    #[new]
+    fn new(format: &LineFormat) -> LogDigest {
+        LogDigest(Arc::new(Mutex::new((Reader::new(format.0.clone()), Digest::default()))))
     }
 
     fn read(&self, py: Python<'_>, piece: PyBackedBytes) -> PyResult<Vec<Vec<Vec<u8>>>> {
         let digest = self.0.clone();
-        let new = working(py, move || locked(&digest).read(&piece))?;
-        Ok(new.iter().map(|group| fields(group)).collect())
+        let read = move || {
+            let (reader, digest) = &mut *locked(&digest);
+            reader.read(&piece, |line| digest.add(line));
+            digest.unplaced().iter().map(|group| fields(group)).collect()
+        };
+        working(py, read)
     }
 
     fn place(&self, places: Vec<(Vec<String>, String)>) -> PyResult<()> {
@@ -56,7 +80,7 @@ impl LogDigest {
             false => Ok(Ok(forms.iter().map(|form| parse(form)).collect::<PyResult<_>>()?)),
         };
         let places = places.into_iter().map(of).collect::<PyResult<Vec<Place>>>()?;
-        self.locked().place(places);
+        locked(&self.0).1.place(places);
         Ok(())
     }
 
@@ -64,22 +88,22 @@ impl LogDigest {
         let world: World = parse(world)?;
         let (digest, py) = (self.0.clone(), model.py());
         let model = model.clone().unbind();
-        working(py, move || locked(&digest).settle(model.get().model(), &world))
+        working(py, move || locked(&digest).1.settle(model.get().model(), &world))
     }
 
     #[getter]
     fn broken_lines(&self) -> Vec<u64> {
-        self.locked().lines.broken_lines.clone()
+        locked(&self.0).0.lines.broken_lines.clone()
     }
 
     #[getter]
     fn lines(&self) -> (u64, u64, u64, u64, u64) {
-        let lines = &self.locked().lines;
-        (lines.number, lines.read, lines.broken, lines.malformed, lines.undated)
+        let (Reader { lines, .. }, digest) = &*locked(&self.0);
+        (lines.number, lines.read, lines.broken, lines.malformed, digest.undated)
     }
 
     fn sums(&self) -> String {
-        let mut digest = self.locked();
+        let digest = &mut locked(&self.0).1;
         let minutes = digest.minutes.sorted();
         let mut uses: Vec<_> = digest.uses.iter().collect();
         uses.sort_unstable();
@@ -96,12 +120,6 @@ impl LogDigest {
             "minutes": minutes,
         })
         .to_string()
-    }
-}
-
-impl LogDigest {
-    fn locked(&self) -> MutexGuard<'_, Digest> {
-        locked(&self.0)
     }
 }
 
@@ -126,7 +144,7 @@ fn fields(group: &[u8]) -> Vec<Vec<u8>> {
 
 /// The different requests of a log.
 #[pyclass(frozen, module = "nginxopt._native")]
-pub struct LogRequests(Arc<Mutex<Requests>>);
+pub struct LogRequests(Log<Requests>);
 
 /// The fields of a group, and how often each of its targets was requested.
 type PyGroup<'py> = (Vec<Vec<u8>>, Bound<'py, PyDict>);
@@ -134,36 +152,32 @@ type PyGroup<'py> = (Vec<Vec<u8>>, Bound<'py, PyDict>);
 #[pymethods]
 impl LogRequests {
     #[new]
-    #[pyo3(signature = (pattern, target, escape, *, decoded = false))]
-    fn new(pattern: &[u8], target: Vec<String>, escape: &str, decoded: bool) -> PyResult<LogRequests> {
-        let requests =
-            Requests::new(pattern, &target, decoded, escape_named(escape)?).map_err(PyValueError::new_err)?;
-        Ok(LogRequests(Arc::new(Mutex::new(requests))))
-    }
-
-    #[getter]
-    fn names(&self) -> Vec<String> {
-        locked(&self.0).names().map(str::to_owned).collect()
+    fn new(format: &LineFormat) -> LogRequests {
+        LogRequests(Arc::new(Mutex::new((Reader::new(format.0.clone()), Requests::default()))))
     }
 
     fn read(&self, py: Python<'_>, piece: PyBackedBytes) -> PyResult<()> {
         let requests = self.0.clone();
-        working(py, move || locked(&requests).read(&piece))
+        let read = move || {
+            let (reader, requests) = &mut *locked(&requests);
+            reader.read(&piece, |line| requests.add(line));
+        };
+        working(py, read)
     }
 
     #[getter]
     fn broken_lines(&self) -> Vec<u64> {
-        locked(&self.0).lines.broken_lines.clone()
+        locked(&self.0).0.lines.broken_lines.clone()
     }
 
     #[getter]
     fn lines(&self) -> (u64, u64, u64) {
-        let lines = &locked(&self.0).lines;
+        let lines = &locked(&self.0).0.lines;
         (lines.read, lines.broken, lines.malformed)
     }
 
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyGroup<'py>>> {
-        let requests = locked(&self.0);
+        let requests = &locked(&self.0).1;
         let groups: Vec<_> = requests.groups().iter().map(|group| (fields(group), PyDict::new(py))).collect();
         for (group, target, count) in requests.counted() {
             groups[group].1.set_item(PyBytes::new(py, target), count)?;

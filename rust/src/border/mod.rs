@@ -45,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use super::lexer::{Events, LexError, statement_spans};
     #[pymodule_export]
-    use super::logs::{LogDigest, LogRequests};
+    use super::logs::{LineFormat, LogDigest, LogRequests};
     #[pymodule_export]
     use super::map_block::{map_blocks, map_evaluations, map_spans};
     #[pymodule_export]

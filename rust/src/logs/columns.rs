@@ -7,7 +7,7 @@ use crate::logs::value::{self, Escape, LastTime};
 use crate::request::settle::Logged;
 
 /// Where a format has what is read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     request: Option<usize>,
     request_uri: Option<usize>,

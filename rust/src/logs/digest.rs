@@ -7,10 +7,9 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::first_match::Tries;
 use crate::logs::cells::{Cell, Class, Line, Minutes, Named};
-use crate::logs::columns::{Columns, robot};
-use crate::logs::format::Format;
+use crate::logs::columns::robot;
+use crate::logs::reader::LogLine;
 use crate::logs::value::LastTime;
-use crate::logs::wrapping::unwrapped;
 use crate::parallel;
 use crate::request::model::Model;
 use crate::request::settle::{Logged, Settled};
@@ -27,14 +26,6 @@ const MOST_RECENT: usize = 1 << 20;
 
 /// So many texts of User-Agent are remembered.
 const MOST_AGENTS: usize = 1 << 14;
-
-/// The first broken lines that are named.
-const MOST_BROKEN: usize = 10;
-
-/// Bytes of a line that goes over pieces at most: what is longer is no line of nginx. [`LONG`] is kept instead of its
-/// start, and has no format.
-const LONGEST: usize = 1 << 20;
-const LONG: &[u8] = b"\0";
 
 type GroupId = usize;
 type ClassId = usize;
@@ -78,41 +69,13 @@ struct Piece {
     lines: Vec<(usize, Line)>,
 }
 
-/// What is read of a line, and the groups of a piece that are new.
-#[derive(Default)]
-struct Read {
-    values: Vec<Range<usize>>,
-    target: Vec<u8>,
-    group: Vec<u8>,
-    new: Vec<Vec<u8>>,
-}
-
-/// How often lines of a log were read, and which could not be.
-#[derive(Debug, Default)]
-pub struct Lines {
-    /// The number of lines that are not empty.
-    pub read: u64,
-    /// The number of lines of another format, and the first of them, from 1.
-    pub broken: u64,
-    pub broken_lines: Vec<u64>,
-    /// The number of lines without an HTTP request.
-    pub malformed: u64,
-    /// The number of lines whose time is none, in a format that has one.
-    pub undated: u64,
-    /// The line that was read last, from 1.
-    pub number: u64,
-}
-
 /// The sums of a log so far.
 pub struct Digest {
-    format: Format,
-    columns: Columns,
-    is_wrapped: bool,
     hasher: DefaultHashBuilder,
     groups: Vec<Place>,
     group_ids: HashMap<Vec<u8>, GroupId>,
-    /// The line that the last piece began, and did not end.
-    rest: Vec<u8>,
+    /// The fields of the groups that have no place yet.
+    new: Vec<Vec<u8>>,
     last_time: LastTime,
     piece: Piece,
     remembered: HashTable<Remembered>,
@@ -126,7 +89,8 @@ pub struct Digest {
     agents: HashMap<Box<[u8]>, Option<Box<[u8]>>>,
     /// When requests came last, by their hash.
     recent: HashMap<u64, i64>,
-    pub lines: Lines,
+    /// The number of lines whose time is none, in a format that has one.
+    pub undated: u64,
     pub classes: Vec<(Class, Cell)>,
     pub uses: HashMap<Node, u64>,
     /// What was tried of patterns, by the directive that has them.
@@ -136,17 +100,13 @@ pub struct Digest {
     pub minutes: Minutes,
 }
 
-impl Digest {
-    /// Begins the sums of a log. `is_wrapped` is for lines inside of JSON.
-    pub fn new(format: Format, columns: Columns, is_wrapped: bool) -> Digest {
+impl Default for Digest {
+    fn default() -> Digest {
         Digest {
-            format,
-            columns,
-            is_wrapped,
             hasher: DefaultHashBuilder::default(),
             groups: Vec::new(),
             group_ids: HashMap::new(),
-            rest: Vec::new(),
+            new: Vec::new(),
             last_time: LastTime::default(),
             piece: Piece::default(),
             remembered: HashTable::new(),
@@ -158,7 +118,7 @@ impl Digest {
             class_ids: HashMap::new(),
             agents: HashMap::new(),
             recent: HashMap::new(),
-            lines: Lines::default(),
+            undated: 0,
             classes: Vec::new(),
             uses: HashMap::new(),
             tries: HashMap::new(),
@@ -167,85 +127,44 @@ impl Digest {
             minutes: Minutes::default(),
         }
     }
+}
 
-    /// Reads a piece of a log; an empty one is its end. Returns the fields of the groups that are new, which are to be
-    /// placed: method and version of `$request`, then those of the group, an end of line behind each.
-    pub fn read(&mut self, mut piece: &[u8]) -> Vec<Vec<u8>> {
-        let mut read = Read::default();
-        if !self.rest.is_empty() {
-            let end = memchr::memchr(b'\n', piece);
-            self.rest.extend(&piece[..end.unwrap_or(piece.len())]);
-            if end.is_none() && !piece.is_empty() {
-                self.keep(&[]);
-                return read.new;
-            }
-            let line = std::mem::take(&mut self.rest);
-            self.read_line(&line, &mut read);
-            piece = end.map_or(&[], |end| &piece[end + 1..]);
-        }
-        while let Some(end) = memchr::memchr(b'\n', piece) {
-            self.read_line(&piece[..end], &mut read);
-            piece = &piece[end + 1..];
-        }
-        self.keep(piece);
-        read.new
-    }
-
-    /// Keeps the start of a line.
-    fn keep(&mut self, start: &[u8]) {
-        self.rest.extend(start);
-        if self.rest.len() > LONGEST {
-            self.rest.clear();
-            self.rest.extend(LONG);
-        }
-    }
-
-    fn read_line(&mut self, line: &[u8], read: &mut Read) {
-        self.lines.number += 1;
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.trim_ascii().is_empty() {
-            return;
-        }
-        let line = if self.is_wrapped { unwrapped(line) } else { line.into() };
-        self.lines.read += 1;
-        if !self.format.split(&line, &mut read.values) {
-            self.lines.add_broken();
-            return;
-        }
-        let Read { values, target, group, new } = read;
-        let is_request = self.columns.request(&line, values, self.format.escape, target, group);
-        self.lines.malformed += u64::from(!is_request);
-        let of_group = is_request.then(|| self.group(group, new));
-        self.add(&line, values, of_group, target);
-    }
-
-    /// Returns the number of a group, which may be new.
-    fn group(&mut self, fields: &[u8], new: &mut Vec<Vec<u8>>) -> GroupId {
-        if let Some(id) = self.group_ids.get(fields) {
-            return *id;
-        }
-        let id = self.groups.len() + new.len();
-        self.group_ids.insert(fields.to_vec(), id);
-        new.push(fields.to_vec());
-        id
-    }
-
+impl Digest {
     /// Adds a line to the piece, and to the sums that no outcome is needed for.
-    fn add(&mut self, line: &[u8], values: &[Range<usize>], group: Option<GroupId>, target: &[u8]) {
-        let logged = self.columns.logged(line, values);
+    pub fn add(&mut self, logged: &LogLine<'_>) {
+        let LogLine { columns, line, values, target, group } = *logged;
+        let group = group.map(|fields| self.group(fields));
+        let logged = columns.logged(line, values);
         let hash = self.hasher.hash_one((group, logged, target));
-        let mut told = self.columns.line(line, values, &mut self.last_time);
-        self.lines.undated += u64::from(told.at.is_none() && self.columns.have_time());
+        let mut told = columns.line(line, values, &mut self.last_time);
+        self.undated += u64::from(told.at.is_none() && columns.have_time());
         told.is_repeated = logged.status == Some(200) && self.is_repeated(hash, told.at);
         self.minutes.add(&told);
-        if let Some(client) = self.columns.client(line, values) {
+        if let Some(client) = columns.client(line, values) {
             self.clients.add(client, &told);
         }
-        if let Some(agent) = self.columns.agent(line, values) {
+        if let Some(agent) = columns.agent(line, values) {
             self.add_agent(agent, &told);
         }
         let key = self.piece.key(hash, group, logged, target);
         self.piece.lines.push((key, told));
+    }
+
+    /// Returns the number of a group, which may be new.
+    fn group(&mut self, fields: &[u8]) -> GroupId {
+        if let Some(id) = self.group_ids.get(fields) {
+            return *id;
+        }
+        let id = self.groups.len() + self.new.len();
+        self.group_ids.insert(fields.to_vec(), id);
+        self.new.push(fields.to_vec());
+        id
+    }
+
+    /// Returns the fields of the groups that are new, which are to be placed: method and version of `$request`, then
+    /// those of the group, an end of line behind each.
+    pub fn unplaced(&self) -> &[Vec<u8>] {
+        &self.new
     }
 
     /// Adds a line to the sum of the robot that its User-Agent names, if it names one.
@@ -278,9 +197,10 @@ impl Digest {
         self.recent.insert(hash, at).is_some_and(|before| (at - before).abs() <= CACHED)
     }
 
-    /// Is told where the new groups go, in the order of [`Digest::read`].
+    /// Is told where the new groups go, in the order of [`Digest::unplaced`].
     pub fn place(&mut self, places: impl IntoIterator<Item = Place>) {
         self.groups.extend(places);
+        self.new.clear();
     }
 
     /// Asks the model about the requests of the piece, and adds its lines to their classes.
@@ -428,14 +348,5 @@ impl Piece {
         keys.push(Key { hash, group, target: start..targets.len(), logged });
         self.ids.insert_unique(hash, id, |id| keys[*id].hash);
         id
-    }
-}
-
-impl Lines {
-    fn add_broken(&mut self) {
-        self.broken += 1;
-        if self.broken_lines.len() < MOST_BROKEN {
-            self.broken_lines.push(self.number);
-        }
     }
 }

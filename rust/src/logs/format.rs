@@ -156,7 +156,14 @@ impl Text {
     }
 }
 
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
 /// A variable, and the text behind it.
+#[derive(PartialEq)]
 struct Field {
     kinds: u8,
     text: Text,
@@ -192,10 +199,13 @@ impl Field {
 }
 
 /// A format of lines.
+#[derive(PartialEq)]
 pub struct Format {
     first: Vec<u8>,
     fields: Vec<Field>,
     pub escape: Escape,
+    /// The number of ends of lines in its texts.
+    pub breaks: usize,
 }
 
 impl Format {
@@ -217,7 +227,13 @@ impl Format {
                 is_before_path,
             }
         };
-        Format { first: first.to_vec(), fields: variables.iter().enumerate().map(field).collect(), escape }
+        let all = texts.iter().map(Vec::as_slice).chain([first]);
+        Format {
+            first: first.to_vec(),
+            fields: variables.iter().enumerate().map(field).collect(),
+            escape,
+            breaks: all.map(|text| memchr::memchr_iter(b'\n', text).count()).sum(),
+        }
     }
 
     /// Writes the places of the values of a line, without its end. Returns whether the line has this format.
