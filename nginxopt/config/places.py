@@ -20,8 +20,8 @@ paths mean what they say. For a copy, a path below an own prefix is
 5. for a file of nginx's packages (`STOCK`), this machine's;
 6. missing. A configuration of this machine is no part of another one.
 
-A tree ends at its repository (`.git`), else at the folder with the `nginx.conf`. No path leads out of it by `..` or
-links, but into a folder that the user states. A link to a path below an own prefix, as `sites-enabled` has them, is
+A tree ends at its repository (`.git`), else at the folder with the `nginx.conf`, or at the root file system with the
+`etc` that it is in, as in a package. No path leads out of it by `..` or links, but into a folder that the user states. A link to a path below an own prefix, as `sites-enabled` has them, is
 followed in the tree. Other absolute paths are read as they are written.
 
 Where a configuration is installed, an include may read more than here (`may_read_more`). A repository seldom has all
@@ -404,7 +404,8 @@ def above(folder: str) -> tuple[str, ...]:
         names.append(os.path.dirname(names[-1]))
     tops = (index for index, name in enumerate(names) if any(os.path.exists(f"{name}/{top}") for top in _TOPS))
     homes = (index for index, name in enumerate(names) if os.path.exists(f"{name}/{MAIN}"))
-    inside = names[: next(tops, next(homes, 0)) + 1]
+    roots = (index for index, name in enumerate(names[:-1], start=1) if os.path.basename(name) == "etc")
+    inside = names[: next(tops, max(next(homes, 0), next(roots, 0))) + 1]
     return tuple(inside) if folder.startswith("/") else tuple(map(os.path.relpath, inside))
 
 

@@ -125,6 +125,16 @@ CASES: dict[str, tuple[dict[str, str], str, list[str]]] = {
         "rootfs/etc/nginx/nginx.conf",
         ["rootfs/etc/nginx/conf.d/a.conf", "rootfs/opt/site/b.conf"],
     ),
+    "a package, unpacked": (
+        {
+            "package/etc/sso/site.conf": "include /etc/sso/*.d/*.conf; include /usr/share/sso/tls.conf;",
+            "package/etc/sso/nginx.d/a.conf": "",
+            "package/usr/share/sso/tls.conf": "",
+            "usr/share/sso/tls.conf": "",
+        },
+        "package/etc/sso/site.conf",
+        ["package/etc/sso/nginx.d/a.conf", "package/usr/share/sso/tls.conf"],
+    ),
     "a folder nginx beside the main file": (
         {"nginx.conf": "include MACHINE/conf.d/*.conf;", "nginx/conf.d/a.conf": ""},
         "nginx.conf",
