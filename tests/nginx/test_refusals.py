@@ -191,6 +191,25 @@ def test_directives_repeat_where_nginx_lets_them(stage: Stage) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("size", [65_472, 65_505, 262_145])
+@pytest.mark.parametrize(
+    "http",
+    [
+        "variables_hash_bucket_size {};",
+        "map_hash_bucket_size {}; map $uri $a {{ /a 1; }}",
+        "map $uri $a {{ default 1; ~a 2; }} map_hash_max_size {};",
+        "types_hash_bucket_size {}; server {{ listen 127.0.0.1:1; }}",
+        "types_hash_bucket_size {}; server {{ listen 127.0.0.1:1; types_hash_bucket_size 64; }}",
+        "server {{ listen 127.0.0.1:1; proxy_headers_hash_bucket_size {}; }}",
+        "proxy_headers_hash_bucket_size {};",
+    ],
+)
+def test_buckets_that_no_table_has(stage: Stage, http: str, size: int) -> None:
+    """A bucket may be too large for any hash table, where nginx builds one."""
+    text = http.format(size)
+    assert refused(_whole(text), stage) == _said(stage, text)
+
+
 @pytest.mark.parametrize("http", _WRONG)
 def test_mistakes_are_refused(stage: Stage, http: str) -> None:
     """A mistake is refused with the words of nginx."""

@@ -1,4 +1,4 @@
-"""Setters of what lasts as long as a configuration does: processes, events, resolvers, logs, shared memory."""
+"""Setters of what lasts as long as a configuration does: processes, events, resolvers, logs, memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 
 from nginxopt import lazy
+from nginxopt.config import Directive
+from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.refusals.setters import PAGE, Stated, add_path, before, parameter, setter
 from nginxopt.semantics.values import milliseconds, number, parse_url, seconds, size
 
@@ -22,6 +24,8 @@ _MOST_PROCESSORS = 1024  # CPU_SETSIZE
 _MAIL_PROTOCOLS = ("imap", "pop3", "smtp")
 _MOST_ALPN = 255
 _EVENTS = ("select", "poll", "epoll", "kqueue", "eventport", "/dev/poll", "rtsig")
+_MOST_BUCKET = 65_536 - 32  # less a cache line, the shortest there is
+_LINE = 64
 
 
 @setter("ngx_set_worker_processes")
@@ -542,3 +546,34 @@ def _shared(stated: Stated, word: str, what: str) -> Iterator[str]:
         yield f'{what} "{word}" is too small'
     else:
         yield from stated.reading.add_zone(match[1], value, f"{stated.module} {what}")
+
+
+def oversized(level: Level) -> Iterator[tuple[Directive, str]]:
+    """Yield the buckets of a block of http or stream that are larger than any hash table has (`ngx_hash_init`).
+
+    Only those of tables that nginx builds for certain: of variables, of a map with a plain key, of the types and the
+    proxied headers of a server. A message has the size in whole cache lines, of 64 bytes on most processors.
+    """
+    if level.kind == "mail":
+        return
+    stated = [*level.own("variables_hash_bucket_size")]
+    if any(map(_has_key, level.levels)):
+        stated += level.own("map_hash_bucket_size")
+    settings = (
+        server.setting(f"{table}_hash_bucket_size")
+        for server in level.levels
+        if server.kind == "server" and level.kind == "http"
+        for table in ("types", "proxy_headers")
+    )
+    stated += [each.directive for each in settings if each.known and each.directive is not None]
+    for directive in dict.fromkeys(stated):
+        size = number(directive.args[0]) if len(directive.args) == 1 else None
+        if size is not None and size > _MOST_BUCKET:
+            table = directive.name.removesuffix("_bucket_size")
+            yield directive, f"could not build {table}, too large {directive.name}: {-(-size // _LINE) * _LINE}"
+
+
+def _has_key(level: Level) -> bool:
+    """Return whether a block is a map with a key that is neither a pattern nor one of nginx's words."""
+    rows = (row for row in level.directives if level.kind == "map" and len(row.args) == 1)
+    return any(row.name not in ("default", "include") and not row.name.startswith("~") for row in rows)

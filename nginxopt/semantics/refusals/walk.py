@@ -38,7 +38,7 @@ _COUNTING = ("events", *_PROTOCOLS)
 
 _NOWHERE = lazy.pattern(
     r"invalid server name or wildcard|\d+ worker_connections|no \w+_trusted_certificate for|no ssl_client_certificate"
-    r'|zero size|resolving names|no "charset_map"'
+    r'|zero size|could not build|resolving names|no "charset_map"'
     r'|no "\w+_certificate_key" is defined for certificate "[^"]*"$|the "none" or "blocked" referers'
     r'|"(ssl_ocsp|ssl_stapling)" is incompatible|.* in "ssl_ocsp_responder"$'
 )
@@ -188,6 +188,7 @@ def _of_protocol(level: Level, reading: ReadState) -> Iterator[Refusal]:
     ended = level.opener
     if not reading.is_part:
         yield from _at(RefusalStage.MERGE, merged.of_protocol(level, reading), ended)
+        yield from _at(RefusalStage.MERGE, cycle.oversized(level), ended)
     if level.kind == "http":
         yield from _at(RefusalStage.LOCATION, merged.of_locations(level), ended)
     if level.kind != "mail":
