@@ -27,7 +27,6 @@ _RELEASES = ("1.22.1", "1.31.3")
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\"}
 
 _NOT_SAID = {
-    "regex.server_name.pcre2_compile-failed-in-at": "PCRE accepts it, PCRE2 does not",
     "http_variables.log_format.unknown-variable-2": "a module may have variables that begin with ssl_",
     "http_variables.location.detail": "a group with a number as its name is not known",
     "regex.location.pcre2_compile-failed-in-at-2": "versions of PCRE2 differ in what they look behind",

@@ -378,15 +378,19 @@ _NAME = lazy.pattern(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
 
 
 _COUNT = rb"(?:[*+?]|\{\d+(?:,\d*)?\})"
-_TWICE = lazy.pattern(rb"(?<!\()" + _COUNT + rb"[?+]?+(?=(?P<second>" + _COUNT + rb"))")
+_TWICE = lazy.pattern(rb"(?:(?<!\()" + _COUNT + rb"[?+]?+|[$^]|\\[ABGKZbz])(?=(?P<second>" + _COUNT + rb"))")
+_ASSERTION = lazy.pattern(rb"\\[ABGKZbz]")
 _EXTENDED = lazy.pattern(rb"\(\?[a-zA-Z^-]*x")
 
 
 def _repeated(pattern: bytes) -> str | None:
-    """Return the error for a quantifier of a quantifier, as in `a**`; `a*?` is lazy, and `a*+` possessive."""
+    """Return the error for a quantifier of a quantifier or of a place, as in `a**` and `$*`.
+
+    `a*?` is lazy, and `a*+` possessive.
+    """
     if _TWICE.search(pattern) is None:
         return None
-    bare = _ITEM.sub(lambda match: b"." * len(match[0]), pattern)
+    bare = _ITEM.sub(lambda match: (b"^" if _ASSERTION.fullmatch(match[0]) else b".") * len(match[0]), pattern)
     twice = None if _EXTENDED.search(bare) else _TWICE.search(bare)
     return f"quantifier does not follow a repeatable item at byte {twice.start('second')}" if twice else None
 
