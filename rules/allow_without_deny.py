@@ -75,6 +75,18 @@ server {
 }
 ```
 
+A list that no server inherits:
+```nginx http
+allow 10.0.0.0/8;
+server {
+    listen 80;
+    allow all;
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+
 ```nginx http
 server {
     listen 127.0.0.1:80;
@@ -127,16 +139,22 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _answer(model: Model, level: Level) -> ModelAnswer | None:
     """Return an answer to a stranger that the list of a level lets in."""
-    inner = [other for other in level.walk() if other.kind in ("server", "location", "limit_except")]
-    for other in inner:
-        has_own = other is not level and (other.own("allow") or other.own("deny"))
-        if has_own or not access.is_public(other):
+    for other in _under(level):
+        if other.kind not in ("server", "location", "limit_except") or not access.is_public(other):
             continue
         requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(other))
         answer = model.requests.first(other, *requests)
         if answer is not None and _is_answered(answer) and not (_is_open(answer) and _may_return(other)):
             return answer
     return None
+
+
+def _under(level: Level) -> Iterator[Level]:
+    """Yield the levels in which the list of a level is in force: those below one with its own inherit that one."""
+    yield level
+    for inner in level.levels:
+        if not inner.own("allow") and not inner.own("deny"):
+            yield from _under(inner)
 
 
 def _is_open(answer: ModelAnswer) -> bool:
