@@ -287,3 +287,47 @@ def test_the_first_server_takes_foreign_hosts(each_binary: nginx.Binary) -> None
     ):
         head = b"GET /x HTTP/1.1\r\nHost: host.invalid\r\nConnection: close\r\n\r\n"
         assert client.ask([RequestBytes(head, alone=True)])[0].endswith(b"server a")
+
+
+_SIGNS = ("=", "!=", "~", "!~", "~*", "!~*")
+_COMPARED = {
+    "$scheme": ("http", "https", "http:", "^http", "^https?$", "^HTTPS$", ""),
+    "$https": ("on", "off", "", "^$", "o", "ON"),
+    "$is_args": ("?", "", "&", "^.$"),
+    "$request_method": ("GET", "get", "POST", "^(get|head)$", "^G", "[a-z]", ""),
+    "$host": ("a.test", "A.test", "a.test:80", "^A", "^[a-z.]+$", "^http://", ":", "", "^$", r"\.test$", "[A-Z]"),
+}
+
+
+def test_a_condition_that_is_constant_has_one_outcome(each_binary: nginx.Binary) -> None:
+    """Whatever host, method and arguments a request has, what `if-constant` says of a condition is so."""
+    conditions = [
+        f'{name} {sign} "{value}"'
+        for name, values in _COMPARED.items()
+        for value in values
+        for sign in _SIGNS
+        if (value not in ("", "?") if "~" in sign else "$" not in value)
+    ]
+    said = {}
+    for condition in conditions:
+        found = diagnose("if-constant", f"if ({condition}) {{ return 200 yes; }}", context="server")
+        said[condition] = [" always " in each.message for each in found]
+    assert 20 < sum(map(bool, said.values())) < len(conditions) - 20
+    locations = "".join(
+        f"location /{number}/ {{ if ({condition}) {{ return 200 yes; }} return 200 no; }}\n"
+        for number, condition in enumerate(conditions)
+    )
+    heads = ("Host: a.test:80", "Host: A.TEST", "Host: [FE80::1]:80", "Host: b")
+    with nginx.Instance(each_binary, servers=[locations.encode()]) as instance, instance.client() as client:
+        for number, condition in enumerate(conditions):
+            asked = [
+                RequestBytes(_head(method, f"/{number}/{args}", head), alone=True)
+                for head in heads
+                for method, args in (("GET", ""), ("POST", "?a"))
+            ]
+            outcomes = {answer.endswith(b"yes") for answer in client.ask(asked)}
+            assert not said[condition] or {said[condition][0]} == outcomes, condition
+
+
+def _head(method: str, target: str, header: str) -> bytes:
+    return f"{method} {target} HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n".encode()
