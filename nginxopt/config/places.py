@@ -21,8 +21,9 @@ paths mean what they say. For a copy, a path below an own prefix is
 6. missing. A configuration of this machine is no part of another one.
 
 A tree ends at its repository (`.git`), else at the folder with the `nginx.conf`, or at the root file system with the
-`etc` that it is in, as in a package. No path leads out of it by `..` or links, but into a folder that the user states. A link to a path below an own prefix, as `sites-enabled` has them, is
-followed in the tree. Other absolute paths are read as they are written.
+`etc` that it is in, as in a package. No path leads out of it by `..` or links, but into a folder that the user states.
+A link to a path below an own prefix, as `sites-enabled` has them, is followed in the tree. Other absolute paths are
+read as they are written.
 
 Where a configuration is installed, an include may read more than here (`may_read_more`). A repository seldom has all
 files of an nginx. `include conf.d/*.conf` matches nothing in it, because another part of the image or another role
