@@ -75,6 +75,16 @@ CASES: dict[str, tuple[str, str, Severity | None]] = {
         None,
     ),
     "auth_request": (subrequests("internal;"), OLD, Severity.WARNING),
+    "auth_request to an internal location, which is an error page for clients": (
+        subrequests("internal;", server=f"{KEPT} error_page 404 /missing;"),
+        OLD,
+        Severity.WARNING,
+    ),
+    "auth_request without a length, where clients get an error page": (
+        subrequests(f"internal; {KEPT} {CLEARED} {OFF}", server=f"{KEPT} error_page 404 /missing;"),
+        OLD,
+        None,
+    ),
     "auth_request by default": (subrequests("internal;", server=""), PIVOT, Severity.WARNING),
     "auth_request without a pool": (subrequests("internal;", server=""), OLD, None),
     "auth_request of a server": (

@@ -104,7 +104,7 @@ def _lets_some_in(answer: ModelAnswer) -> bool:
 def _place(model: Model, subrequest: Subrequest) -> Level | None:
     """Return the location that certainly serves a subrequest by its handler; None if none is known."""
     answer = next(model.requests.ask(subrequest.level, AskedRequest(encode(subrequest.uri))), None)
-    level = answer.level if answer else None
+    level = model.requests.place(answer) if answer else None  # for a client, an internal location is an error page
     return level if level is not None and level.names.isdisjoint(_LEAVING) else None
 
 
