@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import json
 import random
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -22,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.final_sites import FINAL
-from benchmarks.sites import EARLIER, TEXT, USERS, Kind, Site
+from benchmarks.sites import SITES, Kind, Site
+from benchmarks.sites.parts import TEXT, USERS
 from nginxopt.config import load
 from nginxopt.profile.figures import PRINTED_FORMAT
 from nginxopt.profile.measuring import measure
@@ -41,7 +42,6 @@ from nginxopt.system.nginx import private_prefix, reserved_ports, running
 MOST_OF_A_KIND, MOST_OF_A_MIX = 0.15, 0.05
 """By what a measured figure may differ from what was counted."""
 
-SITES = EARLIER | FINAL
 _FORMAT = PRINTED_FORMAT.partition("access_log")[0]
 _MIME = (
     "types { text/html html; application/json json; text/css css; image/jpeg jpg; "
@@ -52,21 +52,33 @@ _MIME = (
 
 
 class _App(Backend):
-    """An application whose bodies have sizes of their own."""
+    """An application whose bodies have sizes of their own. It answers the subrequests of `slice`, and has no body for
+    those of `auth_request`.
+    """
 
     sizes: tuple[int, int] = (1, 1)
     text = TEXT
     draw = random.Random(1)
 
     def _response(self, asked: EchoedRequest) -> bytes:
-        size = self.draw.randint(*self.sizes)
+        size = 0 if b"/check" in asked.line else self.draw.randint(*self.sizes)
         kind = (
             "application/json"
             if any(part in asked.line for part in (b" /api/", b" /v", b".json", b"/v1/", b"/v2/", b"/orders/"))
             else "text/html"
         )
-        self.answer = BackendAnswer(200, (("Content-Type", kind),), self.text[:size])
+        self.answer = self._part(asked, BackendAnswer(200, (("Content-Type", kind),), self.text[:size]))
         return super()._response(asked)
+
+    def _part(self, asked: EchoedRequest, whole: BackendAnswer) -> BackendAnswer:
+        """Return the part of a response that a request asks for, if it does."""
+        wanted = re.fullmatch(rb"bytes=(\d+)-(\d+)", b"".join(asked.values("Range")))
+        if wanted is None:
+            return whole
+        body = whole.body[int(wanted[1]) : int(wanted[2]) + 1]
+        end = int(wanted[1]) + len(body) - 1
+        field = ("Content-Range", f"bytes {int(wanted[1])}-{end}/{len(whole.body)}")
+        return BackendAnswer(206, (*whole.headers, field, ("ETag", '"whole"')), body)
 
 
 @dataclass(frozen=True)

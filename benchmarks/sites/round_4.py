@@ -1,38 +1,39 @@
-"""The sites of the last round of `benchmarks.blind`, predicted by the terms as they are."""
+"""Sites that were written before the terms of letters, maps, conditions, passwords and bodies had been counted."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from benchmarks.sites import API, CURL, EDGE, FORWARDED, GO, KEPT, PARAMS, PHONE, PLAIN, POOL, RULES, SIGNED, Kind, Site
-
-_CRATE = b"\n".join(path.read_bytes() for path in sorted(Path(__file__).parents[1].glob("rust/src/*.rs")))
-_NEWS = b"\n".join(path.read_bytes() for path in sorted(Path(__file__).parents[1].glob("docs/*.md")))
-_SAFARI = (
-    "User-Agent: Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 "
-    "Safari/605.1.15\r\nAccept: text/html,application/xhtml+xml,*/*;q=0.8\r\nAccept-Language: nl-NL,nl;q=0.9\r\n"
-    "Accept-Encoding: gzip, deflate, br\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: navigate\r\n"
+from benchmarks.sites.parts import (
+    API,
+    CURL,
+    EDGE,
+    FORM,
+    FORWARDED,
+    GO,
+    KEPT,
+    PARAMS,
+    PHONE,
+    PLAIN,
+    POOL,
+    RULES,
+    SAFARI,
+    SESSION,
+    SIGNED,
+    SPIDER,
+    UWSGI,
+    Kind,
+    Site,
+    text_of,
 )
-_FORM = "Content-Type: application/x-www-form-urlencoded\r\n"
-_SESSION = "Cookie: csrftoken=" + "Qm9yZGVyQ29sbGll" * 2 + "; sessionid=" + "x7k2m9p4q1w8" * 3 + "\r\n"
+
+_CRATE = text_of("rust/src/*.rs")
+_NEWS = text_of("docs/*.md")
 _SYNC = (
     "User-Agent: Mozilla/5.0 (Linux) mirall/3.16.7 (Nextcloud)\r\nAccept: */*\r\nX-Request-ID: 5b0e71a2-9d\r\n"
     "Authorization: Bearer " + "a8Zk3LmQ" * 9 + "\r\nAccept-Encoding: gzip, deflate\r\n"
 )
 _GIT = "User-Agent: git/2.47.3\r\nAccept: */*\r\nAccept-Encoding: deflate, gzip\r\nGit-Protocol: version=2\r\n"
-_SPIDER = "User-Agent: Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)\r\nAccept-Encoding: gzip\r\n"
-_UWSGI = "".join(
-    f"uwsgi_param {name} {value};\n"
-    for name, value in (
-        ("QUERY_STRING", "$query_string"), ("REQUEST_METHOD", "$request_method"), ("CONTENT_TYPE", "$content_type"),
-        ("CONTENT_LENGTH", "$content_length"), ("REQUEST_URI", "$request_uri"), ("PATH_INFO", "$document_uri"),
-        ("DOCUMENT_ROOT", "$document_root"), ("SERVER_PROTOCOL", "$server_protocol"), ("REQUEST_SCHEME", "$scheme"),
-        ("HTTPS", "$https if_not_empty"), ("REMOTE_ADDR", "$remote_addr"), ("REMOTE_PORT", "$remote_port"),
-        ("SERVER_PORT", "$server_port"), ("SERVER_NAME", "$server_name"),
-    )
-)  # fmt: skip
 
-FINAL: dict[str, Site] = {
+SITES: dict[str, Site] = {
     "cloud": Site(
         "map $arg_v $immutable { '' ''; default ', immutable'; }\n"
         "gzip on; gzip_vary on; gzip_comp_level 4; gzip_min_length 256;\n"
@@ -60,13 +61,13 @@ FINAL: dict[str, Site] = {
         {
             "propfind": Kind(30, "/remote.php/dav/files/anna/@N@", _SYNC, "PROPFIND", (1_500, 4_000), body=320),
             "upload": Kind(10, "/remote.php/dav/files/anna/notes-@N@.md", _SYNC, "PUT", (2, 2), body=3_000),
-            "files": Kind(20, "/apps/files/?dir=/Photos-@N@", _SAFARI + _SESSION, size=(20_000, 45_000)),
+            "files": Kind(20, "/apps/files/?dir=/Photos-@N@", SAFARI + SESSION, size=(20_000, 45_000)),
             "poll": Kind(20, "/ocs/v2.php/apps/notifications/api/v2/@N@", _SYNC, size=(150, 400)),
-            "script": Kind(12, "/dist/core.js?v=41", _SAFARI),
-            "icon": Kind(12, "/core/img/app.svg", _SAFARI),
+            "script": Kind(12, "/dist/core.js?v=41", SAFARI),
+            "icon": Kind(12, "/core/img/app.svg", SAFARI),
             "discover": Kind(6, "/.well-known/caldav", _SYNC),
             "hidden": Kind(5, "/data/nextcloud.log", CURL),
-            "fresh": Kind(4, "/apps/files/?dir=/Photos-@N@", _SAFARI, size=(20_000, 45_000), is_new=True),
+            "fresh": Kind(4, "/apps/files/?dir=/Photos-@N@", SAFARI, size=(20_000, 45_000), is_new=True),
         },
         {"remote.php": 10, "index.php": 10, "ocs/v2.php": 10, "dist/core.js": 85_000, "core/img/app.svg": 1_800},
         tls=True,
@@ -88,17 +89,17 @@ FINAL: dict[str, Site] = {
         "location = /api/healthz { access_log off; return 200; }"
         "rewrite ^/(.*)/-/issues/([0-9]+)$ /$1/issues/$2 permanent; rewrite ^/u/([a-z]+)/?$ /$1 permanent;",
         {
-            "tree": Kind(30, "/team/project-@N@/src/branch/main", _SAFARI + _SESSION, size=(25_000, 60_000)),
+            "tree": Kind(30, "/team/project-@N@/src/branch/main", SAFARI + SESSION, size=(25_000, 60_000)),
             "refs": Kind(20, "/team/project-@N@/info/refs?service=git-upload-pack", _GIT, size=(300, 900)),
             "pack": Kind(15, "/team/project-@N@/git-upload-pack", _GIT, "POST", (6_000, 40_000), body=180),
             "comment": Kind(
-                8, "/team/project-@N@/issues/7/comments", _SAFARI + _SESSION + _FORM, "POST", (150, 300), body=600
+                8, "/team/project-@N@/issues/7/comments", SAFARI + SESSION + FORM, "POST", (150, 300), body=600
             ),
             "hook": Kind(8, "/api/v1/repos/team/project-@N@/statuses", PLAIN, "POST", (400, 700), body=1_500),
             "raw": Kind(8, "/team/project-@N@/raw/branch/main/README", CURL, size=(2_000, 9_000)),
-            "asset": Kind(12, "/assets/index.css", _SAFARI),
-            "issue": Kind(5, "/team/project-@N@/-/issues/12", _SAFARI),
-            "robot": Kind(12, "/team/project-@N@/commits", _SPIDER),
+            "asset": Kind(12, "/assets/index.css", SAFARI),
+            "issue": Kind(5, "/team/project-@N@/-/issues/12", SAFARI),
+            "robot": Kind(12, "/team/project-@N@/commits", SPIDER),
         },
         {"assets/index.css": 65_000},
         text=RULES,
@@ -115,11 +116,11 @@ FINAL: dict[str, Site] = {
         f'location ~ "^/reports/(\\d{{4}})/(\\d{{2}})/" {{ proxy_pass http://app/r?y=$1&m=$2; {FORWARDED} }}'
         "location ~ /\\.(ht|git|svn) { deny all; }",
         {
-            "home": Kind(20, "/", _SAFARI + SIGNED, size=(0, 0)),
-            "page": Kind(30, "/wiki/page-@N@", _SAFARI + SIGNED, size=(8_000, 25_000)),
-            "save": Kind(8, "/wiki/page-@N@/edit", _SAFARI + SIGNED + _FORM, "POST", (300, 300), body=2_000),
-            "report": Kind(8, "/reports/2026/0@N@/sum", _SAFARI + SIGNED, size=(3_000, 5_000)),
-            "challenge": Kind(15, "/wiki/page-@N@", _SAFARI),
+            "home": Kind(20, "/", SAFARI + SIGNED, size=(0, 0)),
+            "page": Kind(30, "/wiki/page-@N@", SAFARI + SIGNED, size=(8_000, 25_000)),
+            "save": Kind(8, "/wiki/page-@N@/edit", SAFARI + SIGNED + FORM, "POST", (300, 300), body=2_000),
+            "report": Kind(8, "/reports/2026/0@N@/sum", SAFARI + SIGNED, size=(3_000, 5_000)),
+            "challenge": Kind(15, "/wiki/page-@N@", SAFARI),
             "scrape": Kind(25, "/metrics/app-@N@", GO, size=(12_000, 20_000)),
             "status": Kind(12, "/status", CURL),
             "dot": Kind(5, "/.git/config", CURL + SIGNED),
@@ -151,14 +152,14 @@ FINAL: dict[str, Site] = {
         "location = /feed { rewrite ^ /index.xml last; } rewrite ^/tag/(.*)/$ /tags/$1.html last; "
         "rewrite ^/category/([^/]+)/page/([0-9]+)/?$ /topics/$1/$2.html permanent;",
         {
-            "post": Kind(40, "/posts/@N@/", _SAFARI, size=(0, 0)),
+            "post": Kind(40, "/posts/@N@/", SAFARI, size=(0, 0)),
             "tag": Kind(10, "/tag/nginx/", EDGE, size=(0, 0)),
             "feed": Kind(20, "/feed", GO, size=(0, 0)),
-            "moved": Kind(10, "/2007/03/post-27.html", _SPIDER),
-            "style": Kind(15, "/style.css", _SAFARI),
-            "unchanged": Kind(10, "/style.css", _SAFARI + "If-None-Match: @ETAG@\r\n"),
+            "moved": Kind(10, "/2007/03/post-27.html", SPIDER),
+            "style": Kind(15, "/style.css", SAFARI),
+            "unchanged": Kind(10, "/style.css", SAFARI + "If-None-Match: @ETAG@\r\n"),
             "topic": Kind(5, "/category/web/page/3", EDGE),
-            "gone": Kind(10, "/posts/none-@N@/", _SPIDER),
+            "gone": Kind(10, "/posts/none-@N@/", SPIDER),
             "scanner": Kind(6, "/wp-admin/", "User-Agent: Mozilla/5.0 zgrab/0.x\r\nAccept: */*\r\n"),
             "backup": Kind(4, "/site.sql", CURL),
         },
@@ -178,8 +179,8 @@ FINAL: dict[str, Site] = {
         "map $http_accept_language $language { default en; ~*^nl nl; ~*^de de; ~*^fr fr; }\n"
         "limit_req_zone $binary_remote_addr zone=forms:1m rate=9000r/s;\n",
         "client_max_body_size 10m; add_header X-Variant $variant; add_header X-Frame-Options DENY;"
-        f"location / {{ {_UWSGI} uwsgi_param LANGUAGE $language; uwsgi_pass 127.0.0.1:@BACK@; uwsgi_read_timeout 60; }}"
-        f"location ~ ^/(login|register|contact)/$ {{ limit_req zone=forms burst=9000 nodelay; {_UWSGI} "
+        f"location / {{ {UWSGI} uwsgi_param LANGUAGE $language; uwsgi_pass 127.0.0.1:@BACK@; uwsgi_read_timeout 60; }}"
+        f"location ~ ^/(login|register|contact)/$ {{ limit_req zone=forms burst=9000 nodelay; {UWSGI} "
         "uwsgi_pass 127.0.0.1:@BACK@; }"
         "location /static/ { alias html/; expires 1y; access_log off; }"
         "location /media/ { root files; valid_referers none blocked server_names; "
@@ -187,14 +188,14 @@ FINAL: dict[str, Site] = {
         "location = /favicon.ico { log_not_found off; empty_gif; }"
         "rewrite ^/news/([0-9]+)/([a-z-]+)$ /news/$2/ permanent;",
         {
-            "page": Kind(40, "/news/summer-@N@/", _SAFARI + _SESSION, size=(12_000, 30_000)),
-            "data": Kind(20, "/fixtures/@N@.json?season=2026", PHONE + _SESSION, size=(900, 5_000)),
-            "login": Kind(8, "/login/", _SAFARI + _SESSION + _FORM, "POST", (200, 400), body=140),
-            "photo": Kind(20, "/media/team.png", _SAFARI + "Referer: https://site.example/news/\r\n"),
+            "page": Kind(40, "/news/summer-@N@/", SAFARI + SESSION, size=(12_000, 30_000)),
+            "data": Kind(20, "/fixtures/@N@.json?season=2026", PHONE + SESSION, size=(900, 5_000)),
+            "login": Kind(8, "/login/", SAFARI + SESSION + FORM, "POST", (200, 400), body=140),
+            "photo": Kind(20, "/media/team.png", SAFARI + "Referer: https://site.example/news/\r\n"),
             "linked": Kind(8, "/media/team.png", EDGE + "Referer: https://elsewhere.example/\r\n"),
             "icon": Kind(8, "/favicon.ico", PHONE),
-            "old": Kind(6, "/news/@N@/summer", _SPIDER),
-            "again": Kind(5, "/news/summer-@N@/", _SAFARI, size=(12_000, 30_000), is_new=True),
+            "old": Kind(6, "/news/@N@/summer", SPIDER),
+            "again": Kind(5, "/news/summer-@N@/", SAFARI, size=(12_000, 30_000), is_new=True),
         },
         {"media/team.png": 35_000},
         text=API,
@@ -214,18 +215,17 @@ FINAL: dict[str, Site] = {
         "location /fonts/ { root files; expires max; } location = / { return 301 https://site.example/style/; }"
         "location ~ ^/v1/(.*)$ { return 308 /$1; }",
         {
-            "tile": Kind(60, "/streets/12/2138/1432.png", _SAFARI, size=(15_000, 15_000)),
+            "tile": Kind(60, "/streets/12/2138/1432.png", SAFARI, size=(15_000, 15_000)),
             "other": Kind(15, "/streets/13/@N@/77.png", EDGE, size=(6_000, 6_000)),
             "part": Kind(10, "/fonts/all.bin", PHONE + "Range: bytes=4000-11999\r\n"),
-            "style": Kind(12, "/style/v2/@N@", _SAFARI, size=(6_000, 14_000)),
+            "style": Kind(12, "/style/v2/@N@", SAFARI, size=(6_000, 14_000)),
             "post": Kind(6, "/streets/12/2138/1432.png", CURL, "POST", body=40),
             "moved": Kind(6, "/v1/streets/12/1/@N@.png", CURL),
-            "root": Kind(5, "/", _SPIDER),
-            "hello": Kind(6, "/streets/12/2138/1432.png", _SAFARI, size=(15_000, 15_000), is_new=True),
+            "root": Kind(5, "/", SPIDER),
+            "hello": Kind(6, "/streets/12/2138/1432.png", SAFARI, size=(15_000, 15_000), is_new=True),
         },
         {"fonts/all.bin": 90_000},
         tls=True,
         text=API,
     ),
 }
-"""Sites that were written before the terms of letters, maps, conditions, passwords and bodies had been counted."""
