@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from nginxopt._native import LogDigest
 from nginxopt.config import roots
@@ -28,6 +28,7 @@ from nginxopt.request.access_logs import HOSTS, AccessLog
 from nginxopt.request.client import ClientGate, NobodyListensError, Url, is_named
 from nginxopt.request.log_places import LogPlaces
 from nginxopt.request.model import SiteModel, World
+from nginxopt.request.referers import VARIABLE
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.usage import usage
 from nginxopt.semantics.site.form import Node, SocketForm
@@ -44,6 +45,8 @@ _SOME = 8_000
 """The number of lines that are examined for examples."""
 _NO_HOST = ("", "~", "*", ".", "_", "$")
 """Beginnings of server names that are not hosts."""
+_ELSEWHERE = "\0"
+"""The reason of lines that are of another world."""
 
 
 @dataclass(frozen=True)
@@ -252,41 +255,44 @@ class _LogReading:
                 self.profile.notes.append(f"{self.path}: the file is empty")
                 return
             log = self._log(head)
-            digest = LogDigest(log.lines())
             about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
-            world = json.dumps(self.logs.world.form())
+            worlds = self._worlds(log)
+            digests = {referer: LogDigest(log.lines()) for referer in worlds}
             for piece in file.pieces(self.part.start, self.part.stop):
-                new = digest.read(piece)
-                digest.place([self._placed(log, fields) for fields in new])
-                digest.settle(self.logs.model.native, world)
+                for referer, digest in digests.items():
+                    digest.place([self._placed_in(referer, log, fields) for fields in digest.read(piece)])
+                    digest.settle(self.logs.model.native, worlds[referer])
                 if progress is not None:
                     progress(self.path, file.done(), size)
             about.cut = file.cut
+        digest = digests[None]
         about.all_lines, about.lines, about.broken, about.malformed, about.undated = digest.lines
         about.broken_lines = digest.broken_lines
         self.profile.files.append(about)
-        self._add(json.loads(digest.sums()))
+        self._add_lines(json.loads(digest.sums()))
+        for digest in digests.values():
+            self._add(json.loads(digest.sums()))
 
     def lines(self, most: int) -> Iterator[LoggedLine]:
         """Yield lines with requests, at most a number of them."""
-        world = json.dumps(self.logs.world.form())
         with opened(self.path) as file:
             head = file.content.peek(_HEAD)
             if not head:
                 return
             log = self._log(head)
-            how = log.lines()
-            placed: dict[tuple[bytes, ...], tuple[list[str], str]] = {}
+            how, worlds = log.lines(), self._worlds(log)
+            placed: dict[tuple[bytes, ...], _Placed] = {}
             for line in file.some_lines(most):
                 digest = LogDigest(how)
                 for fields in digest.read(line.removesuffix(b"\n") + b"\n"):
                     key = tuple(fields)
                     if key not in placed:
                         placed[key] = self._placed(log, fields)
-                    digest.place([placed[key]])
-                    digest.settle(self.logs.model.native, world)
+                    forms, reason, referer = placed[key]
+                    digest.place([(forms, reason)])
+                    digest.settle(self.logs.model.native, worlds[referer])
                     for form in json.loads(digest.sums())["classes"]:
-                        yield LoggedLine(self.logs.class_of(form), Cell.read(form["cell"]), tuple(placed[key][0]))
+                        yield LoggedLine(self.logs.class_of(form), Cell.read(form["cell"]), tuple(forms))
 
     def _log(self, head: bytes) -> AccessLog:
         """Return how to read the log. Raises `InputError` for a list of requests."""
@@ -300,10 +306,24 @@ class _LogReading:
     def _file(self) -> RequestsFile:
         return RequestsFile(self.path, self.logs.model.config, self.logs.gate, self.logs.stated, self.logs.base)
 
-    def _placed(self, log: AccessLog, fields: Sequence[bytes]) -> tuple[list[str], str]:
-        """Return the requests that lines with these fields may be, without their targets; or the reason if there are
-        none.
+    def _worlds(self, log: AccessLog) -> dict[str | None, str]:
+        """Return the worlds of the requests of a log, as JSON, by `$invalid_referer`; None if that is not known.
+
+        Only one world can be asked about at a time, so a log is read once for each.
         """
+        world = self.logs.world
+        worlds: dict[str | None, World] = {None: world}
+        if self.logs.model.reads_referer and _has_referer(log):
+            worlds |= {each: replace(world, variables={**world.variables, VARIABLE: each}) for each in ("", "1")}
+        return {each: json.dumps(one.form()) for each, one in worlds.items()}
+
+    def _placed_in(self, referer: str | None, log: AccessLog, fields: Sequence[bytes]) -> tuple[list[str], str]:
+        """Return the requests of a group, if they are of a world."""
+        forms, reason, found = self._placed(log, fields)
+        return (forms, reason) if found == referer else ([], _ELSEWHERE)
+
+    def _placed(self, log: AccessLog, fields: Sequence[bytes]) -> _Placed:
+        """Return the requests that lines with these fields may be, without their targets."""
         values = log.values(fields)
         reason = "no address that it may have come to"
         forms: list[str] = []
@@ -315,7 +335,18 @@ class _LogReading:
                 reason = error.message
             except ValueError:
                 reason = "a scheme, port or version that is none"
-        return list(dict.fromkeys(forms)), reason
+        forms = list(dict.fromkeys(forms))
+        return _Placed(forms, reason, self._referer(log, values, forms))
+
+    def _referer(self, log: AccessLog, values: Mapping[str, bytes], forms: Sequence[str]) -> str | None:
+        """Return `$invalid_referer` of requests; None if it is not known."""
+        if not self.logs.model.reads_referer or not _has_referer(log) or VARIABLE in self.logs.world.variables:
+            return None
+        if VARIABLE in values:
+            return "1" if values[VARIABLE] == b"1" else ""
+        worlds = (self.logs.model.world_of_all(form, self.logs.world) for form in forms)
+        found = {None if world is None else world.variables.get(VARIABLE) for world in worlds}
+        return found.pop() if len(found) == 1 else None
 
     def _sites(self, log: AccessLog, values: Mapping[str, bytes]) -> list[Url | None]:
         """Return the sites that a request may be for; None stands for the one that the line itself states."""
@@ -367,8 +398,10 @@ class _LogReading:
                 yield Url(scheme, plain[0] if plain else "localhost", socket["port"], b"/")
 
     def _add(self, sums: Mapping[str, Any]) -> None:
-        """Add the sums of the native core to the profile."""
+        """Add the sums of the native core to the profile: those by outcome."""
         for form in sums["classes"]:
+            if form["reason"] == _ELSEWHERE:
+                continue
             key = self.logs.class_of(form)
             self.profile.classes.count(key, Cell.read(form["cell"]), Cell)
             self._add_facts(key, form)
@@ -376,6 +409,9 @@ class _LogReading:
             self.profile.tries.count(self.logs.place(node), Tries(**tries), Tries)
         for node, number in sums["uses"]:
             self.into.requests[node] = self.into.requests.get(node, 0) + number
+
+    def _add_lines(self, sums: Mapping[str, Any]) -> None:
+        """Add the sums that lines have whatever their outcome."""
         for target, name in (
             (self.profile.clients, "clients"), (self.profile.robots, "robots"), (self.profile.minutes, "minutes"),
         ):  # fmt: skip
@@ -391,6 +427,18 @@ class _LogReading:
             site = self.logs.model.site
             tls = any(socket["tls"] for socket in site.site["sockets"] if server in socket["servers"])
             self.profile.facts[key.server, key.level] = self.logs.level_facts.of(site.levels[level], tls=tls)
+
+
+class _Placed(NamedTuple):
+    """The requests that lines may be, the reason if there are none, and their `$invalid_referer`, if that is known."""
+
+    forms: list[str]
+    reason: str
+    referer: str | None
+
+
+def _has_referer(log: AccessLog) -> bool:
+    return "http_referer" in log.captured or VARIABLE in log.captured
 
 
 def _without_port(host: str) -> str:

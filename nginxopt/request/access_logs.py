@@ -19,6 +19,7 @@ from nginxopt.config import Config
 from nginxopt.errors import UsageError
 from nginxopt.request.client import PORTS, ClientGate, Header, Request, Url
 from nginxopt.request.log_formats import LogFormat
+from nginxopt.request.referers import VARIABLE
 from nginxopt.request.traffic import TargetGroup, Traffic
 
 HOSTS = ("http_host", "host", "server_name")
@@ -124,6 +125,8 @@ class AccessLog:
         if name == "remote_addr":
             return any(word in self._text for word in _OF_CLIENT)
         words = (name.encode(), *_OF_HEADERS.get(name, ()))
+        if name == VARIABLE:
+            return words[0] in self._text
         return name.startswith(_HEADER) and name != "http_host" and any(word in self._text for word in words)
 
     @cached_property

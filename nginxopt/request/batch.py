@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nginxopt import lazy
@@ -97,12 +97,8 @@ class Batch:
         except NobodyListensError as error:
             return dict.fromkeys(group.targets, Answer("refused", None, unknown=error.message))
         answers: dict[bytes, Answer] = {}
-        world = self._world_of(form)
-
-        def ask(part: _Targets) -> tuple[list[AnsweredForm], list[tuple[Node, int]]]:
-            return self._limited(lambda: self.model.native.answered(form, part, world))
-
-        for targets in _parts(list(group.targets.items())):
+        for world, targets in self._by_world(group, form):
+            ask = partial(self._answered, form, world)
             for part, answered in apart(targets, ask, "a request"):
                 if answered is None:
                     answers[part[0][0]] = Answer("unknown", None, unknown=_BUG)
@@ -113,6 +109,9 @@ class Batch:
                 for node, count in answered[1]:
                     self.uses[node] += count
         return answers
+
+    def _answered(self, form: str, world: str, part: _Targets) -> tuple[list[AnsweredForm], list[tuple[Node, int]]]:
+        return self._limited(lambda: self.model.native.answered(form, part, world))
 
     def _limited(self, ask: Callable[[], _Result]) -> _Result:
         """Return what the model says. Raises `budget.ExceededError` after the time that a configuration may take."""
@@ -128,14 +127,13 @@ class Batch:
                 end = End("refused", None, reason=error.message)
                 tally.add(end, sum(group.targets.values()), group, next(iter(group.targets)))
                 continue
-            for targets in _parts(list(group.targets.items())):
-                self._tally(tally, group, targets, form)
+            for world, targets in self._by_world(group, form):
+                self._tally(tally, group, targets, form, world)
                 progress(len(targets))
         return tally
 
-    def _tally(self, tally: DirectiveTally, group: TargetGroup, targets: _Targets, form: str) -> None:
+    def _tally(self, tally: DirectiveTally, group: TargetGroup, targets: _Targets, form: str, world: str) -> None:
         """Count how the requests of a group to some targets end. If one reveals a bug, its end is unknown."""
-        world = self._world_of(form)
 
         def ask(part: _Targets) -> RequestTally:
             return self._limited(lambda: self.model.native.tally(form, part, world, group.status))
@@ -160,9 +158,25 @@ class Batch:
     def _world(self) -> str:
         return json.dumps(self.world.form())
 
+    def _by_world(self, group: TargetGroup, form: str) -> Iterator[tuple[str, _Targets]]:
+        """Yield the targets of a group in parts, each with what is known of the world as its requests find it."""
+        world = self.model.world_of_all(form, self.world)
+        worlds: dict[str, list[tuple[bytes, int]]] = {}
+        if world is not None:
+            worlds[self._text(world)] = list(group.targets.items())
+        else:
+            for target, number in group.targets.items():
+                of_target = json.dumps({**json.loads(form), "target": target.decode("latin-1")})
+                world = self.model.world_of(of_target, self.world)
+                worlds.setdefault(self._text(world), []).append((target, number))
+        for text, targets in worlds.items():
+            yield from ((text, part) for part in _parts(targets))
+
     def _world_of(self, request: str) -> str:
         """Return what is known of the world as a request finds it."""
-        world = self.model.world_of(request, self.world)
+        return self._text(self.model.world_of(request, self.world))
+
+    def _text(self, world: World) -> str:
         return self._world if world is self.world else json.dumps(world.form())
 
     def _in_branches(self, answer: Answer, group: TargetGroup, target: bytes) -> Answer:

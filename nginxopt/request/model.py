@@ -408,6 +408,18 @@ class SiteModel:
 
         The world itself if they do not.
         """
+        return self._world_of(request, world, self._visited) or world
+
+    def world_of_all(self, request: RequestForm | str, world: World) -> World | None:
+        """Return the world of all requests that differ from a request only in their targets; None if it is not the
+        same for all.
+        """
+        return self._world_of(request, world, self._of_server)
+
+    def _world_of(
+        self, request: RequestForm | str, world: World, reading: Callable[[TraceForm], Iterator[int]]
+    ) -> World | None:
+        """Return the world of a request; None if the blocks that may be `reading` give the variable several values."""
         if not self._referers or "invalid_referer" in world.variables:
             return world
         form: RequestForm = json.loads(request) if isinstance(request, str) else request
@@ -419,16 +431,34 @@ class SiteModel:
         some = {*values.values()}
         if len(some) > 1:  # it is that of the block where it is read first
             trace: TraceForm = json.loads(self.native.trace(json.dumps(form), json.dumps(world.form())))
-            some = {values[number] for number in self._visited(trace) if number in values}
-        value = some.pop() if len(some) == 1 else None
+            some = {values[number] for number in reading(trace) if number in values}
+        if len(some) > 1:
+            return None
+        value = some.pop() if some else None
         return world if value is None else replace(world, variables={**world.variables, "invalid_referer": value})
 
     def _visited(self, trace: TraceForm) -> Iterator[int]:
         """Yield the blocks whose scripts and settings a request reaches, except `http` and `if` blocks."""
         nodes = {step["node"] for step in trace["steps"]}
-        for number, form in enumerate(self.site.site["levels"]):
+        for number in self._of_server(trace):
+            form = self.site.site["levels"][number]
             if form["kind"] == "server" or form["node"] in nodes or number == trace["outcome"]["level"]:
                 yield number
+
+    def _of_server(self, trace: TraceForm) -> Iterator[int]:
+        """Yield the blocks of the server that a request reaches; all blocks if that is not known."""
+        site, number = self.site.site, trace["outcome"]["server"]
+        server = None if number is None else site["servers"][number]["node"]
+        inside = set[int]()
+        for number, form in enumerate(site["levels"]):  # each follows the one around it
+            if server is None or form["node"] == server or form["parent"] in inside:
+                inside.add(number)
+                yield number
+
+    @property
+    def reads_referer(self) -> bool:
+        """Whether responses may depend on `$invalid_referer`."""
+        return bool(self._referers)
 
     @cached_property
     def _referers(self) -> Mapping[int, Referers | None]:

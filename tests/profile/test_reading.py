@@ -224,6 +224,60 @@ def test_the_status_settles_passwords(
         assert (key.verdict, cell.tries.passwords) == ("agrees", int(status == 200))
 
 
+REFERERS = """events {{ }}
+http {{
+    log_format value '"$request" $status "$invalid_referer"';
+    log_format short '"$request" $status';
+    server {{
+        listen 80;
+        server_name a.example;
+        location / {{ valid_referers none {}; if ($invalid_referer) {{ return 403; }} return 200 all; }}
+        location /b/ {{ valid_referers none {}; if ($invalid_referer) {{ return 403; }} return 200 b; }}
+    }}
+    server {{
+        listen 80;
+        server_name other.example;
+        location / {{ valid_referers server_names; if ($invalid_referer) {{ return 403; }} return 200 other; }}
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "line", "verdict"),
+    [
+        ("a.test a.test", '"GET / HTTP/1.1" 200 3 "http://a.test/" "-"', "agrees"),
+        ("a.test a.test", '"GET / HTTP/1.1" 200 3 "http://b.test/" "-"', "differs"),
+        ("a.test a.test", '"GET /b/ HTTP/1.1" 403 3 "http://b.test/" "-"', "agrees"),
+        ("a.test a.test", '"GET /b/ HTTP/1.1" 200 3 "-" "-"', "agrees"),
+        ("a.test b.test", '"GET / HTTP/1.1" 403 3 "http://c.test/" "-"', "agrees"),
+        ("a.test b.test", '"GET /b/ HTTP/1.1" 403 3 "http://b.test/" "-"', "unknown"),
+    ],
+)
+def test_referers_are_those_of_each_line(tmp_path: Path, names: str, line: str, verdict: str) -> None:
+    """`$invalid_referer` is known for a line, unless blocks of the server that answers give it several values."""
+    log = f"192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] {line}\n"
+    profile = profiled(tmp_path, log * 3 + "broken\n", REFERERS.format(*names.split()), base=_BASE)
+    ((key, cell),) = profile.classes.items()
+    assert (key.verdict, cell.requests) == (verdict, 3)
+    (file,) = profile.files
+    assert (file.all_lines, file.lines, file.broken, file.broken_lines) == (4, 4, 1, [4])
+    assert sum(one.requests for one in profile.clients.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"), [(' "1"', "differs"), (' ""', "agrees"), ("", "unknown")]
+)  # a format without the header or the variable tells nothing
+def test_referers_of_formats(tmp_path: Path, end: str, verdict: str) -> None:
+    """The variable itself may be in the log."""
+    ((key, _),) = profiled(
+        tmp_path, f'"GET / HTTP/1.1" 200{end}\n', REFERERS.format("a", "a"), base=_BASE
+    ).classes.items()
+    assert key.verdict == verdict
+
+
+_BASE = Url("http", "a.example", 80, b"/")
+
 WITH_UPSTREAM = FILES.replace(
     "http {", "http { log_format up '$host \"$request\" $status $request_time $upstream_response_time';", 1
 )

@@ -15,6 +15,7 @@ from nginxopt.request.follow import RedirectSteps, follow
 from nginxopt.request.judgement import Answer, Verdict, answer_of, judge
 from nginxopt.request.model import OutcomeForm, SiteModel, World, depends
 from nginxopt.request.table import ExpectedRow
+from nginxopt.request.traffic import groups_of
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET
 from tests.request.test_connection import site, socket
@@ -113,6 +114,27 @@ http {
     }
 }
 """
+
+
+REFERRED = """http { server { listen 80; server_name h;
+    location / { valid_referers a.test; if ($invalid_referer) { return 403; } return 200; }
+    location /b/ { valid_referers b.test; if ($invalid_referer) { return 403; } return 201; }
+} }
+"""
+
+
+def test_requests_with_one_referer_are_answered_by_their_own_blocks() -> None:
+    """Requests that differ only in their targets may find different values of `$invalid_referer`."""
+    model = SiteModel(load_text(REFERRED.encode(), "nginx.conf"), Build(TARGET))
+    batch = Batch(model, model.gate(), World())
+    header = (b"Referer", b"http://b.test/")
+    requests = [replace(one, headers=(*one.headers, header)) for one in map(from_curl, map(read_url, REFERRED_TO))]
+    assert [answer.status for answer in batch.answers(requests)] == [403, 201]
+    tally = batch.tally(groups_of(requests).values())
+    assert {end.status: ends.requests for end, ends in tally.ends.items()} == {403: 1, 201: 1}
+
+
+REFERRED_TO = ("http://h/", "http://h/b/")
 
 
 def test_the_answers_of_many_requests_are_those_of_each_outcome() -> None:
