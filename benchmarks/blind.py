@@ -15,7 +15,6 @@ import argparse
 import contextlib
 import json
 import random
-import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -52,9 +51,7 @@ _MIME = (
 
 
 class _App(Backend):
-    """An application whose bodies have sizes of their own. It answers the subrequests of `slice`, and has no body for
-    those of `auth_request`.
-    """
+    """An application whose bodies have sizes of their own. Subrequests of `auth_request` get no body."""
 
     sizes: tuple[int, int] = (1, 1)
     text = TEXT
@@ -67,18 +64,8 @@ class _App(Backend):
             if any(part in asked.line for part in (b" /api/", b" /v", b".json", b"/v1/", b"/v2/", b"/orders/"))
             else "text/html"
         )
-        self.answer = self._part(asked, BackendAnswer(200, (("Content-Type", kind),), self.text[:size]))
+        self.answer = BackendAnswer(200, (("Content-Type", kind),), self.text[:size])
         return super()._response(asked)
-
-    def _part(self, asked: EchoedRequest, whole: BackendAnswer) -> BackendAnswer:
-        """Return the part of a response that a request asks for, if it does."""
-        wanted = re.fullmatch(rb"bytes=(\d+)-(\d+)", b"".join(asked.values("Range")))
-        if wanted is None:
-            return whole
-        body = whole.body[int(wanted[1]) : int(wanted[2]) + 1]
-        end = int(wanted[1]) + len(body) - 1
-        field = ("Content-Range", f"bytes {int(wanted[1])}-{end}/{len(whole.body)}")
-        return BackendAnswer(206, (*whole.headers, field, ("ETag", '"whole"')), body)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from nginxopt.system import callgrind
 from nginxopt.system.backend import BackendAnswer
 from nginxopt.system.http import Client, RequestBytes
 from nginxopt.system.nginx import Binary
+from nginxopt.system.passwords import users
 
 Progress = Callable[[int, int], None]
 """Called with the number of steps that are done, and the number of all."""
@@ -76,6 +77,11 @@ class _Trial:
         """The file that exists for the sample, and gets the body; None if only folders exist."""
         return next((name for name in self.existing if not name.endswith("/")), None)
 
+    def disturbs(self, other: _Trial) -> bool:
+        """Whether an nginx that keeps files open would answer one of two samples with the file of the other."""
+        is_same = (self.existing, self.raw, self.ratio) == (other.existing, other.raw, other.ratio)
+        return not is_same and not set(self.existing).isdisjoint(other.existing)
+
 
 def measure(
     logs: SiteLogs,
@@ -90,14 +96,15 @@ def measure(
     Raises `InputError` if nginx does not start, and for programs that it may not run, and as `PrivateNginx` does.
     """
     trials: dict[WorkClass, list[_Trial]] = {}
-    for key, requests, samples in Samples(logs, profile).of_all():
+    chosen = Samples(logs, profile)
+    for key, requests, samples in chosen.of_all():
         if isinstance(samples, str):
             profile.unmeasured.count(samples, Sum(requests), Sum)
         else:
             trials[key] = [_Trial(sample) for sample in samples]
     every = [trial for of in trials.values() for trial in of]
     if every:
-        laboratory = _Laboratory(logs, binary, every, progress, rounds)
+        laboratory = _Laboratory(logs, binary, every, progress, rounds, users(chosen.kinds))
         laboratory.time()
         laboratory.count(profile)
         _add(profile, trials, laboratory)
@@ -137,9 +144,16 @@ class _Laboratory:
     """Runs samples on a private nginx. `connections` has the measured cost of a connection and of a TLS handshake."""
 
     def __init__(
-        self, logs: SiteLogs, binary: Binary, trials: Sequence[_Trial], progress: Progress, rounds: int
+        self,
+        logs: SiteLogs,
+        binary: Binary,
+        trials: Sequence[_Trial],
+        progress: Progress,
+        rounds: int,
+        passwords: bytes,
     ) -> None:
         self._logs, self._binary, self._trials, self._rounds = logs, binary, trials, rounds
+        self._passwords = passwords
         self._progress, self._done = progress, 0
         self._tls = any(trial.sample.form["connection"]["tls"] for trial in trials)
         self.connections: dict[str, Term] = {}
@@ -148,39 +162,59 @@ class _Laboratory:
     def _good(self) -> list[_Trial]:
         return [trial for trial in self._trials if trial.reason is None]
 
+    @property
+    def _groups(self) -> list[list[_Trial]]:
+        """The samples that the same nginx can run: one that keeps files open must not find others at their paths."""
+        directives = (directive.name for directive, _ in self._logs.model.config.walk())
+        if _REMEMBERING.isdisjoint(map(str, directives)):
+            return [self._good]
+        groups: list[list[_Trial]] = []
+        for trial in self._good:
+            group = next((one for one in groups if not any(map(trial.disturbs, one))), None)
+            if group is None:
+                groups.append([trial])
+            else:
+                group.append(trial)
+        return groups
+
     def _step(self) -> None:
         self._done += 1
         self._progress(self._done, len(self._trials) * (self._rounds + 2))
 
     def time(self) -> None:
         """Find out how to request each sample, and measure the processor time of nginx, in rounds."""
-        with self._nginx(Measuring(), left_out=_REMEMBERING) as nginx:
+        with self._nginx(Measuring(passwords=self._passwords), left_out=_REMEMBERING) as nginx:
             for trial in self._trials:
                 trial.reason = _Asking(nginx, trial).prepare()
                 self._step()
         if not self._rounds:
             return
-        with self._nginx(Measuring()) as nginx:
-            for _ in range(self._rounds):
-                for trial in self._good:
-                    trial.nanoseconds.append(_Asking(nginx, trial).timed())
-                    self._step()
-            self._open_connections(nginx, lambda: nginx.process.nanoseconds, is_time=True)
+        for number, group in enumerate(self._groups):
+            with self._nginx(Measuring(passwords=self._passwords)) as nginx:
+                for _ in range(self._rounds):
+                    for trial in group:
+                        trial.nanoseconds.append(_Asking(nginx, trial).timed())
+                        self._step()
+                if not number:
+                    self._open_connections(nginx, group, lambda: nginx.process.nanoseconds, is_time=True)
 
     def count(self, profile: Profile) -> None:
         """Count instructions, if that is possible; otherwise record why not."""
         try:
-            with callgrind.counter() as counter:
-                how = Measuring(counter.wrapper, (counter.folder,), callgrind.START_SECONDS)
-                with self._nginx(how) as nginx:
-                    self._count(nginx, counter)
+            for number, group in enumerate(self._groups):
+                with callgrind.counter() as counter:
+                    how = Measuring(counter.wrapper, (counter.folder,), callgrind.START_SECONDS, self._passwords)
+                    with self._nginx(how) as nginx:
+                        self._count(nginx, counter, group, is_first=not number)
         except (InputError, MissingError, RunError) as error:  # such as an nginx that is a script
             profile.notes.append(f"only processor time was measured: {error.message}")
 
-    def _count(self, nginx: PrivateNginx, counter: callgrind.Counter) -> None:
+    def _count(
+        self, nginx: PrivateNginx, counter: callgrind.Counter, group: Sequence[_Trial], *, is_first: bool
+    ) -> None:
         counter.since(nginx.process.pid)
         own = counter.since(nginx.process.pid)  # the cost of asking the counter
-        for trial in self._good:
+        for trial in group:
             asking = _Asking(nginx, trial, callgrind.ANSWER_SECONDS)
             most = int(_COUNTED_INSTRUCTIONS / max(1.0, trial.sample.instructions))
             number = max(_FEWEST, min(_COUNTED, most))
@@ -193,16 +227,21 @@ class _Laboratory:
             if statuses != {trial.sample.expected}:
                 trial.reason, trial.instructions = _unexpected(statuses, trial.sample.expected), None
             self._step()
-        self._open_connections(nginx, lambda: counter.since(nginx.process.pid) - own, is_time=False)
+        if is_first:
+            self._open_connections(nginx, group, lambda: counter.since(nginx.process.pid) - own, is_time=False)
 
-    def _open_connections(self, nginx: PrivateNginx, took: Callable[[], float], *, is_time: bool) -> None:
+    def _open_connections(
+        self, nginx: PrivateNginx, group: Sequence[_Trial], took: Callable[[], float], *, is_time: bool
+    ) -> None:
         """Measure new connections: the difference between requests on a connection each, and requests on one
         connection.
         """
         found: dict[bool, float] = {}
         for tls in (False, True):
             of = [
-                trial for trial in self._good if trial.sample.form["connection"]["tls"] == tls and trial.sent < 1 << 16
+                trial
+                for trial in group
+                if trial.reason is None and trial.sample.form["connection"]["tls"] == tls and trial.sent < 1 << 16
             ]
             if not of:
                 continue

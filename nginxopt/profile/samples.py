@@ -12,6 +12,7 @@ from email.utils import formatdate
 from functools import cached_property
 from json import loads
 from mimetypes import MimeTypes
+from pathlib import Path
 from typing import NamedTuple
 
 from nginxopt.profile import terms
@@ -22,6 +23,7 @@ from nginxopt.records import record
 from nginxopt.request.client import RequestForm
 from nginxopt.request.model import OutcomeForm, World, asks_file, depends, text_of
 from nginxopt.request.private import MODIFIED
+from nginxopt.system.passwords import credentials, kind_of
 
 MOST = 64
 """The most classes that are measured."""
@@ -141,10 +143,11 @@ class _Part:
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of the profile of logs."""
+    """The samples of the profile of logs. `kinds` are those of the hashes of the passwords that they need."""
 
     logs: SiteLogs
     profile: Profile
+    kinds: set[bytes] = field(default_factory=set)
 
     def of_all(self) -> Iterator[tuple[WorkClass, int, list[SampleRequest] | str]]:
         """Yield the classes, those with the most work first, with their number of requests, and their samples or the
@@ -224,7 +227,7 @@ class Samples:
             "body_bytes_sent" in self.profile.variables,
             like.is_compressed if "gzip_ratio" in self.profile.variables else None,
             like.is_cached,
-            _TYPES.guess_type(path)[0] or "text/html",
+            _type(path, is_text=like.is_compressed),
             more,
             self._work.estimated(key).instructions / self._work.cells[key].requests,
         )
@@ -236,6 +239,8 @@ class Samples:
         needed = dict([_OTHER if is_short else _BROWSER[0]])
         if like.is_compressed or not has_ratio:
             needed["Accept-Encoding"] = "gzip"
+        if part.cell.tries.passwords:
+            needed["Authorization"] = credentials(self._hashing(key), is_right=key.status != 401)
         if key.status == 304:
             needed["If-Modified-Since"] = formatdate(MODIFIED, usegmt=True)
         if key.status == 206:
@@ -255,6 +260,20 @@ class Samples:
         if key.verdict == "ambiguous":
             raise NotMeasuredError(_NOT_SETTLED["ambiguous"])
         raise NotMeasuredError("no request was found that is answered there")
+
+    def _hashing(self, key: WorkClass) -> bytes:
+        """Return the kind of the hashes of the passwords that nginx checks for a class."""
+        site = self.logs.model.site
+        places = (self.logs.place(form["node"]) for form in site.site["levels"])
+        level = next((one for one, place in zip(site.levels, places, strict=True) if place == key.level), None)
+        path = None if level is None else level.setting("auth_basic_user_file").value
+        if path is None or "$" in path:
+            raise NotMeasuredError("the path of the passwords is not known, or has a variable")
+        found = kind_of(Path(self.logs.model.config.prefix).absolute() / path)
+        if isinstance(found, str):
+            raise NotMeasuredError(found)
+        self.kinds.add(found)
+        return found
 
     def _is_of(self, form: RequestForm, key: WorkClass) -> bool:
         """Return whether one of the requests that a line may be belongs to its class."""
@@ -321,6 +340,14 @@ _NOT_SETTLED = {
     "unknown": "what the configuration gives is not known",
 }
 _TYPES = MimeTypes()
+_HTML = "text/html"
+_PACKED = ("image/", "video/", "audio/", "font/")
+
+
+def _type(path: str, *, is_text: bool) -> str:
+    """Return the type of a body that an upstream sends: what the path says, except for what is text in spite of it."""
+    guessed = _TYPES.guess_type(path)[0] or _HTML
+    return _HTML if is_text and guessed.startswith(_PACKED) else guessed
 
 
 def _path(outcome: OutcomeForm) -> str:

@@ -25,7 +25,7 @@ from nginxopt.records import record
 from nginxopt.request.build import probe
 from nginxopt.request.client import LOCAL, ConnectionForm, RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, World
-from nginxopt.request.transplant import ECHO, PrivateStage, transplanted
+from nginxopt.request.transplant import ECHO, PASSWORDS, PrivateStage, transplanted
 from nginxopt.semantics import Address, Level, endpoints, read_listens
 from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.lowering import http_level, placed
@@ -81,11 +81,13 @@ class Measuring:
         wrapper: A command before that of nginx, which counts what nginx does; nginx then never formats times.
         also: The folders that the wrapper writes to.
         start_seconds: How long nginx may take to start.
+        passwords: The file of users that stands for all of the configuration.
     """
 
     wrapper: tuple[str, ...] = ()
     also: tuple[Path, ...] = ()
     start_seconds: float = 120.0
+    passwords: bytes = b""
 
 
 class PrivateNginx:
@@ -151,6 +153,7 @@ class PrivateNginx:
             if self._measuring is not None:
                 (self._prefix / "logs").mkdir()
                 how = self._measuring
+                (self._prefix / PASSWORDS).write_bytes(how.passwords)
                 started = running(
                     [*how.wrapper, *command],
                     self._prefix,

@@ -21,6 +21,8 @@ from nginxopt.text import encode
 ECHO = "nginxopt_echo"
 """A variable with the address of the echo, so that a pass to a variable is still one."""
 
+PASSWORDS = "passwords"
+"""The file of users of an nginx that is measured, beside its configuration."""
 _FILE_TEST = lazy.pattern(r"!?-[fdex]")
 _KEPT_OF_LISTEN = ("default_server", "default", "proxy_protocol")
 _LEFT_OUT = frozenset(
@@ -63,7 +65,7 @@ class PrivateStage:
         left_out: Names of further directives to leave out.
         binary: The nginx that gets the text, which must not run programs without permission; None for none.
         is_measured: Whether nginx is measured. Then it also writes logs, in its own folder, sends files as the original
-            does, and never delays or rejects a request for coming too early.
+            does, never delays or rejects a request for coming too early, and has passwords of its own.
     """
 
     ports: Mapping[Address, int]
@@ -220,6 +222,8 @@ class _Writer:
 
     def _user_file(self, directive: Directive, _: Level) -> bytes:
         path = directive.args[0]
+        if self._stage.is_measured:
+            return _text(directive, words={0: PASSWORDS})
         return _text(directive, words={0: path if path.startswith(("/", "$")) else self._stage.conf + path})
 
     def _cache(self, directive: Directive, _: Level) -> bytes:

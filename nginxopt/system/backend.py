@@ -6,9 +6,10 @@ It extends the echo (`nginxopt.system.echo`) for measurements, in which nginx's 
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
-from dataclasses import field
+from dataclasses import field, replace
 from http import HTTPStatus
 from types import TracebackType
 
@@ -74,7 +75,7 @@ class Backend(Echo):
             self._open.discard(connection)
 
     def _response(self, asked: EchoedRequest) -> bytes:
-        answer = self.answer
+        answer = _part(asked, self.answer) if asked.protocol == "proxy" else self.answer
         has_body = not asked.line.startswith(b"HEAD ") and answer.status not in (204, 304)
         body = answer.body if has_body else b""
         match asked.protocol:
@@ -97,6 +98,17 @@ class Backend(Echo):
         """Return a response in the form in which a script prints it."""
         answer = self.answer
         return b"Status: %d %s\r\n%s\r\n%s" % (answer.status, _phrase(answer.status), answer.fields, body)
+
+
+def _part(asked: EchoedRequest, answer: BackendAnswer) -> BackendAnswer:
+    """Return the part of a whole response that a request asks for, as those of `slice` do; all of it for others."""
+    wanted = re.fullmatch(rb"bytes=(\d+)-(\d+)", b"".join(asked.values("Range")))
+    if wanted is None or answer.status != HTTPStatus.OK or int(wanted[1]) >= len(answer.body):
+        return answer
+    first = int(wanted[1])
+    body = answer.body[first : int(wanted[2]) + 1]
+    place = ("Content-Range", f"bytes {first}-{first + len(body) - 1}/{len(answer.body)}")
+    return replace(answer, status=206, headers=(*answer.headers, place, ("ETag", '"whole"')), body=body)
 
 
 def _stays(asked: EchoedRequest) -> bool:

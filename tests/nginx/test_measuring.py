@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks import blind
-from benchmarks.sites import Kind, Site
+from benchmarks.sites import SITES, Kind, Site
+from benchmarks.sites.clients import CURL, SIGNED
 from nginxopt.config import load
 from nginxopt.errors import InputError, MissingError
 from nginxopt.profile.figures import PRINTED_FORMAT, Figures
@@ -206,12 +207,88 @@ def test_a_site_is_measured(a_binary: nginx.Binary, monkeypatch: pytest.MonkeyPa
         "app": Kind(4, "/app/@N@", size=(3_000, 9_000)),
     }
     site = Site("", server, kinds, {f"{number}.html": 4_000 + 2_000 * number for number in range(8)})
-    monkeypatch.setitem(blind.SITES, "small", site)
+    monkeypatch.setitem(SITES, "small", site)
     *lines, mix = blind.compare("small", a_binary, 60)
     assert {one.what for one in lines} == set(kinds)
     for one in lines:
         assert one.measured == pytest.approx(1, abs=blind.MOST_OF_A_KIND), one
     assert mix.measured == pytest.approx(1, abs=0.08), mix  # of 60 requests
+
+
+@needs_valgrind
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("http", "server", "kinds"),
+    [
+        (
+            "open_file_cache max=9;",
+            "location / { root files; }",
+            {
+                "whole": Kind(1, "/a.bin", CURL),
+                "part": Kind(1, "/a.bin", f"{CURL}Range: bytes=0-999\r\n"),
+                "parts": Kind(1, "/a.bin", f"{CURL}Range: bytes=9000-\r\n"),
+            },
+        ),
+        (
+            "proxy_cache_path cache keys_zone=c:1m;",
+            "location / { slice 16k; proxy_cache c; proxy_cache_key $uri$slice_range; proxy_cache_valid 200 206 1h; "
+            "proxy_set_header Range $slice_range; proxy_http_version 1.1; proxy_pass http://127.0.0.1:@BACK@; }",
+            {"cached": Kind(1, "/a", CURL, size=(100_000, 100_000))},
+        ),
+    ],
+)
+def test_files_that_stay_open_and_parts(
+    monkeypatch: pytest.MonkeyPatch, http: str, server: str, kinds: dict[str, Kind]
+) -> None:
+    """A sample is not answered with the file of another one, and upstreams answer the parts of `slice`."""
+    monkeypatch.setitem(SITES, "small", Site(http, server, kinds, {"a.bin": 300_000}, tls=True))
+    for one in blind.compare("small", the_nginx(), 12):
+        assert one.measured == pytest.approx(1, abs=0.12), one
+
+
+@needs_valgrind
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "hashed",
+    [
+        "$apr1$c4Vq8sXw$IVJK3gQvgIXMCl.TOYJ060",
+        "{SHA}UWuXg/ylF+7L0dBk2i0WUxCxl1k=",
+        "$6$rounds=1000$saltsalt$mfpRMw2YHznamS6CHjpBoMWQ7oHYEORKZO2J6QPjlqWgxw.tSKwFrOQbfQ0Jh/qF8DNOXYLhOeIWLXMbM86IU0",
+    ],
+)
+def test_passwords_are_hashed_as_those_of_the_site(monkeypatch: pytest.MonkeyPatch, hashed: str) -> None:
+    """The check of a password is measured, whatever it takes, of right and of wrong ones."""
+    server = "auth_basic Staff; auth_basic_user_file users; location / { try_files /a.png =404; }"
+    kinds = {"right": Kind(1, "/", CURL + SIGNED), "wrong": Kind(1, "/", f"{CURL}Authorization: Basic dTpx\r\n")}
+    monkeypatch.setattr(blind, "USERS", f"u:{hashed}\n".encode())
+    monkeypatch.setitem(SITES, "small", Site("", server, kinds, {"a.png": 900}))
+    for one in blind.compare("small", the_nginx(), 2):
+        assert one.measured == pytest.approx(1, abs=blind.MOST_OF_A_MIX), one
+
+
+@pytest.mark.usefixtures("without_valgrind")
+@pytest.mark.parametrize(
+    ("users", "file", "reason"),
+    [
+        (None, "users", "the passwords in {} cannot be read"),
+        (
+            "a:{PLAIN}b\nc:{SHA}UWuXg/ylF+7L0dBk2i0WUxCxl1k=\n",
+            "users",
+            "the passwords in {} are hashed in several ways",
+        ),
+        ("a:$9$b\n", "users", "how {} hashes passwords is not known"),
+        ("a:{PLAIN}b\n", "users-$host", "the path of the passwords is not known, or has a variable"),
+    ],
+)
+def test_passwords_that_are_not_known(tmp_path: Path, logs: Any, users: str | None, file: str, reason: str) -> None:
+    """Where the kind of the hashes is not known, requests with a password are not measured, and the report says why."""
+    path = tmp_path / "users"
+    if users is not None:
+        path.write_text(users)
+    signed = line("/a.html").replace('"-" "-" "curl/8"', '"a" "-" "curl/8"')
+    profile = measured(logs([signed], f"auth_basic x; auth_basic_user_file {file};"))
+    ((found, _),) = profile.unmeasured.items()
+    assert found.startswith(reason.format(path))
 
 
 def test_programs_are_refused(logs: Any) -> None:
