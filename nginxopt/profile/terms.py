@@ -91,9 +91,11 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     "fastcgi_param":       (495,       488,       505,        0),
     "cached":              (7_334,     7_308,     10_840,     5_600),
     "missed":              (5_533,     4_855,     6_210,      0),
+    "slice":               (14_050,    14_200,    14_200,     0),
     "log":                 (442,       498,       1_120,     800),
     "log_buffered":        (368,       424,       1_017,     0),
     "log_variable":        (351,       350,       357,       110),
+    "unfound":             (3_040,     3_040,     3_245,      800),
     "request_id":          (6_684,     394,       921,        0),
     "limit":               (696,       686,       707,        42),
     "expires":             (1_992,     1_957,     2_011,      0),
@@ -123,7 +125,8 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
 """The instructions of each term, by build, and the nanoseconds of processor time (0 where it is not measured, and part
 of that of another term). The first two builds have -O2 and glibc, as those of Debian and nginx.org; the last has -Os
 and musl, as those of Alpine. Counted with OpenSSL 3.0.19 (3.3 in the last) and zlib 1.2.13 (1.3.2). Not counted again
-in each build: `resumed`, `substituted_file`, and `substituted` and its byte in the last, which lacks the module.
+in each build: `resumed` and `substituted_file`, and in the last, which lacks the modules, `slice`, `substituted` and
+`substituted_byte`.
 """
 
 _COMBINED = Version(1, 23, 0)
@@ -163,9 +166,11 @@ class Terms(NamedTuple):
         fastcgi_param: A `fastcgi_param`.
         cached: A response from a cache.
         missed: The additional cost of a response that a cache may keep.
+        slice: A further part of a response that `slice` asks for in parts, without passing it on.
         log: A log line without its variables, written at once.
         log_buffered: The same with a buffer.
         log_variable: A variable of a log line.
+        unfound: A line of the error log about a file that is missing.
         request_id: `$request_id`.
         limit: A `limit_req` or `limit_conn`.
         expires: `expires`, which formats a time.
@@ -219,9 +224,11 @@ class Terms(NamedTuple):
     fastcgi_param: Term
     cached: Term
     missed: Term
+    slice: Term
     log: Term
     log_buffered: Term
     log_variable: Term
+    unfound: Term
     request_id: Term
     limit: Term
     expires: Term

@@ -20,6 +20,7 @@ from nginxopt.profile.sums import Cell, Class, LevelFact, MeasuredSums, Place, P
 from nginxopt.profile.terms import NOTHING, SAME, Term, Terms
 from nginxopt.request.log_formats import log_formats
 from nginxopt.semantics import Level
+from nginxopt.semantics.values import size
 from nginxopt.version import Version
 
 Placed = Callable[[Directive], Place]
@@ -35,6 +36,8 @@ _COUNTED = (
 )  # fmt: skip
 """Directives that a request costs more for, by how many there are, with the name of the fact."""
 _GZIP_DEFAULT = 1
+_SEVERER = ("crit", "alert", "emerg")
+"""The levels of `error_log` without lines about missing files."""
 _MOVED = (301, 302, 303, 307, 308)
 _WITH_EXPIRES = (200, 201, 204, 206, 304, *_MOVED)
 """The statuses of responses that get the headers of `expires`."""
@@ -76,6 +79,9 @@ class LevelFacts:
             setting = level.setting(name)
             if setting.is_set and setting.value != "off":
                 yield self._fact(what, setting.directive, max(1, len(setting.directives[-1].args) - 1))
+        sliced = level.setting("slice")
+        if sliced.is_set and (bytes_ := size(sliced.value or "")):
+            yield self._fact("slice", sliced.directive, bytes_)
         substituted = level.setting("sub_filter")
         if substituted.is_set:
             yield self._fact("sub_filter", substituted.directive, len(substituted.directives))
@@ -88,6 +94,10 @@ class LevelFacts:
             setting = level.setting(name)
             if setting.is_set and setting.value != "off":
                 yield self._fact(what, setting.directives[0], len(setting.directives))
+        log = level.setting("error_log")
+        is_silent = any(str(word) in _SEVERER for one in log.directives for word in one.args[1:])
+        if level.setting("log_not_found").value != "off" and not is_silent:
+            yield self._fact("unfound", log.directive, 1)
         for name in ("limit_req", "limit_conn"):
             limited = level.setting(name)
             if limited.is_set:
@@ -332,6 +342,7 @@ _CAUSES = {
     "request_id": "access log",
     "sub_filter_sendfile": "sub_filter",
     "limit": "limits",
+    "unfound": "error log",
 }
 
 
@@ -355,10 +366,20 @@ def _of_kind(
             each = each.plus(of.fresh) if "fresh" in facts else each
         if "cache" in facts:
             each = each.plus(of.missed)
-        passed = each.times(number - cell.cached)
-        yield "upstream", _passing(key), passed.plus(of.passed_byte.times(cell.bytes))
+        passed = each.times((number - cell.cached) * (1 + _further(cell, facts.get("slice")) / number))
+        of_bytes = of.passed_byte.times(cell.bytes * (number - cell.cached) / number)
+        yield "upstream", _passing(key), passed.plus(of_bytes)
         if cell.cached:
             yield "cache", key.level, of.cached.times(cell.cached)
+
+
+def _rule(key: Class | WorkClass) -> str | None:
+    return key.rule if isinstance(key, WorkClass) else WorkClass.of(key).rule
+
+
+def _further(cell: Cell, part: int | None) -> float:
+    """Return the number of parts beyond the first of each response, where `slice` asks for parts of a size."""
+    return max(0.0, cell.bytes / part - cell.requests) if part else 0.0
 
 
 def _passing(key: Class | WorkClass) -> Place | None:
@@ -370,7 +391,9 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:
         case "tls":
-            return of.of_tls(number, cell.bytes, is_passed=key.kind in PASSED)
+            kept = cell.bytes * cell.cached / number  # sent from files, as caches are
+            passed = of.of_tls(number - cell.cached, cell.bytes - kept, is_passed=key.kind in PASSED)
+            return passed.plus(of.of_tls(cell.cached, kept, is_passed=False))
         case "gzip":
             return _compressed(of, fact.amount, key, cell, variables=variables)
         case "log" | "log_buffered":
@@ -386,6 +409,10 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             return of.substituted.times(number).plus(of.substituted_byte.times(body * fact.amount))
         case "sub_filter_sendfile" if key.kind == "static" and key.status == 200:
             return of.substituted_file.times(number)
+        case "unfound" if key.kind == "error" and key.status == 404 and _rule(key) is None:
+            return of.unfound.times(number)
+        case "slice" if key.kind in PASSED:
+            return of.slice.times(_further(cell, fact.amount))
         case "ssi":
             return of.ssi_byte.times(body)
         case "expires" if key.status in _WITH_EXPIRES:

@@ -75,6 +75,29 @@ def test_tries_of_rewrites(tmp_path: Path) -> None:
     assert places(work)["patterns"] == (place.text, 110 * 794 + (9 * 11 + 12) * 28)
 
 
+@pytest.mark.parametrize(
+    ("server", "is_logged"),
+    [
+        ("root /srv;", True),
+        ("root /srv; log_not_found off;", False),
+        ("root /srv; error_log e.log crit;", False),
+        ("location / { try_files $uri =404; }", False),
+    ],
+)
+def test_missing_files_are_lines_of_the_error_log(tmp_path: Path, server: str, is_logged: bool) -> None:
+    """nginx writes a line about a file that is missing, unless `try_files` looked for it."""
+    work = worked(tmp_path, [line("/none.png", 404)], server=server)
+    assert ("error log" in places(work)) == is_logged
+
+
+def test_parts_of_slice(tmp_path: Path) -> None:
+    """Each part of a response beyond the first is asked for by itself, and passed on if it is not in a cache."""
+    server = "location / {{ {} proxy_pass http://127.0.0.1:81; }}"
+    whole, sliced = (worked(tmp_path, [line("/a", size=4_096)], server=server.format(one)) for one in ("", "slice 1k;"))
+    assert places(sliced)["slice"][1] == pytest.approx(3 * sliced.terms.slice.instructions)
+    assert places(sliced)["upstream"][1] > 3 * places(whole)["upstream"][1]
+
+
 def test_rewrites_run_again(tmp_path: Path) -> None:
     """The rules of a server run again after an internal redirect."""
     rules = "".join(f"rewrite ^/old/page-{number:03}$ /new permanent;\n" for number in range(10))
