@@ -35,6 +35,9 @@ _ANY_OF = {
     "remote_addr": ("remote_addr", "realip_remote_addr"),
 }
 
+_SETTLING = {"host": "--host-of", "scheme": "--base"}
+"""The variables that tell which server answers, and the options that state it."""
+
 PRINTED_FORMAT = """\
 log_format profile '$remote_addr $host $scheme $server_port [$time_local] "$request" $status $bytes_sent '
                    '$body_bytes_sent $request_length $request_time "$upstream_response_time" "$upstream_connect_time" '
@@ -309,6 +312,24 @@ class Figures:
         for key, cell in (*self.of_verdict("unknown"), *self.of_verdict("ambiguous")):
             reasons.setdefault(_reason(key), Cell()).add(cell)
         return sorted(reasons.items(), key=lambda item: (-item[1].requests, item[0]))
+
+    @property
+    def settling(self) -> str:
+        """What would tell which of several responses it was: options, and variables that the logs lack."""
+        lacking = dict(self.lacking)
+        of_servers = _SETTLING if len(self.uses("server")) > 1 else {}
+        found = ["$upstream_response_time"] if "upstream_response_time" in lacking else []
+        found += [f"${name} ({option})" for name, option in of_servers.items() if name in lacking]
+        return f"which of several responses it was, {', '.join(['files (--root, --exists)', *found])} may tell"
+
+    @cached_property
+    def unplaced(self) -> Cell:
+        """What the requests took for which it is unknown which location answers them."""
+        rest = Cell()
+        for key, cell in self.profile.classes.items():
+            if key.verdict == "ambiguous" or not (key.level or key.server):
+                rest.add(cell)
+        return rest
 
     @property
     def is_timed(self) -> bool:

@@ -104,6 +104,9 @@ def render(profile: Profile, worth: Worth = NOTHING) -> str:
         requests=figures.requests,
         has_upstreams=bool(figures.total.upstream.sum),
         differs=figures.number("differs"),
+        ambiguous=figures.number("ambiguous"),
+        settling=figures.settling,
+        when="" if figures.total.first is None else f"{_time(figures.total.first)} to {_time(figures.total.last)}",
         unsettled=_percent(figures.number("ambiguous") + figures.unknown, figures.requests),
         broken=figures.broken,
         undated=any(file.undated for file in profile.files),
@@ -233,5 +236,5 @@ def _percent(number: int, total: int) -> str:
     return f"{number / max(total, 1):.1%}"
 
 
-def _time(second: int) -> str:
-    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M}"
+def _time(second: int | None) -> str:
+    return "-" if second is None else f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M}"

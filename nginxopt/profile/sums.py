@@ -428,7 +428,8 @@ class Profile:
         """Add another profile of the same configuration, or of a copy of it."""
         self.files += other.files
         self.limits |= other.limits
-        self.notes += [note for note in other.notes if note not in self.notes]
+        of_other = [] if other.config == self.config else [f"the sums are also those of requests to {other.config}"]
+        self.notes += [note for note in (*other.notes, *of_other) if note not in self.notes]
         for key, cell in other.classes.items():
             self.classes.count(key, cell, Cell)
         for key, use in other.uses.items():

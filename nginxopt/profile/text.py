@@ -18,6 +18,8 @@ _WIDTH = 60
 _NEAR = 0.5
 """The share of the connections from which on it is shown."""
 
+_NOT_SEEN = "not seen, though logged here"
+
 _Item = TypeVar("_Item")
 
 
@@ -101,7 +103,7 @@ def _at_once(figures: Figures) -> Iterator[str]:
 
 
 def _locations(figures: Figures, most: int | None) -> Iterator[str]:
-    if not figures.locations:
+    if not figures.locations and not figures.number("ambiguous"):
         return
     has_time, has_upstream = bool(figures.total.request.count), bool(figures.total.upstream.count)
     columns = ["requests", *(["time"] if has_time else []), "4xx", "5xx"]
@@ -119,6 +121,12 @@ def _locations(figures: Figures, most: int | None) -> Iterator[str]:
         cells = (f"{value:>{max(7, len(name))}}" for value, name in zip(row, columns, strict=True))
         yield f"  {'  '.join(cells)}  {shown(group.place)}"
     yield from _more(groups, most)
+    if (rest := figures.unplaced).requests:
+        row = [_percent(rest.requests, figures.requests)]
+        row += [_percent(rest.request.sum, figures.total.request.sum)] if has_time else []
+        cells = (f"{value:>{max(7, len(name))}}" for value, name in zip(row, columns, strict=False))
+        blank = " " * sum(2 + max(7, len(name)) for name in columns[len(row) :])
+        yield f"  {'  '.join(cells)}{blank}  not known (below)"
 
 
 def _directives(figures: Figures, most: int | None) -> Iterator[str]:
@@ -202,10 +210,12 @@ def _not_known(figures: Figures, most: int | None) -> Iterator[str]:
         yield f"  {cell.requests:>9,}  {reason}{f': {shorten(cell.example, _WIDTH)}' if cell.example else ''}"
     yield from _more(figures.not_known, most)
     if figures.number("ambiguous"):
-        yield "  --root, --exists or $upstream_response_time in the log tell which of several responses it was"
+        yield f"  {figures.settling}"
 
 
 def _uses(figures: Figures, most: int | None) -> Iterator[str]:
+    number = figures.number("ambiguous")
+    open_ = f" ({count(number, 'ambiguous request')} may have used some)" if number else ""
     for part in ("server", "location", "rule"):
         total = len(figures.uses(part))
         for places, what in (
@@ -214,7 +224,7 @@ def _uses(figures: Figures, most: int | None) -> Iterator[str]:
         ):
             if places:
                 yield ""
-                yield f"{len(places):,} of {count(total, part)} {what}:"
+                yield f"{len(places):,} of {count(total, part)} {what}{open_ if what == _NOT_SEEN else ''}:"
                 yield from (f"  {shown(place)}" for place in places[:most])
                 yield from _more(places, most)
 
