@@ -19,7 +19,8 @@ from pathlib import Path
 from statistics import mean
 
 from benchmarks.blind import count
-from benchmarks.sites.parts import KEPT, PARAMS, POOL, SIGNED, Kind, Site
+from benchmarks.sites.clients import SIGNED
+from benchmarks.sites.parts import KEPT, PARAMS, POOL, Kind, Site
 from nginxopt.errors import InputError
 from nginxopt.profile import terms
 from nginxopt.profile.figures import PRINTED_FORMAT

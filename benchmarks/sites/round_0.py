@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sites.parts import BROWSER, KEPT, PARAMS, PLAIN, POOL, SECURITY, Kind, Site
+from benchmarks.sites.clients import BROWSER, PLAIN
+from benchmarks.sites.parts import KEPT, PARAMS, POOL, SECURITY, Kind, Site
 
 SITES: dict[str, Site] = {
     "handbook": Site(

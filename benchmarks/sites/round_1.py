@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sites.parts import API, BROWSER, CODE, CURL, FORWARDED, PARAMS, PHONE, PLAIN, POOL, ROBOT, Kind, Site
+from benchmarks.sites.clients import BROWSER, CURL, PHONE, PLAIN, ROBOT
+from benchmarks.sites.parts import API, CODE, FORWARDED, PARAMS, POOL, Kind, Site
 
 _MEMBER = PHONE + (
     "Cookie: _t=" + "k3JhUzNvVjBqQ2p5" * 14 + "; _forum_session=" + "Zm9ydW0tc2Vzc2lvbg" * 16 + "; theme=dark\r\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sites.parts import BROWSER, CODE, CURL, FIREFOX, GO, PARAMS, PHONE, POOL, RULES, Kind, Site
+from benchmarks.sites.clients import BROWSER, CURL, FIREFOX, GO, PHONE
+from benchmarks.sites.parts import CODE, PARAMS, POOL, RULES, Kind, Site
 
 SITES: dict[str, Site] = {
     "catalogue": Site(

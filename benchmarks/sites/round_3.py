@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sites.parts import CURL, EDGE, FORWARDED, GO, PARAMS, POOL, ROBOT, SIGNED_IN, TESTS, Kind, Site
+from benchmarks.sites.clients import CURL, EDGE, GO, ROBOT, SIGNED_IN
+from benchmarks.sites.parts import FORWARDED, PARAMS, POOL, TESTS, Kind, Site
 
 _APP = (
     "User-Agent: Moodle/4.5 CFNetwork/1494.0.7 Darwin/23.4.0\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\n"

@@ -2,28 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sites.parts import (
-    API,
-    CURL,
-    EDGE,
-    FORM,
-    FORWARDED,
-    GO,
-    KEPT,
-    PARAMS,
-    PHONE,
-    PLAIN,
-    POOL,
-    RULES,
-    SAFARI,
-    SESSION,
-    SIGNED,
-    SPIDER,
-    UWSGI,
-    Kind,
-    Site,
-    text_of,
-)
+from benchmarks.sites.clients import CURL, EDGE, FORM, GO, PHONE, PLAIN, SAFARI, SESSION, SIGNED, SPIDER
+from benchmarks.sites.parts import API, FORWARDED, KEPT, PARAMS, POOL, RULES, UWSGI, Kind, Site, text_of
 
 _CRATE = text_of("rust/src/*.rs")
 _NEWS = text_of("docs/*.md")

@@ -8,31 +8,8 @@ from __future__ import annotations
 
 from hashlib import md5
 
-from benchmarks.sites.parts import (
-    API,
-    BROWSER,
-    CODE,
-    CURL,
-    EDGE,
-    FORM,
-    FORWARDED,
-    GO,
-    KEPT,
-    PARAMS,
-    PHONE,
-    PLAIN,
-    POOL,
-    ROBOT,
-    RULES,
-    SAFARI,
-    SESSION,
-    SPIDER,
-    TESTS,
-    UWSGI,
-    Kind,
-    Site,
-    encoded,
-)
+from benchmarks.sites.clients import BROWSER, CURL, EDGE, FORM, GO, PHONE, PLAIN, ROBOT, SAFARI, SESSION, SPIDER
+from benchmarks.sites.parts import API, CODE, FORWARDED, KEPT, PARAMS, POOL, RULES, TESTS, UWSGI, Kind, Site, encoded
 
 _KEYS = tuple(md5(f"key {number}".encode(), usedforsecurity=False).hexdigest() for number in range(80))
 _KEYED = PLAIN + f"X-API-Key: {_KEYS[41]}\r\n"
