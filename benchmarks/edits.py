@@ -60,7 +60,7 @@ class Text:
 
     def named(self, *names: str) -> list[Directive]:
         """Return the directives with one of these names, outside of tables."""
-        return [each for each, around in self.placed if each.name in names and not _is_table(around)]
+        return [each for each, around in self.placed if each.name in names and not is_table(around)]
 
     def rows(self, *tables: str) -> Iterator[list[Directive]]:
         """Yield the rows of each table."""
@@ -98,22 +98,26 @@ Edit = Callable[[Text, random.Random], bytes | None]
 _Edits = list[list[tuple[int, int, str]]]
 
 
-def _is_table(around: Sequence[Directive]) -> bool:
+def is_table(around: Sequence[Directive]) -> bool:
+    """Return whether the innermost block is a table, whose rows are no directives."""
     return bool(around) and around[-1].name in ("map", "geo", "types", "split_clients", "upstream", "charset_map")
 
 
-def _declared(directive: Directive) -> Declaration | None:
+def declared_as(directive: Directive) -> Declaration | None:
+    """Return what nginx's sources say of a directive of http; None if several modules declare it, or none."""
     rows = [
         row for row in declarations(str(directive.name)) if row.module.startswith("ngx_http") and row.is_in(VERSION)
     ]
     return rows[0] if len(rows) == 1 else None
 
 
-def _chosen(text: Text, draw: random.Random, options: _Edits) -> bytes | None:
+def chosen(text: Text, draw: random.Random, options: _Edits) -> bytes | None:
+    """Return the text with one of some edits; None if there are none."""
     return text.replaced(draw.choice(options)) if options else None
 
 
-def _word(directive: Directive, number: int, new: str) -> tuple[int, int, str]:
+def word_at(directive: Directive, number: int, new: str) -> tuple[int, int, str]:
+    """Return the edit that writes another word for an argument."""
     span = directive.args[number].span
     return (span.start, span.end, new)
 
@@ -122,10 +126,10 @@ def _values(convert: Callable[[Directive, Declaration], str | None], text: Text,
     """Write one value otherwise."""
     options = []
     for directive, around in text.placed:
-        declared = None if _is_table(around) or len(directive.args) != 1 else _declared(directive)
+        declared = None if is_table(around) or len(directive.args) != 1 else declared_as(directive)
         if declared is not None and (new := convert(directive, declared)) is not None:
-            options.append([_word(directive, 0, new)])
-    return _chosen(text, draw, options)
+            options.append([word_at(directive, 0, new)])
+    return chosen(text, draw, options)
 
 
 def _flag(directive: Directive, declared: Declaration) -> str | None:
@@ -152,24 +156,24 @@ def _sets(text: Text, draw: random.Random) -> bytes | None:
     sets = ("gzip_types", "proxy_hide_header", "ssi_types", "sub_filter_types")
     options = []
     for directive, around in text.placed:
-        declared = None if _is_table(around) else _declared(directive)
+        declared = None if is_table(around) else declared_as(directive)
         is_set = declared is not None and (declared.compared == "set" or directive.name in sets)
         if is_set and len(set(directive.args)) > 1:
             words = [str(word) for word in reversed(directive.args)]
-            options.append([_word(directive, at, word) for at, word in enumerate(words)])
-    return _chosen(text, draw, options)
+            options.append([word_at(directive, at, word) for at, word in enumerate(words)])
+    return chosen(text, draw, options)
 
 
 def _quoted(text: Text, draw: random.Random) -> bytes | None:
     """Put quotes around a word."""
     options = [
-        [_word(directive, at, f'"{word}"')]
+        [word_at(directive, at, f'"{word}"')]
         for directive, around in text.placed
-        if not _is_table(around) and directive.name not in ("if", "location", "include")
+        if not is_table(around) and directive.name not in ("if", "location", "include")
         for at, word in enumerate(directive.args)
         if re.fullmatch(r"[\w./:$-]+", word) and text.data[word.span.start : word.span.end].decode() == word
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 _EVALUATED = ("add_header", "proxy_set_header", "return", "fastcgi_param", "uwsgi_param", "root", "proxy_pass")
@@ -178,23 +182,23 @@ _EVALUATED = ("add_header", "proxy_set_header", "return", "fastcgi_param", "uwsg
 def _variables(pattern: str, new: str, text: Text, draw: random.Random) -> bytes | None:
     """Write a variable otherwise where nginx evaluates it."""
     options = [
-        [_word(directive, at, f'"{changed}"')]
+        [word_at(directive, at, f'"{changed}"')]
         for directive in text.named(*_EVALUATED)
         for at, word in enumerate(directive.args)
         if '"' not in word and "\\" not in word and (changed := re.sub(pattern, new, word, count=1)) != word
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _upper(text: Text, draw: random.Random) -> bytes | None:
     """Write a variable in capitals."""
     options = [
-        [_word(directive, at, f'"{_VARIABLE.sub(lambda found: found[0].upper(), word, count=1)}"')]
+        [word_at(directive, at, f'"{_VARIABLE.sub(lambda found: found[0].upper(), word, count=1)}"')]
         for directive in text.named(*_EVALUATED)
         for at, word in enumerate(directive.args)
         if '"' not in word and "\\" not in word and _VARIABLE.search(word)
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 _DEFAULTS = {
@@ -210,7 +214,7 @@ def _default(text: Text, draw: random.Random) -> bytes | None:
     """State a default in a block all of whose text was read, where none of the blocks around states another."""
     options = []
     for directive, around in text.placed:
-        kind = "server" if directive.name == "server" and not _is_table(around) else ""
+        kind = "server" if directive.name == "server" and not is_table(around) else ""
         inside = text.inside(directive) if directive.block is not None else []
         if directive.name == "location" and any(each.name == "proxy_pass" for each in inside):
             kind = "proxy"
@@ -221,17 +225,18 @@ def _default(text: Text, draw: random.Random) -> bytes | None:
             if not above and not top and not any(each.name == name for each in inside):
                 start = text.data.index(b"{", directive.args[-1].span.end if directive.args else directive.start) + 1
                 options.append([(start, start, f" {stated};")])
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
-def _swapped(first: Directive, second: Directive, text: Text) -> list[tuple[int, int, str]]:
+def swapped(first: Directive, second: Directive, text: Text) -> list[tuple[int, int, str]]:
+    """Return the edits that write each of two directives in the place of the other."""
     return [
         (first.start, first.end, text.written(second)),
         (second.start, second.end, text.written(first)),
     ]
 
 
-def _neighbours(text: Text) -> Iterator[tuple[Directive, Directive]]:
+def neighbours(text: Text) -> Iterator[tuple[Directive, Directive]]:
     """Yield directives that follow each other in a block."""
     last: dict[int, Directive] = {}
     for directive, around in text.placed:
@@ -243,10 +248,8 @@ def _neighbours(text: Text) -> Iterator[tuple[Directive, Directive]]:
 
 def _swap(may: Callable[[Directive, Directive], bool], text: Text, draw: random.Random) -> bytes | None:
     """Swap two neighbours."""
-    options = [
-        _swapped(*pair, text) for pair in _neighbours(text) if may(*pair) and not _is_table(text.around(pair[0]))
-    ]
-    return _chosen(text, draw, options)
+    options = [swapped(*pair, text) for pair in neighbours(text) if may(*pair) and not is_table(text.around(pair[0]))]
+    return chosen(text, draw, options)
 
 
 def _are_fields(name: str, first: Directive, second: Directive) -> bool:
@@ -272,7 +275,7 @@ def _are_plain_locations(first: Directive, second: Directive) -> bool:
 
 
 def _are_scalars(first: Directive, second: Directive) -> bool:
-    declared = [_declared(each) for each in (first, second)]
+    declared = [declared_as(each) for each in (first, second)]
     plain = all(each is not None and each.compared != "text" and each.is_once for each in declared)
     return plain and first.name != second.name
 
@@ -285,8 +288,8 @@ def _table_rows(table: str, text: Text, draw: random.Random) -> bytes | None:
         if {"include", "hostnames", "ranges", "delete", "proxy"} & set(names) or len(set(names)) < len(names):
             continue
         plain = [row for row in rows if not row.name.startswith("~") and row.args and row.name != "default"]
-        options += [_swapped(first, second, text) for first, second in pairwise(plain)]
-    return _chosen(text, draw, options)
+        options += [swapped(first, second, text) for first, second in pairwise(plain)]
+    return chosen(text, draw, options)
 
 
 def _split_pages(text: Text, draw: random.Random) -> bytes | None:
@@ -297,7 +300,7 @@ def _split_pages(text: Text, draw: random.Random) -> bytes | None:
         rest = [text.data[word.span.start : word.span.end].decode() for word in page.args[len(codes) :]]
         if len(codes) > 1 and len(set(codes)) == len(codes):
             options.append([(page.start, page.end, " ".join(f"error_page {code} {' '.join(rest)};" for code in codes))])
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _server_names(text: Text, draw: random.Random) -> bytes | None:
@@ -306,36 +309,38 @@ def _server_names(text: Text, draw: random.Random) -> bytes | None:
     for names in text.named("server_name"):
         plain = [at for at, word in enumerate(names.args) if at and not word.startswith("~")]
         for first, second in pairwise(plain):
-            options.append([_word(names, first, str(names.args[second])), _word(names, second, str(names.args[first]))])
-    return _chosen(text, draw, options)
+            options.append(
+                [word_at(names, first, str(names.args[second])), word_at(names, second, str(names.args[first]))]
+            )
+    return chosen(text, draw, options)
 
 
 def _listen(text: Text, draw: random.Random) -> bytes | None:
     """Write the address of a `listen` that has only a port."""
     options = [
-        [_word(listen, 0, f"*:{listen.args[0]}")]
+        [word_at(listen, 0, f"*:{listen.args[0]}")]
         for listen in text.named("listen")
         if re.fullmatch(r"\d+", listen.args[0])
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _folded(text: Text, draw: random.Random) -> bytes | None:
     """Write `~* P` as `~ (?i)P`."""
     options = [
-        [_word(each, 0, "~"), _word(each, 1, f'"(?i){each.args[1]}"')]
+        [word_at(each, 0, "~"), word_at(each, 1, f'"(?i){each.args[1]}"')]
         for each in text.named("location")
         if each.args[0] == "~*" and len(each.args) == 2 and '"' not in each.args[1] and "\\" not in each.args[1]
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _methods(text: Text, draw: random.Random) -> bytes | None:
     """Write the methods of a `limit_except` in small letters."""
-    return _chosen(
+    return chosen(
         text,
         draw,
-        [[_word(each, at, word.lower()) for at, word in enumerate(each.args)] for each in text.named("limit_except")],
+        [[word_at(each, at, word.lower()) for at, word in enumerate(each.args)] for each in text.named("limit_except")],
     )
 
 
@@ -346,13 +351,15 @@ def _return(text: Text, draw: random.Random) -> bytes | None:
         for each in text.named("return")
         if len(each.args) == 2 and each.args[0] == "302" and re.match(r"https?://|\$scheme", each.args[1])
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _expires(text: Text, draw: random.Random) -> bytes | None:
     """Put a plus before the time of `expires`."""
-    options = [[_word(each, 0, f"+{each.args[0]}")] for each in text.named("expires") if re.match(r"\d", each.args[0])]
-    return _chosen(text, draw, options)
+    options = [
+        [word_at(each, 0, f"+{each.args[0]}")] for each in text.named("expires") if re.match(r"\d", each.args[0])
+    ]
+    return chosen(text, draw, options)
 
 
 def _network(text: Text, draw: random.Random) -> bytes | None:
@@ -360,8 +367,8 @@ def _network(text: Text, draw: random.Random) -> bytes | None:
     options = []
     for each in text.named("allow", "deny", "set_real_ip_from"):
         if found := re.fullmatch(r"(\d+\.\d+\.\d+\.)0(/(?:8|16|24))", each.args[0]):
-            options.append([_word(each, 0, f"{found[1]}7{found[2]}")])
-    return _chosen(text, draw, options)
+            options.append([word_at(each, 0, f"{found[1]}7{found[2]}")])
+    return chosen(text, draw, options)
 
 
 def _servers(text: Text, draw: random.Random) -> bytes | None:
@@ -373,14 +380,14 @@ def _servers(text: Text, draw: random.Random) -> bytes | None:
         for word in ("weight=1", "max_fails=1", "fail_timeout=10s")
         if word.partition("=")[0] not in " ".join(each.args)
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _scalars(text: Text, server: Directive) -> list[Directive]:
     """Return the settings of a server that its locations inherit, and that take one value."""
     found = []
     for each in text.inside(server):
-        declared = _declared(each)
+        declared = declared_as(each)
         places = 0 if declared is None else declared.places
         if declared is not None and declared.compared != "text" and declared.is_once and places & 16 and places & 8:
             found.append(each)
@@ -396,7 +403,7 @@ def _sunk(text: Text, draw: random.Random) -> bytes | None:
             free = [each for each in inner if all(one.name != setting.name for one in text.inside(each))]
             starts = [text.data.index(b"{", each.args[-1].span.end) + 1 for each in free]
             options.append([(at, at, f" {text.written(setting)}") for at in starts])
-    return _chosen(text, draw, [option for option in options if option])
+    return chosen(text, draw, [option for option in options if option])
 
 
 def _hoisted(text: Text, draw: random.Random) -> bytes | None:
@@ -409,7 +416,7 @@ def _hoisted(text: Text, draw: random.Random) -> bytes | None:
             continue
         own = {str(each.name) for each in text.inside(server)}
         for first in text.inside(inner[0]):
-            declared = _declared(first)
+            declared = declared_as(first)
             is_plain = declared is not None and declared.compared != "text" and declared.is_once
             said = [one for each in inner for one in text.inside(each) if one.name == first.name]
             if (
@@ -425,7 +432,7 @@ def _hoisted(text: Text, draw: random.Random) -> bytes | None:
                 options.append(
                     [*((each.start, each.end, "") for each in said), (start, start, f" {text.written(first)}")]
                 )
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _renamed(names: Iterable[str], text: Text, pattern: str, draw: random.Random) -> bytes | None:
@@ -493,7 +500,7 @@ def _numbered(text: Text, draw: random.Random) -> bytes | None:
             continue
         start = each.args[-1].span.start + text.data[each.args[-1].span.start :].index(found[1].encode())
         options.append([(start, start + len(found[1]), "("), *((read.start(), read.end(), "$1") for read in reads)])
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _rooted(text: Text, draw: random.Random) -> bytes | None:
@@ -507,7 +514,7 @@ def _rooted(text: Text, draw: random.Random) -> bytes | None:
         is_plain = is_plain and not inside & {"rewrite", "if", "try_files", "location", "break"}
         if is_plain and folder.endswith(path) and folder != path and not _READS.search(text.words + folder):
             options.append([(each.start, each.end, f'root "{folder.removesuffix(path)}";')])
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 _READS = re.compile(r"document_root|realpath_root|\bbreak\b")
@@ -522,9 +529,9 @@ def _address(text: Text, draw: random.Random) -> bytes | None:
         passed = [each for each in text.named("fastcgi_pass", "uwsgi_pass", "scgi_pass") if each.args[0] == name]
         used = len(re.findall(rf"\b{re.escape(name)}\b", text.words))
         if len(inside) == 1 and inside[0].name == "server" and len(inside[0].args) == 1 and used == len(passed) + 1:
-            edits = [_word(each, 0, str(inside[0].args[0])) for each in passed]
+            edits = [word_at(each, 0, str(inside[0].args[0])) for each in passed]
             options += [[(upstream.start, upstream.end, ""), *edits]] if passed else []
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _blank(text: Text, draw: random.Random) -> bytes | None:
@@ -595,11 +602,11 @@ def _another(name: str, text: Text, draw: random.Random) -> bytes | None:
     """Write another value of a directive; of an `allow` only where others are denied behind it."""
     at, new = _SEEN[name]
     options = [
-        [_word(each, at % len(each.args), f'"{new}"')]
+        [word_at(each, at % len(each.args), f'"{new}"')]
         for each in text.named(name)
         if len(each.args) > abs(at) - (at < 0) and (name != "allow" or _denies_others(text, each))
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 def _denies_others(text: Text, allow: Directive) -> bool:
@@ -610,15 +617,15 @@ def _denies_others(text: Text, allow: Directive) -> bool:
 
 
 def _without(name: str, text: Text, draw: random.Random) -> bytes | None:
-    return _chosen(text, draw, [[(each.start, each.end, "")] for each in text.named(name)])
+    return chosen(text, draw, [[(each.start, each.end, "")] for each in text.named(name)])
 
 
 def _another_row(text: Text, draw: random.Random) -> bytes | None:
     rows = [row for table in text.rows("map", "geo") for row in table]
     options = [
-        [_word(row, 0, "mutant")] for row in rows if len(row.args) == 1 and row.name not in ("include", "default")
+        [word_at(row, 0, "mutant")] for row in rows if len(row.args) == 1 and row.name not in ("include", "default")
     ]
-    return _chosen(text, draw, options)
+    return chosen(text, draw, options)
 
 
 VISIBLE: dict[str, Edit] = {
