@@ -276,8 +276,9 @@ class _Read:
         side, found = self._side, list[str]()
         for number in self._levels:
             level = side.level(number)
-            for stated in level["settings"].values():
-                found += (word for directive in stated or () for word in side.form["directives"][directive]["args"])
+            for name, stated in level["settings"].items():
+                args = (tuple(side.form["directives"][directive]["args"]) for directive in stated or ())
+                found += (word for words in args for word in side.filled(number, name, words))
             around = {} if level["parent"] is None else side.others(level["parent"])
             for name, words in side.others(number).items():
                 if words is not around.get(name):  # those that are inherited have been read

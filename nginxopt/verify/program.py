@@ -15,7 +15,7 @@ the variables and names in the operation stand for, so a `rewrite` to `$target` 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
 
@@ -213,7 +213,7 @@ class Compiler:
         sent with errors, and what changes every response. If an early error has an error page, that page may be a
         redirect, which has all headers.
         """
-        known = self._side.settings(level)
+        known = self._side.early_settings(level)
         settings = {name: value for name, value in known.items() if name in _ANSWERING}
         others = self._side.others(level)
         settings |= {name: value for name, value in others.items() if _changes_errors(name)}
@@ -223,7 +223,7 @@ class Compiler:
             settings["add_header"] = tuple(part for part in headers if isinstance(part, Unread) or "always" in part[2:])
         settings["error_page"] = pages
         shown = settings.keys() if pages else settings.keys() - group("no_error")
-        return self._with_deciding(level, {name: settings[name] for name in shown if settings[name]})
+        return self._with_deciding(level, known, {name: settings[name] for name in shown if settings[name]})
 
     def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
         """Return settings in force at a block: those with these names, those that are not simulated, and those that
@@ -232,12 +232,12 @@ class Compiler:
         settings, others = self._side.settings(level), self._side.others(level)
         read = {name: words for name, words in settings.items() if name in names}
         read |= {name: words for name, words in others.items() if not name.startswith(_PASSING)}
-        return self._with_deciding(level, read)
+        return self._with_deciding(level, settings, read)
 
-    def _with_deciding(self, level: int, read: dict[str, Value]) -> dict[str, Value]:
-        """Return settings of a block with those that decide the variables in their values. Code may read any variable,
-        so all such settings are added if there is code."""
-        settings, others = self._side.settings(level), self._side.others(level)
+    def _with_deciding(self, level: int, settings: Mapping[str, Value], read: dict[str, Value]) -> dict[str, Value]:
+        """Return some of the settings of a block with those that decide the variables in their values. Code may read
+        any variable, so all such settings are added if there is code."""
+        others = self._side.others(level)
         code = self._side.code(level).items()
         is_any = any(Reads.VARIABLES in found for name, found in code if name in read or name == "include")
         waiting = list(read.values())

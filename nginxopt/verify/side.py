@@ -56,6 +56,13 @@ _UNCOUNTED_OF_LISTEN = {
 }  # fmt: skip
 """The parameters of `listen` that change how nginx accepts connections, but no answer."""
 
+_EVALUATED = {"root": 0, "add_header": 1, "proxy_set_header": 1, "fastcgi_param": 1, "uwsgi_param": 1, "scgi_param": 1}
+"""Settings whose text with variables means to nginx what the same text without them does, with its place."""
+
+_FOLDER = lazy.pattern(r"/[^$]*[^/$]")
+"""A folder that nginx takes as it is: it completes others, and cuts a slash off only where there is no variable
+(`ngx_http_core_root`)."""
+
 _PATH = lazy.pattern(r"[/@=]|off\Z|\$(?:uri|document_uri)(?!\w)|\$\{(?:uri|document_uri)\}", re.ASCII)
 """The beginning of a target that is a path, a named location, or a status."""
 
@@ -145,19 +152,53 @@ class VerifiedSide(UnmodelledReading):
         """Return by name each setting of a block that the model reads and that something states, or may state."""
         known = self._known.get(number)
         if known is None:
-            in_force = self._in_force(number)
-            known = {name: self._value(name, stated) for name, stated in in_force.items()}
-            known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
-            known = {name: value for name, value in known.items() if value}
-            if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
-                known["proxy_redirect"] = redirects
-            known = self._with_access(number, known) | self._shown_name(number, known) | self._zones_of(known)
-            known = {name: self._ordered(name, value) for name, value in known.items()}
-            known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
-            if not _OF_FOLDERS.isdisjoint(known) and "try_files" not in known and self._only_passes(number):
-                known = {name: value for name, value in known.items() if name not in _OF_FOLDERS}
-            known = self._known[number] = self._without_idle(number, known)
+            known = self._known[number] = self._settings(number, filled=True)
         return known
+
+    def early_settings(self, number: int) -> Mapping[str, Value]:
+        """Return the settings of a server for a request that nginx answers before its script, which sets constants."""
+        return self._settings(number, filled=False) if self._constants_at(number) else self.settings(number)
+
+    def _settings(self, number: int, *, filled: bool) -> dict[str, Value]:
+        in_force = self._in_force(number)
+        known = {name: self._value(name, stated) for name, stated in in_force.items()}
+        if filled and self.constants:
+            known |= {name: self._filled(number, name, known[name]) for name in _EVALUATED.keys() & known.keys()}
+        known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
+        known = {name: value for name, value in known.items() if value}
+        if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
+            known["proxy_redirect"] = redirects
+        known = self._with_access(number, known) | self._shown_name(number, known) | self._zones_of(known)
+        known = {name: self._ordered(name, value) for name, value in known.items()}
+        known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
+        if not _OF_FOLDERS.isdisjoint(known) and "try_files" not in known and self._only_passes(number):
+            known = {name: value for name, value in known.items() if name not in _OF_FOLDERS}
+        return self._without_idle(number, known)
+
+    def _filled(self, number: int, name: str, value: Value) -> Value:
+        return tuple(
+            Unread(part.what, self._filled(number, name, part.around))
+            if isinstance(part, Unread)
+            else self.filled(number, name, part)
+            for part in value
+        )
+
+    def filled(self, number: int, name: str, words: Words) -> Words:
+        """Return the words of a setting with the texts of the constants at a block."""
+        at = _EVALUATED.get(name, len(words))
+        constants = self._constants_at(number) if len(words) > at and "$" in words[at] else None
+        if not constants:
+            return words
+        text = _VARIABLE.sub(lambda found: constants.get(found[0].strip("${}").lower(), found[0]), words[at])
+        if text == words[at] or (name == "root" and not _FOLDER.fullmatch(text)):
+            return words
+        return self._canonical(name, (*words[:at], text, *words[at + 1 :]))
+
+    def _constants_at(self, number: int) -> Mapping[str, str]:
+        at: int | None = number
+        while at is not None and self.level(at)["kind"] != "server":
+            at = self.level(at)["parent"]
+        return {} if at is None else self.constants.get(at, {})
 
     def others(self, number: int) -> Mapping[str, Value]:
         """Return the directives of `stated_others` that count in a block."""

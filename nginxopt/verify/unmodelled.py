@@ -6,6 +6,7 @@ All of it is in canonical form. Lists are sorted, unless one of their directives
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, reduce
 from itertools import chain
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nginxopt import lazy
 from nginxopt.facts import group, having
 from nginxopt.facts.table import declarations
-from nginxopt.semantics.site.form import OpaqueStatementForm, SiteForm
+from nginxopt.semantics.site.form import OpaqueStatementForm, SetForm, SiteForm, StatementForm
 from nginxopt.semantics.site.levels import ROWS, effect, latin
 from nginxopt.verify.canonical import (
     default_words,
@@ -339,6 +340,34 @@ class UnmodelledReading(SideReading):
         return any(Reads.VARIABLES in read for name, read in code if name != besides)
 
     @cached_property
+    def constants(self) -> Mapping[int, Mapping[str, str]]:
+        """The variables that have one text in a server and in all blocks of it, by the number of its level.
+
+        The server sets them before its script does anything else, and nothing else sets them. nginx runs that script
+        before it chooses a location, but not before an early error, which may lead to a named location.
+        """
+        if not self.variables_set or self.has_opaque or self.has_code or (self.unread and self.may_lead):
+            return {}
+        if any(name.endswith("_set") for level in self.site.levels for name in level.names):  # `auth_request_set`
+            return {}
+        first = {server["level"]: dict(_first_set(self.script(server["level"]))) for server in self.form["servers"]}
+        scripts = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
+        often = Counter(_name_set(each) for each in scripts if each["kind"] == "set")
+        often.subtract(name for texts in first.values() for name in texts)
+        others = {*self.definitions, *self.named_groups, *(name for name, number in often.items() if number)}
+        return {
+            number: {name: text for name, text in texts.items() if text and name not in others}
+            for number, texts in first.items()
+            if not self._may_skip_script(number)
+        }
+
+    def _may_skip_script(self, server: int) -> bool:
+        """Return whether nginx may lead a request to a named location without having run the script of the server."""
+        around = [each for level in self._blocks_around(server) for each in level.directives]
+        pages = (each.args[-1] for each in around if each.name == "error_page" and each.args)
+        return any(page[:1] in "@$" for page in pages) or any(each.name == "post_action" for each in around)
+
+    @cached_property
     def has_code_in_upstreams(self) -> bool:
         """Whether code in an upstream may read any variable."""
         return any(Reads.VARIABLES in read for read in self.code_of_upstreams.values())
@@ -424,6 +453,18 @@ class UnmodelledReading(SideReading):
             else:
                 others.append(name)
         return by_host, others
+
+
+def _name_set(statement: SetForm) -> str:
+    return statement["variable"].removeprefix("$").lower()
+
+
+def _first_set(script: Iterable[StatementForm]) -> Iterator[tuple[str, str]]:
+    """Yield the variables that a script sets before it does anything else, with their texts."""
+    for statement in script:
+        if statement["kind"] != "set" or "$" in statement["value"]:
+            return
+        yield _name_set(statement), statement["value"]
 
 
 def _runs(form: Definition) -> bool:
