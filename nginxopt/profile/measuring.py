@@ -289,7 +289,10 @@ class _Asking:
         for existing in self.trial.sample.choices:
             self.trial.existing = existing
             self.trial.raw, self.trial.ratio = self.trial.sample.raw or self.trial.sample.size, self.trial.sample.ratio
-            reason = self._sized() or self._of_cache() or self._of_size()
+            self.trial.is_varied = self.trial.sample.is_cached  # the cache would send the first body again
+            reason = self._sized()
+            self.trial.is_varied = False
+            reason = reason or self._of_cache() or self._of_size()
             if reason is None:
                 break
         return reason
@@ -299,8 +302,10 @@ class _Asking:
         sample = self.trial.sample
         for _ in range(_TRIES):
             self.put()
+            before = len(self.nginx.backend.asked)
             with self.client() as client:
                 answer = self._answer(client)
+            is_old = sample.is_cached and len(self.nginx.backend.asked) == before
             status, end = _status(answer), answer.find(b"\r\n\r\n") + 4
             if status != sample.expected:
                 return _unexpected({status}, sample.expected)
@@ -308,7 +313,7 @@ class _Asking:
             if sample.is_compressed not in (None, is_compressed):
                 return f"responses are {'' if sample.is_compressed else 'not '}compressed in the log"
             self.trial.sent = len(answer) if sample.is_whole else len(answer) - end
-            if not self._resize(end, self.trial.sent, is_compressed=is_compressed):
+            if is_old or not self._resize(end, self.trial.sent, is_compressed=is_compressed):
                 break
         return None
 

@@ -235,12 +235,18 @@ def test_a_site_is_measured(a_binary: nginx.Binary, monkeypatch: pytest.MonkeyPa
             "proxy_set_header Range $slice_range; proxy_http_version 1.1; proxy_pass http://127.0.0.1:@BACK@; }",
             {"cached": Kind(1, "/a", CURL, size=(100_000, 100_000))},
         ),
+        (
+            "proxy_cache_path cache keys_zone=c:1m;",
+            "gzip on; gzip_comp_level 2; gzip_proxied any; "
+            "location / { proxy_cache c; proxy_cache_valid 1h; proxy_pass http://127.0.0.1:@BACK@; }",
+            {"packed": Kind(1, "/a", size=(7_000, 7_000))},
+        ),
     ],
 )
 def test_files_that_stay_open_and_parts(
     monkeypatch: pytest.MonkeyPatch, http: str, server: str, kinds: dict[str, Kind]
 ) -> None:
-    """A sample is not answered with the file of another one, and upstreams answer the parts of `slice`."""
+    """A sample is not answered with the file of another one or with an earlier body, and `slice` gets its parts."""
     monkeypatch.setitem(SITES, "small", Site(http, server, kinds, {"a.bin": 300_000}, tls=True))
     for one in blind.compare("small", the_nginx(), 12):
         assert one.measured == pytest.approx(1, abs=0.12), one
