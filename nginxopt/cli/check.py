@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.budget import limited
-from nginxopt.cli import options, stdout
+from nginxopt.cli import options, pause_collector, resume_collector, stdout
 from nginxopt.config import inputs
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError, status_of
@@ -76,7 +76,9 @@ def command(
     options.refuse_two_machines(with_host, machine_root)
     files = options.files_of(machine_root, settings.includes())
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN, files=files)
+    pause_collector()
     read = inputs.read(paths, how)
+    resume_collector(read.configs)
     errors = list(read.errors)
     target = target_version or ASSUMED
     found = [line for error in read.errors for line in _of_error(error, target)]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from nginxopt.config.roots import Roots
 from nginxopt.config.tree import Block, Bulk, Comment, Directive, reading
 from nginxopt.errors import UsageError
 from nginxopt.facts import vendors
+from nginxopt.facts.lexicon import BLOCKS
 from nginxopt.facts.table import PLACES, declarations
 from nginxopt.records import record
 from nginxopt.text import Source
@@ -86,6 +87,7 @@ def parse_context(context: str | Sequence[str]) -> Context:
     return full
 
 
+@lru_cache(maxsize=1 << 10)
 def _flat(context: Context) -> Context:
     """Return the context with nested locations reduced to one: all of them allow the same directives."""
     names = [name for name, before in zip(context, (None, *context), strict=False) if name != before]
@@ -194,14 +196,16 @@ class Scope:
         """Yield every directive of this scope and its inner scopes, with its scope, in the order in which nginx reads
         them. Skips folded runs.
         """
-        open_scopes = [(self, self.directives, iter(self.scopes))]
+        open_scopes = [(self, iter(self.nodes), iter(self.scopes))]
         while open_scopes:
-            scope, directives, scopes = open_scopes[-1]
-            for directive in directives:
-                yield directive, scope
-                if directive.block is not None:
+            scope, nodes, scopes = open_scopes[-1]
+            for node in nodes:
+                if isinstance(node, Bulk):
+                    continue
+                yield node, scope
+                if node.block is not None:
                     inner = next(scopes)
-                    open_scopes.append((inner, inner.directives, iter(inner.scopes)))
+                    open_scopes.append((inner, iter(inner.nodes), iter(inner.scopes)))
                     break
             else:
                 open_scopes.pop()
@@ -288,6 +292,16 @@ class Config:
     def _walked(self) -> tuple[tuple[Directive, Scope], ...]:
         """The result of `walk`, cached because many rules use it."""
         return tuple(self.scope.walk())
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Sequence[tuple[Directive, Scope]]]:
+        """The directives by name, each with its scope, in nginx's order of reading, without the rows of tables."""
+        index: dict[str, list[tuple[Directive, Scope]]] = {}
+        for place in self.walk():
+            directive, scope = place
+            if BLOCKS.issuperset(scope.context):
+                index.setdefault(str(directive.name), []).append(place)
+        return index
 
     @cached_property
     def includes(self) -> tuple[Directive, ...]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from nginxopt import lazy
 from nginxopt.budget import ExceededError
@@ -49,10 +50,14 @@ ENVIRONMENT = rb"\$\{[A-Z][A-Z0-9_]*\}"
 PERCENTS = rb"%[a-z]*[g-z_][a-z0-9_]*%"
 """`%name%`, as in templates of HestiaCP. It has a letter that is not a hexadecimal digit, unlike escapes in URLs."""
 
-ANGLES = rb"(?<![?P])<[A-Z][A-Z0-9_]+>"
-"""`<NAME>`, as for sed. In a pattern, `(?<NAME>` names a group."""
+ANGLES = rb"<(?<![?P]<)[A-Z][A-Z0-9_]+>"
+"""`<NAME>`, as for sed. In a pattern, `(?<NAME>` names a group.
 
-CURLY = rb"(?<![$%{\\])(?<!\\[A-Za-z])\{[A-Z][A-Z0-9_]+\}(?!\})"
+Where each alternative begins with a letter of its own, `re` looks for these letters first, which is ten times as fast:
+so what may not stand before the text comes behind its first letter.
+"""
+
+CURLY = rb"\{(?<![$%{\\]\{)(?<!\\[A-Za-z]\{)[A-Z][A-Z0-9_]+\}(?!\})"
 """`{NAME}`. In a pattern, `\\x{AB}` is a character. Without quotes, nginx would open a block."""
 
 CERTAIN = (AT, PERCENT, PERCENT_BRACES, BRACES)
@@ -76,6 +81,7 @@ _FOR_DOLLAR = rb"\A%[a-z]*[g-z_][a-z0-9_]*\Z"
 _ANY = lazy.pattern(b"|".join([*CERTAIN, *LIKELY, _OF_SHELL, _LOWER_ANGLES, _LOWER_UNDERSCORES, _FOR_DOLLAR]))
 
 
+@lru_cache(maxsize=1 << 12)
 def has_placeholder(word: str) -> bool:
     """Return whether a word has a placeholder, so that its value is not known."""
     return _ANY.search(encode(word)) is not None
