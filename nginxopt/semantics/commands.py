@@ -7,11 +7,11 @@ blocks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
-from nginxopt.config import Config, Directive, Scope, has_placeholder
+from nginxopt.config import Config, Context, Directive, Scope, has_placeholder
 from nginxopt.facts import lexicon, vendors
 from nginxopt.facts.table import PLACES, Declaration, declarations, names
 from nginxopt.records import record
@@ -188,11 +188,12 @@ def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, 
     """
     if is_of_rows(config):
         return
+    here = cache(partial(_places, config, target))  # most scopes share a context
     for scope in config.scope.tree():
-        places = _places(config, scope, target)
+        places = here(scope.context)
         for directive in scope.directives if places else ():
             reason = places[0].fault(directive)
-            if reason and all(here.fault(directive) for here in places[1:]):
+            if reason and all(each.fault(directive) for each in places[1:]):
                 yield directive, scope, reason
 
 
@@ -200,16 +201,17 @@ def duplicates(config: Config, target: Version) -> Iterator[tuple[Directive, Dir
     """Yield each directive that nginx refuses for an earlier one of its block, after that one."""
     if is_of_rows(config):
         return
+    here = cache(partial(_places, config, target))
     for scope in config.scope.tree():
-        stated = {directive.name for directive in scope.directives}
+        stated = {node.name for node in scope.nodes}
         if len(stated) == len(scope.nodes) and stated.isdisjoint(TOGETHER):
             continue
-        places = _places(config, scope, target)
+        places = here(scope.context)
         firsts: dict[str, Directive] = {}
         for directive in scope.directives if places else ():
             name = str(directive.name)
             first = firsts.setdefault(TOGETHER.get(name, name), directive)
-            if first is not directive and all(here.is_once(name) for here in places):
+            if first is not directive and all(each.is_once(name) for each in places):
                 yield first, directive
 
 
@@ -229,13 +231,13 @@ def came_after(name: str, target: Version) -> Version | None:
     return min((row.since for row in rows if row.since and row.since > target), default=None)
 
 
-def _places(config: Config, scope: Scope, target: Version) -> list[Declared]:
-    """Return the declarations for a scope, one for each context that its configuration may have; none if that is not
-    known."""
+def _places(config: Config, target: Version, context: Context) -> list[Declared]:
+    """Return the declarations for a scope with a context, one for each context that its configuration may have; none if
+    that is not known."""
     if config.candidates:
-        places = [place_of(outer + scope.context) for outer in config.candidates]
+        places = [place_of(outer + context) for outer in config.candidates]
     else:
-        places = [place(scope.context[-1], scope.context[-2])] if len(scope.context) > 1 else []
+        places = [place(context[-1], context[-2])] if len(context) > 1 else []
     return [declared(here, target) for here in places] if any(places) else []
 
 
@@ -276,9 +278,15 @@ def is_plain(root: Level, target: Version) -> bool:
     """
     if root.kind != "main" or root.own("load_module") or vendors.vendor_of(target):
         return False
+    if not _shows_more(root.names_anywhere):  # even in blocks that are not of nginx
+        return True
     levels = (level for level in root.walk() if place(level.kind, level.parent.kind if level.parent else ""))
     used = frozenset[str]().union(*(level.names for level in levels))
-    return used.isdisjoint(_of_others()) and not _is_module(used)
+    return not _shows_more(used)
+
+
+def _shows_more(used: Set[str]) -> bool:
+    return not _of_others().isdisjoint(used) or _is_module(used)
 
 
 def _is_module(used: Iterable[str]) -> bool:

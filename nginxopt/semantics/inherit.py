@@ -15,7 +15,7 @@ misplaced block is open as well, as nginx merges nothing into it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, KeysView, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping, Set
 from dataclasses import field
 from functools import partial
 
@@ -123,6 +123,7 @@ class _Stated:
 
     `names` are the names of all their directives; `is_whole` is whether all of their text was read. `is_open` is
     whether text that was not read may state anything somewhere, `is_open_outside` whether it may outside of servers.
+    `known_missing` are the answers of `missing`.
     """
 
     target: Version
@@ -130,16 +131,13 @@ class _Stated:
     is_whole: bool = True
     is_open: bool = False
     is_open_outside: bool = False
-    _missing: dict[str, Setting] = field(default_factory=dict)
+    known_missing: dict[str, Setting] = field(default_factory=dict)
 
     def missing(self, name: str) -> Setting | None:
         """Return the setting of a directive if certainly no level has it; None if one may."""
         if not self.is_whole or name in self.names or name in DISPLACED:
             return None
-        setting = self._missing.get(name)
-        if setting is None:
-            setting = self._missing[name] = Setting(name, (), None, True, default(name, self.target))
-        return setting
+        return self.known_missing.setdefault(name, Setting(name, (), None, True, default(name, self.target)))
 
 
 MODIFIERS = ("=", "^~", "~", "~*")
@@ -192,7 +190,7 @@ class Level:
 
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives with a name directly in this level."""
-        directives = self._own.get(name)
+        directives = (self._by_name or self._own).get(name)
         return tuple(directives) if directives else ()
 
     @property
@@ -218,7 +216,12 @@ class Level:
     @property
     def names(self) -> KeysView[str]:
         """The names of the directives directly in this level."""
-        return self._own.keys()
+        return (self._by_name or self._own).keys()
+
+    @property
+    def names_anywhere(self) -> Set[str]:
+        """The names of the directives of all levels of the configuration, without rows of tables."""
+        return self._stated.names
 
     @property
     def modifier(self) -> str:
@@ -260,7 +263,7 @@ class Level:
 
     def setting(self, name: str) -> Setting:
         """Return the effective setting of the directive `name`: its own, an inherited one, or the default."""
-        setting = self._settings.get(name) or self._stated.missing(name)
+        setting = self._settings.get(name) or self._stated.known_missing.get(name) or self._stated.missing(name)
         if setting is None:
             may_be_own = name in self._own or self.is_open or name in self.unread or name in DISPLACED
             own = self._own_setting(name) if may_be_own else None
@@ -341,11 +344,6 @@ class Level:
         if name in _HANDLERS and self.kind != "if" and not (name in _GATEWAYS and self.kind == "limit_except"):
             return None
         return self.parent
-
-    def _add(self, directive: Directive) -> None:
-        self.directives.append(directive)
-        if self.kind not in ROWS:
-            self._stated.names.add(str(directive.name))
 
     @property
     def _own(self) -> dict[str, list[Directive]]:
@@ -471,13 +469,15 @@ def _fill(level: Level, is_unread: Callable[[Directive], bool], stock: Mapping[s
         if isinstance(node, Bulk):
             level.bulks.append(node)
             continue
-        level._add(node)
+        level.directives.append(node)
         if node.block is not None:
             inner = Level(str(node.name), next(scopes), level, level.target, _is_misplaced(node, level))
             level.levels.append(inner)
             _fill(inner, is_unread, stock)
         elif node.name == "include" and is_unread(node):
             _open(level, _known_names(node, level.kind, stock))
+    if level.kind not in ROWS:
+        level._stated.names.update(level.names)
 
 
 def _known_names(include: Directive, kind: str, stock: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -18,10 +18,15 @@ from nginxopt.semantics.inherit import Level
 from nginxopt.text import Source, Span, encode
 from nginxopt.version import Version
 
+_MANY = 1 << 12
+"""The number of words that are remembered with what they mean: a configuration repeats most of its times and sizes, and
+several rules ask for the same address."""
+
 _MAX = 2**63 - 1  # NGX_MAX_INT_T_VALUE where a pointer has eight bytes
 
 _NUMBER = lazy.pattern(r"[0-9]+")
 _SIZE = lazy.pattern(r"([0-9]+)([kmg]?)", re.IGNORECASE)
+_QUAD = lazy.pattern(r"([0-9]*)\.([0-9]*)\.([0-9]*)\.([0-9]*)")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 # Units occur in this order and at most once. A number without a unit is in seconds; another may follow after a blank.
@@ -51,6 +56,7 @@ def number(text: str) -> int | None:
     return _bounded(int(text)) if _NUMBER.fullmatch(text) else None
 
 
+@lru_cache(maxsize=_MANY)
 def size(text: str, *, giga: bool = False) -> int | None:
     """Return a size such as `64k` in bytes. `giga`: whether `g` is a unit, too, as in offsets (`max_size=10g`)."""
     match = _SIZE.fullmatch(text)
@@ -59,6 +65,7 @@ def size(text: str, *, giga: bool = False) -> int | None:
     return _bounded(int(match[1]) * _UNITS[match[2].lower()])
 
 
+@lru_cache(maxsize=_MANY)
 def milliseconds(text: str) -> int | None:
     """Return a time such as `1m 30s` or `500ms` in milliseconds, for timeouts, which have no years and months."""
     parts = _parts(text)
@@ -67,6 +74,7 @@ def milliseconds(text: str) -> int | None:
     return _bounded(_sum(parts))
 
 
+@lru_cache(maxsize=_MANY)
 def seconds(text: str) -> int | None:
     """Return a time such as `1y` or `30d` in seconds, for `expires`, `valid=` and the like, which have no `ms`."""
     parts = _parts(text)
@@ -166,7 +174,7 @@ _Reading = tuple[str, str, range]
 _REFUSED: _Reading = ("name", "", range(0))
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=_MANY)
 def _inet(text: str, ranges: bool) -> _Reading:
     """Parse `port`, `host` or `host:port` (`ngx_parse_inet_url`)."""
     host, colon, port = text.partition(":")
@@ -183,7 +191,7 @@ def _inet(text: str, ranges: bool) -> _Reading:
     return ("name", host.lower(), ports) if octets is None else ("inet", ".".join(map(str, octets)), ports)
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=_MANY)
 def _inet6(text: str, ranges: bool) -> _Reading:
     """Parse `[address]` or `[address]:port` (`ngx_parse_inet6_url`)."""
     host, bracket, rest = text[1:].partition("]")
@@ -208,9 +216,9 @@ def quad(text: str) -> list[int] | None:
 
     Like nginx, accepts an empty number as 0, and refuses 255.255.255.255, which is nginx's value for an error.
     """
-    octets = [number(octet or "0") for octet in text.split(".")]
-    known = [octet for octet in octets if octet is not None and octet <= 255]
-    return known if len(known) == len(octets) == 4 and known != [255] * 4 else None
+    match = _QUAD.fullmatch(text)
+    octets = [int(octet or 0) for octet in match.groups()] if match else []
+    return octets if octets and max(octets) <= 255 and octets != [255] * 4 else None
 
 
 @record(eq=True)
@@ -296,6 +304,7 @@ class ParsedAddress:
     uri: str = ""
 
 
+@lru_cache(maxsize=_MANY)
 def parse_url(text: str, *, uri: bool = False) -> ParsedAddress:
     """Parse an address of a server, which may have a URI part with `uri`. Names are not resolved."""
     if text[:5].lower() == "unix:":

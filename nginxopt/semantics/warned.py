@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
-from functools import lru_cache
+from functools import cache, partial
 from itertools import pairwise
 
 from nginxopt.config import Directive, Token
@@ -85,12 +85,13 @@ def start_warnings(root: Level, target: Version) -> _Found:
 
     `root` is its outermost level. For a fragment, only what nginx warns of wherever it is included.
     """
+    warner = cache(partial(_warner, target))
     for level in root.walk():
         places = (
             _ANYWHERE if level.kind == FRAGMENT else (place(level.kind, level.parent.kind if level.parent else ""),)
         )
         for name in level.names:
-            warns = _warner(name, places, target)
+            warns = warner(name, places)
             if warns is not None:
                 yield from warns(level, name)
         if level.kind == "upstream":
@@ -109,8 +110,7 @@ _ANYWHERE = ("http", "http/server", "http/location")
 """The places that a fragment may be for."""
 
 
-@lru_cache(maxsize=1 << 10)
-def _warner(name: str, places: tuple[str | None, ...], target: Version) -> _Warner | None:
+def _warner(target: Version, name: str, places: tuple[str | None, ...]) -> _Warner | None:
     found = (declared(each, target).declaration(name) for each in places)
     declaration = next(filter(None, found), None)
     if declaration is None:

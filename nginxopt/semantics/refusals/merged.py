@@ -166,8 +166,9 @@ def _of_ports(outer: Level, names: set[str]) -> Found:
     """
     without: list[tuple[Directive, str]] = []
     stated: set[str] = set()
+    passes = _PASSES & outer.names_anywhere
     for level in outer.walk():
-        for name in level.names & _PASSES if level.kind not in ROWS else ():
+        for name in passes & level.names if level.kind not in ROWS else ():
             for directive in level.own(name):
                 target = str(directive.args[0]) if directive.args else ""
                 _, mark, rest = target.partition("://")
@@ -195,7 +196,7 @@ def _of_http(http: Level, servers: list[Level], reading: ReadState) -> Found:
     if not servers:
         return
     said: set[tuple[int, str]] = set()
-    stated = {name for level in http.walk() for name in level.names}
+    stated = http.names_anywhere
     gateways = [gateway for gateway in _BUFFERED if any(name.startswith(f"{gateway}_") for name in stated)]
     for level in _merging(http):
         for directive, message in _of_level(level, gateways, reading):

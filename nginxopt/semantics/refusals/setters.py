@@ -9,7 +9,7 @@ them, and so are the patterns that PCRE cannot compile.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 
 from nginxopt import _native, lazy
@@ -354,8 +354,9 @@ def of_patterns(outer: Level) -> Found:
 
 def refused_patterns(outer: Level) -> Iterator[RefusedPattern]:
     """Yield the patterns of a level, and of those inside of it, that every PCRE refuses."""
+    taking = _TAKING.keys() & outer.names_anywhere
     for level in outer.walk():
-        for directive, word, text in _patterns(level):
+        for directive, word, text in _patterns(level, taking):
             error = pattern_error(encode(text))
             if error is not None:
                 yield RefusedPattern(directive, word, text, error)
@@ -439,8 +440,8 @@ def _said(error: str, pattern: str) -> str:
     return f'{message} at "{rest}"' if rest else message
 
 
-def _patterns(level: Level) -> Iterator[tuple[Directive, Token, str]]:
-    """Yield the directives with a pattern, its word, and its text."""
+def _patterns(level: Level, taking: Set[str]) -> Iterator[tuple[Directive, Token, str]]:
+    """Yield the directives with a pattern, its word, and its text. `taking` are the names of all such directives."""
     if level.kind == "map":
         rows = (row for row in level.directives if row.name.startswith("~"))
         yield from ((row, row.name, _of_row(row.name)) for row in rows)
@@ -448,7 +449,7 @@ def _patterns(level: Level) -> Iterator[tuple[Directive, Token, str]]:
         return
     if level.kind == "location" and level.opener is not None and level.modifier in ("~", "~*"):
         yield level.opener, level.opener.args[-1], level.path
-    for name in level.names & _TAKING.keys():
+    for name in taking & level.names:
         for directive in level.own(name):
             yield from ((directive, word, text) for word, text in _TAKING[name](directive.args))
 

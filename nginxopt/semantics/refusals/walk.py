@@ -8,10 +8,10 @@ variable possible. If there is a syntax error, nginx has acted on each directive
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from nginxopt import lazy
 from nginxopt.config import Directive, Token, has_placeholder, load_text, statements
@@ -164,7 +164,12 @@ def refusals(
     declares_all = is_main and (root.declares_all if is_whole is None else is_whole)
     bare = is_all and not extra and is_plain(root, target)
     reading = ReadState(target, is_all, declares_all, is_of_nginx(root), is_part, is_plain=bare)
-    stack = [_Open(root, reading, extra, _protocol(root))]
+
+    @cache
+    def declared_in(place: str | None) -> Declared:
+        return declared(place, target, extra)
+
+    stack = [_Open(root, reading, declared_in, _protocol(root))]
     while stack:
         level = stack[-1]
         inner = None
@@ -211,16 +216,20 @@ def _protocol(level: Level) -> str:
 _SIZES_OF_MAPS = ("map_hash_max_size", "map_hash_bucket_size")
 
 
+_DeclaredIn = Callable[[str | None], Declared]
+"""Returns what the build declares in a place."""
+
+
 class _Open:
     """A level that is being read."""
 
-    def __init__(self, level: Level, reading: ReadState, extra: frozenset[str], protocol: str) -> None:
+    def __init__(self, level: Level, reading: ReadState, declared: _DeclaredIn, protocol: str) -> None:
         self.level = level
         self._reading = reading
-        self._extra = extra
+        self._declared = declared
         self._protocol = level.kind if level.kind in _PROTOCOLS else protocol
         kind = place(level.kind, level.parent.kind if level.parent else "")
-        self._here = declared(kind, reading.target, extra)
+        self._here = declared(kind)
         self._earlier: dict[str, Directive] = {}
         self.steps = iter(self._steps())
 
@@ -231,9 +240,9 @@ class _Open:
             yield from self._of(directive, block, self._here)
             if block is not None:
                 self._reading.is_late |= block.kind in _COUNTING
-                yield _Open(block, self._reading, self._extra, self._protocol)
+                yield _Open(block, self._reading, self._declared, self._protocol)
         for block in inner:  # around a fragment there is nothing but its level
-            yield _Open(block, self._reading, self._extra, self._protocol)
+            yield _Open(block, self._reading, self._declared, self._protocol)
 
     def _of(self, directive: Directive, block: Level | None, here: Declared) -> Iterator[Refusal]:
         fault = here.fault(directive)
@@ -283,9 +292,9 @@ class _Open:
                     yield _refusal(row, message, RefusalStage.SETTER, row if row is directive else None)
 
 
-def _has_placeholder(words: Iterable[str]) -> bool:
-    """Return whether a word has a placeholder, after a quick look, as most have none."""
-    return any(_SIGN.search(word) and has_placeholder(word) for word in words)
+def _has_placeholder(words: Sequence[str]) -> bool:
+    """Return whether a word has a placeholder, after a quick look at all of them, as most have none."""
+    return _SIGN.search(" ".join(words)) is not None and any(map(has_placeholder, words))
 
 
 _SIGN = lazy.pattern(r"[$@%{<]|__")
@@ -369,13 +378,15 @@ def of_variables(outer: Level, reading: ReadState) -> Found:
     seen: set[tuple[int, str]] = set()
     defined = {*_defined(outer)}
     is_known = reading.is_whole and reading.is_of_nginx
+
+    @cache
+    def is_unknown(name: str) -> bool:
+        return is_known and name not in defined and not _is_of_nginx(name, outer.kind, reading.target)
+
     for directive, found, is_name in _uses(outer, reading.target):
-        if is_name:
-            if not is_known or found in defined or _is_of_nginx(found, outer.kind, reading.target):
-                continue
-            message = f'unknown "{found}" variable'
-        else:
-            message = found
+        if is_name and not is_unknown(found):
+            continue
+        message = f'unknown "{found}" variable' if is_name else found
         if (id(directive), message) not in seen:
             seen.add((id(directive), message))
             yield directive, message
@@ -413,30 +424,32 @@ def _is_misspelt(name: str, kind: str) -> bool:
 
 def _redefined(outer: Level, target: Version) -> Found:
     """Yield definitions of variables that nginx has (`ngx_http_add_variable`, `ngx_stream_add_variable`)."""
+    matching = {name for name in outer.names_anywhere if name in _MATCHING or name.startswith(_OF_PROXY)}
+    defining = _DEFINING.keys() & outer.names_anywhere
     for level in outer.walk():
-        for name in level.names & _DEFINING.keys() if level.kind not in ROWS else ():
+        for name in defining & level.names if level.kind not in ROWS else ():
             for directive in level.own(name):
                 word = _defined_by(directive)
                 if word.startswith("$") and is_fixed_variable(word[1:].lower(), outer.kind, target):
                     yield directive, f'the duplicate "{word[1:]}" variable'
-        for directive, pattern in _patterns(level):
+        for directive, pattern in _patterns(level, matching):
             for match in _GROUP.finditer(pattern.encode("utf-8", "surrogateescape")):
                 name = match[1].decode()
                 if is_fixed_variable(name.lower(), outer.kind, target):
                     yield directive, f'the duplicate "{name}" variable'
 
 
-def _patterns(level: Level) -> Iterator[tuple[Directive, str]]:
-    """Yield the words of a level that nginx compiles as patterns and that have named groups."""
+def _patterns(level: Level, matching: Set[str]) -> Iterator[tuple[Directive, str]]:
+    """Yield the words of a level that nginx compiles as patterns and that have named groups. `matching` are the names
+    of all directives of the configuration that take patterns."""
     if level.kind == "map":
         yield from ((row, row.name) for row in level.directives if row.name.startswith("~") and "(?" in row.name)
-    for name in level.names if level.kind not in ROWS else ():
-        if name in _MATCHING or name.startswith(_OF_PROXY):
-            is_marked = name == "server_name" or name not in _MATCHING
-            for directive in level.own(name):
-                for word in directive.args:
-                    if "(?" in word and (word.startswith("~") or not is_marked):
-                        yield directive, word
+    for name in matching & level.names if level.kind not in ROWS else ():
+        is_marked = name == "server_name" or name not in _MATCHING
+        for directive in level.own(name):
+            for word in directive.args:
+                if "(?" in word and (word.startswith("~") or not is_marked):
+                    yield directive, word
 
 
 def is_of_nginx(root: Level) -> bool:
@@ -444,6 +457,8 @@ def is_of_nginx(root: Level) -> bool:
     if root.own("load_module"):
         return False
     known = names() | {"include"}
+    if known.issuperset(root.names_anywhere):
+        return True
     nginx = (level for level in root.walk() if place(level.kind, level.parent.kind if level.parent else ""))
     return all(is_misspelt(name) for level in nginx for name in level.names - known)
 
@@ -453,8 +468,9 @@ def _defined(outer: Level) -> Iterator[str]:
     sources = {item.source for level in outer.walk() for items in (level.directives, level.bulks) for item in items}
     for source in sources:
         yield from (match[1].decode().lower() for match in _GROUP.finditer(source.data))
+    defining = _DEFINING.keys() & outer.names_anywhere
     for level in outer.walk():
-        for name in level.names & _DEFINING.keys() if level.kind not in ROWS else ():
+        for name in defining & level.names if level.kind not in ROWS else ():
             for directive in level.own(name):
                 word = _defined_by(directive)
                 if word.startswith("$"):
@@ -509,8 +525,13 @@ def _in_row(row: Directive, target: Version) -> _Use:
         yield row, row.args[0][1:].lower(), True
 
 
-def _of(directive: Directive) -> _Use:
-    """Yield the variables of a directive."""
+def _of(directive: Directive) -> Iterable[tuple[Directive, str, bool]]:
+    """Return the variables of a directive, after a quick look, as most have none."""
+    has_none = "$" not in " ".join(directive.args) and directive.name != "memcached_pass"
+    return () if has_none else _in_args(directive)
+
+
+def _in_args(directive: Directive) -> _Use:
     name, args = str(directive.name), directive.args
     if name == "access_log":
         file = [word for word in args[:1] if not word.startswith(_PLAIN)]
