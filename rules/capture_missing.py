@@ -132,7 +132,7 @@ def _reads(level: Level) -> Iterator[tuple[Directive, Token]]:
     """Yield the directives of a level that read captures, each with the first word that has one."""
     for directive in level.directives:
         if directive.name in _READERS:
-            word = next((word for word in directive.args if _CAPTURE.search(word)), None)
+            word = next((word for word in directive.args if "$" in word and _CAPTURE.search(word)), None)
             if word is not None:
                 yield directive, word
 

@@ -88,6 +88,7 @@ Never: rename it or delete it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nginxopt.config import Directive
 from nginxopt.facts import lexicon
@@ -114,7 +115,7 @@ def check(model: Model) -> Iterator[Finding]:
         if level.kind != "location" or len(passes) != 1:
             continue
         used = {pass_.protocol for inner in level.walk() for pass_ in model.passes_at.get(inner, ())}
-        foreign = [directive for directive in _settings(model, level) if _module(directive) not in used]
+        foreign = [directive for directive in _settings(model, level) if _module(directive.name) not in used]
         if foreign and not _has_unread(level) and not _is_extended(level):
             yield _finding(passes[0], foreign)
     for level in model.levels("location"):
@@ -126,7 +127,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _settings(model: Model, level: Level) -> Iterator[Directive]:
     """Yield the settings of modules that are written in a level and have no effect without their module."""
     for directive in level.directives:
-        is_written = directive.source is level.source and _module(directive) is not None
+        is_written = directive.source is level.source and _module(directive.name) is not None
         read = _SETS.get(directive.name)
         if is_written and not (read and any(True for _ in whole.readers(model, read))):
             yield directive
@@ -151,13 +152,14 @@ def _is_extended(level: Level) -> bool:
 
 
 def _names(level: Level) -> Iterator[str]:
-    return (str(directive.name) for inner in level.walk() for directive in inner.directives)
+    return (name for inner in level.walk() for name in inner.names)
 
 
-def _module(directive: Directive) -> str | None:
+@lru_cache(maxsize=1 << 10)
+def _module(name: str) -> str | None:
     """Return the module that passes requests on and has a directive; None for all other directives."""
-    module, _, rest = directive.name.partition("_")
-    return module if module in MODULES and rest and directive.name in lexicon.NAMES else None
+    module, _, rest = name.partition("_")
+    return module if module in MODULES and rest and name in lexicon.NAMES else None
 
 
 def _goes_elsewhere(level: Level) -> bool:

@@ -166,8 +166,9 @@ def _help(location: Level, winners: Sequence[Level]) -> str:
 
 
 def _winners(model: Model, location: Level, others: Sequence[Level]) -> list[Level]:
-    """Return the locations that take all URIs of a location; none if it has URIs of its own, or that is not certain."""
-    own = _uris(location)
+    """Return the locations among `others` that take all URIs of a location; none if it has URIs of its own, or if that
+    is not certain."""
+    own = _uris(location) if others else None
     winners: list[Level] = []
     while own is not None and len(winners) <= _MOST_WINNERS:
         outside = tuple(winner.pattern for winner in winners)

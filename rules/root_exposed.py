@@ -77,9 +77,9 @@ _MOST_LEVELS = 8
 @rule(severity=Severity.WARNING, category="security", witness=True, about=("root", "alias"))
 def check(model: Model) -> Iterator[Finding]:
     """Find folders that hold more than a site."""
+    exposing = _exposing(model)
     for stated, level in model.each("root", "alias"):
-        path = _normal(stated)
-        secrets = [secret for secret in _secrets(model) if path and posixpath.commonpath([path, secret]) == path]
+        secrets = exposing.get(_normal(stated))
         answer = _answer(model, stated, level, secrets) if secrets else None
         if answer is not None:
             yield Finding(
@@ -97,10 +97,15 @@ def _normal(stated: Directive) -> str | None:
     return "/" + posixpath.normpath(path).lstrip("/") if path.startswith("/") and "$" not in path else None
 
 
-def _secrets(model: Model) -> tuple[str, ...]:
-    """Return the files that no site is meant to serve."""
+def _exposing(model: Model) -> dict[str | None, list[str]]:
+    """Return the folders around files that no site is meant to serve, each with these files."""
     main = model.config.main.path
-    return ("/etc/passwd", *_MAIN_FILES, *([main] if main.startswith("/") else []))
+    folders: dict[str | None, list[str]] = {}
+    for secret in ("/etc/passwd", *_MAIN_FILES, *([main] if main.startswith("/") else [])):
+        names = [name for name in secret.split("/") if name not in ("", ".")]
+        for depth in range(len(names) + 1):
+            folders.setdefault("/" + "/".join(names[:depth]), []).append(secret)
+    return folders
 
 
 def _answer(model: Model, stated: Directive, level: Level, secrets: list[str]) -> ModelAnswer | None:

@@ -79,10 +79,10 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _candidates(model: Model) -> Iterator[tuple[Directive, int, bool]]:
     """Yield directives, the number of the argument that looks like another one, and whether a semicolon is enough."""
-    for directive, scope in model.config.walk():
+    named = model.config.by_name
+    known = [place for name in named if name in lexicon.NAMES for place in named[name]]
+    for directive, scope in known:
         if len(directive.args) < 2 or directive.block is not None or not _spans_lines(directive):
-            continue
-        if directive.name not in lexicon.NAMES or not lexicon.BLOCKS.issuperset(scope.context):
             continue
         at = _swallowed(model, directive, scope)
         if at:

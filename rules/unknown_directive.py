@@ -90,9 +90,9 @@ def check(model: Model) -> Iterator[Finding]:
     is_plain = model.is_whole and not model.root.own("load_module")
     is_bare = model.is_whole and commands.is_plain(model.root, model.target)
     of_angie = vendors.names(vendors.ANGIE) if is_plain else frozenset[str]()
-    for directive, scope in model.config.walk():
-        if directive.name in lexicon.NAMES or not lexicon.BLOCKS.issuperset(scope.context):
-            continue
+    named = model.config.by_name
+    unknown = [place for name in named if name not in lexicon.NAMES for place in named[name]]
+    for directive, scope in unknown:
         if rows and directive.source is model.config.main.source and not scope.context:
             continue
         name = str(directive.name)

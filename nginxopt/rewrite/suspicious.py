@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from nginxopt import _native
 from nginxopt.config import Bulk, Directive, directive_at
@@ -35,6 +36,7 @@ def _suspicious(bulk: Bulk) -> Iterator[Directive]:
     return (directive_at(bulk.source, Span(*span)) for span in spans)
 
 
+@lru_cache(maxsize=1 << 12)
 def why_never(pattern: bytes, *, merge_slashes: bool) -> tuple[Never | None, int]:
     """Return why no ordinary request matches a pattern, None if one may or if it takes long to know, and the steps.
 

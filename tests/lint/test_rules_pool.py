@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config import Config, load, reread
+from nginxopt.config import Config, Directive, load, reread
 from nginxopt.config.configuration import Scope
 from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION, Safety, Severity
 from nginxopt.lint.catalogue import catalogue
@@ -306,14 +306,13 @@ def test_what_a_server_says_holds_on_where_nothing_is_kept(value: str) -> None:
 def test_a_configuration_is_read_as_often_however_many_upstreams_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code and subrequests, which concern every pass, are looked for once for all of them."""
     readings: list[Scope] = []
-    tree = Scope.tree
+    walk = Scope.walk
 
-    def counted(scope: Scope) -> Iterator[Scope]:
-        if not scope.context:  # all of a configuration
-            readings.append(scope)
-        return tree(scope)
+    def counted(scope: Scope) -> Iterator[tuple[Directive, Scope]]:
+        readings.append(scope)
+        return walk(scope)
 
-    monkeypatch.setattr(Scope, "tree", counted)
+    monkeypatch.setattr(Scope, "walk", counted)
 
     def count(number: int) -> int:
         upstreams = "".join(f"upstream u{n} {{ server 10.0.0.1; }}\n" for n in range(number))

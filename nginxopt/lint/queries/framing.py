@@ -28,7 +28,7 @@ from nginxopt import lazy
 from nginxopt.config import Directive
 from nginxopt.config.layout import written
 from nginxopt.facts import group
-from nginxopt.facts.lexicon import BLOCKS, NAMES
+from nginxopt.facts.lexicon import NAMES
 from nginxopt.lint.queries.lengths import CODING, LENGTH, Body, body
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.lint.queries.pools import header_directives
@@ -105,7 +105,8 @@ class Framing:
     @cached_property
     def _has_code(self) -> bool:
         """Whether SSI, Lua, Perl or an unknown module may pass a request without its body to any location."""
-        return any(map(_may_drop, _all(self._model)))
+        named = self._model.config.by_name
+        return any(_may_drop(directive) for name in filter(_is_code, named) for directive, _ in named[name])
 
     @cached_property
     def _early(self) -> str:
@@ -151,7 +152,7 @@ def _bodiless(model: Model) -> Iterator[tuple[Level, str]]:
     yield from bodiless
     may_fail_late = bool(bodiless) or any(_failing(model)) or any(map(_streams, model.passes))
     pages = list(model.each("error_page"))
-    intercepts = bool(pages) and any(directive.name.endswith("_intercept_errors") for directive in _all(model))
+    intercepts = bool(pages) and any(name.endswith("_intercept_errors") for name in model.config.by_name)
     early = set() if intercepts else {"401"}  # subrequests are not asked for a password
     late = _LATE | (_REDIRECTS if any(_redirects(model)) else set())
     for directive, level in pages:
@@ -204,14 +205,12 @@ def _ignores_redirects(pass_: Pass) -> bool:
     return any(word == "X-Accel-Redirect" for word in ignored)
 
 
-def _all(model: Model) -> Iterator[Directive]:
-    """Yield every directive, without rows of a `map` or similar block."""
-    for scope in model.config.scope.tree():
-        if BLOCKS.issuperset(scope.context):
-            yield from scope.directives
+def _is_code(name: str) -> bool:
+    return name in ("ssi", "perl") or "_by_lua" in name or name not in NAMES
 
 
 def _may_drop(directive: Directive) -> bool:
+    """Return whether code may pass a request without its body."""
     name = directive.name
     if name == "ssi":
         return directive.args != ("off",)

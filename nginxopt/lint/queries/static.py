@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from nginxopt import lazy
 from nginxopt.facts import group
@@ -85,11 +86,13 @@ def _extensions(level: Level) -> set[str]:
     return {word for word in words if word}
 
 
+@lru_cache(maxsize=1 << 10)
+def _leads_elsewhere(name: str) -> bool:
+    return name in _ELSEWHERE or name.endswith(("_pass", "_by_lua_block", "_by_lua_file", "_by_lua"))
+
+
 def _sends(level: Level) -> bool:
-    others = any(
-        name in _ELSEWHERE or name.endswith(("_pass", "_by_lua_block", "_by_lua_file", "_by_lua"))
-        for name in level.names
-    )
+    others = any(map(_leads_elsewhere, level.names))
     closed = any(directive.args == ("all",) for directive in level.own("deny")) and not level.own("allow")
     root = level.setting("root")
     return not others and not closed and bool(level.own("alias") or (root.is_set and root.value != "/dev/null"))

@@ -23,6 +23,8 @@ from nginxopt.settings.vocabulary import Severity
 _ESCAPE = lazy.pattern("%[0-9A-Fa-f]{2}")
 _QUERY = lazy.pattern(r"([\w./-])\?[A-Za-z_][\w.-]*=")
 _GLOB = lazy.pattern(r"/\*\.\w")
+_ORDINARY = lazy.pattern(r"\^?(?:/|(?:/[\w-]+)+/?)", re.ASCII)
+"""Matches the paths that clients send as they are, which are their own patterns."""
 _PLAIN_START = lazy.pattern(r"\^?\(?/")
 _IRREGULAR = lazy.pattern(r"(?!/)|.*(?://|/\.|/\$)", re.DOTALL)
 """Matches replacements that may become a URI without a leading slash, or with `//` or `/../`."""
@@ -147,6 +149,8 @@ _STEP = 40
 def _never(pattern: bytes, shown: str, level: Level, at: Directive) -> _Why | None:
     """Return why no ordinary request matches a pattern; None if one does."""
     merges = level.setting("merge_slashes")
+    if _ORDINARY.fullmatch(shown):
+        return None
     spent = budget.meter("backtracking")
     spent.spend(0, source=at.source, span=at.name.span)  # raises if the budget is spent, before anything is tried
     why, steps = why_never(pattern, merge_slashes=merges.known and merges.value != "off")

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from nginxopt import lazy
-from nginxopt.config import Directive, File, Scope
-from nginxopt.facts.lexicon import BLOCKS, NAMES
+from nginxopt.config import Directive, File
+from nginxopt.facts.lexicon import NAMES
 from nginxopt.lint.diagnostic import Fix, Reach, Safety
 from nginxopt.lint.queries.model import Model, once
 from nginxopt.settings.vocabulary import WHOLE_CONFIGURATION
@@ -107,7 +107,7 @@ def _block_at(file: File, place: Span) -> str:
 
 
 _VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))")
-_CODE = lazy.pattern(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|passenger.*|pagespeed.*")
+_CODE = lazy.pattern(r".*_by_lua.*|lua_.*|js_.*|perl.*|.*wasm.*|modsecurity.*|passenger.*|pagespeed.*")
 
 
 def is_read_by_code(model: Model) -> bool:
@@ -116,7 +116,9 @@ def is_read_by_code(model: Model) -> bool:
     An unknown module may run such code. So may a file that was not read: fixes need a premise for that in any case
     (`nginxopt.lint.queries.whole`).
     """
-    return any(_is_code(*directive_and_scope) for directive_and_scope in model.config.walk())
+    return any(map(_is_code, model.config.by_name)) or any(
+        directive.args != ("off",) for directive, _ in model.config.by_name.get("ssi", ())
+    )
 
 
 def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:
@@ -140,9 +142,5 @@ def _readers(model: Model) -> dict[str, dict[int, Directive]]:
     return index
 
 
-def _is_code(directive: Directive, scope: Scope) -> bool:
-    if not BLOCKS.issuperset(scope.context):
-        return False  # a row of a map or similar block
-    if directive.name == "ssi":
-        return directive.args != ("off",)
-    return directive.name not in NAMES or bool(_CODE.fullmatch(directive.name))
+def _is_code(name: str) -> bool:
+    return name not in NAMES or bool(_CODE.fullmatch(name))
