@@ -296,7 +296,8 @@ class Patterns:
 
 def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bool) -> tuple[bool, bytes | None, int]:
     """Return whether certainly no subject is matched by all of `inside` and none of `outside`, and else one that seems
-    to be, the shortest; None if the search was given up. The steps that it took are last.
+    to be, the shortest; None if the search was given up. The steps that it took are last. The empty string is not
+    tried.
     """
 
 def gives_up(pattern: bytes, subject: bytes) -> bool | None:

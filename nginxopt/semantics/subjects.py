@@ -26,7 +26,7 @@ def likely(inside: tuple[bytes, ...], outside: tuple[bytes, ...] = (), *, is_uri
 
 
 def is_none(inside: tuple[bytes, ...], outside: tuple[bytes, ...] = (), *, is_uri: bool = False) -> bool:
-    """Return whether certainly no string is matched by all of `inside` and none of `outside`."""
+    """Return whether certainly no string of a byte or more is matched by all of `inside` and none of `outside`."""
     return common_subject(inside, outside, is_uri=is_uri)[0]
 
 
