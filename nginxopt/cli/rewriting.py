@@ -127,6 +127,7 @@ def _verify(call: Call, emission: Emission) -> list[str]:
         return []
     from nginxopt.request.model import shown
     from nginxopt.rewrite.verification import NotVerifiedError, verification
+    from nginxopt.verify.premises import OUTSIDE_SAME
 
     try:
         result = verification(emission, choose(emission.plan.options.target, None).version)
@@ -139,7 +140,8 @@ def _verify(call: Call, emission: Emission) -> list[str]:
     if result.doubts:
         return [f"  verify      unknown: {doubt.reason}" for doubt in result.doubts[:3]]
     servers = count(result.servers, "pair of servers", "pairs of servers")
-    return [f"  verify      equivalent, by a second proof ({servers} compared)"]
+    given = [f"  given       {each}" for each in result.given if not each.endswith(f"({OUTSIDE_SAME})")]
+    return [f"  verify      equivalent, by a second proof ({servers} compared)", *given]
 
 
 def _explain(call: Call, emission: Emission) -> list[str]:

@@ -7,11 +7,13 @@ way of one request through both configurations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from nginxopt import lazy
 from nginxopt.config import Config, File, load_text, reread
 from nginxopt.config.configuration import Context
+from nginxopt.config.filesystem import Overlay
 from nginxopt.errors import InputError, NginxoptError, UsageError
 from nginxopt.request import UrlError, read_request, read_url
 from nginxopt.request.model import SiteModel, World
@@ -72,7 +74,7 @@ def sides(emission: Emission, *, is_kept: bool = True, undefined: Iterable[str] 
     Without `is_kept`, all maps of rules are volatile: see `evaluations.anew`. The variables that are `undefined` in a
     fragment, without their `$`, may have any value that a header of a request has.
     """
-    config, main = emission.plan.config, emission.plan.config.main
+    config = emission.plan.config
     declared = _declared(emission)
     if config.http is not None:
         texts = {change.file.path: change.after for change in emission.changes}
@@ -83,16 +85,11 @@ def sides(emission: Emission, *, is_kept: bool = True, undefined: Iterable[str] 
             names = [name for compiled in lists for name in evaluations.kept(compiled.maps)]
             texts = {path: evaluations.anew(text, names) for path, text in texts.items()}
         return reread(config, declared) if declared else config, reread(config, texts)
-    if len(config.files) > 1 or config.missing:
-        raise NotVerifiedError("a file that includes others is compared with its nginx.conf: name that with -c")
-    context = _context(emission)
     variables = b" ".join(encode(regex_map.variable) for regex_map in emission.plan.maps.found)
-    before = declared.get(main.path, main.source.data)
     headers = encode("".join(f"set ${name} $http_nginxopt_{name};\n" for name in undefined))
-    return (
-        _around(context, before, b"", variables, headers),
-        _around(context, emission.after(main), emission.http, variables, headers),
-    )
+    around = partial(_around, config, _context(emission), variables=variables, headers=headers)
+    after = {change.file.path: change.after for change in emission.changes}
+    return around(declared, b""), around(after, emission.blocks)
 
 
 def _declared(emission: Emission) -> dict[str, bytes]:
@@ -114,39 +111,40 @@ def _context(emission: Emission) -> Context:
     return places.pop()
 
 
-def _around(context: Context, text: bytes, maps: bytes, variables: bytes, headers: bytes) -> Config:
+def _around(
+    config: Config, context: Context, texts: Mapping[str, bytes], maps: bytes, *, variables: bytes, headers: bytes
+) -> Config:
     """Return a configuration around a fragment, whose responses show the state after the rules and some variables.
 
-    `headers` sets variables before the rules.
+    `texts` replaces those of some files, by path; `headers` sets variables before the rules. What files that were not
+    read hold counts as the same before and after.
     """
+    main = config.main
+    text = texts.get(main.path, main.source.data)
     match context:
         case ("http", "server"):
-            others = b"" if _has_root(text) else b"location / { %s %s }" % (_STATE, _NAMED)
+            others = b"" if _states(config, "location", "/") else b"location / { %s %s }" % (_STATE, _NAMED)
             whole = _WHOLE % (maps, headers, text, _ANYWHERE, others)
         case ("http", "server", "location"):
-            named = b"" if _has_files(text) else _NAMED
+            named = b"" if _states(config, "root") or _states(config, "alias") else _NAMED
             inside = b"location / { %s %s %s" % (_CHOSEN, _STATE, named)
             whole = _WHOLE % (maps, headers, _ANYWHERE, inside, text + b"\n}")
         case ("http",):
-            whole = _WHOLE % (maps + text, headers, _ANYWHERE, b"", b'return 200 "%s";' % variables)
+            # nginx refuses sizes of hash tables behind a map, and the text may state them.
+            whole = _WHOLE % (text + b"\n" + maps, headers, _ANYWHERE, b"", b'return 200 "%s";' % variables)
         case _:
             raise NotVerifiedError(f"a file for {', '.join(context) or 'the main context'} is not compared")
+    files = Overlay({**texts, main.path: whole}, config.origin)
     try:
-        return load_text(whole, "nginx.conf", missing_ok=True)
+        return load_text(whole, main.path, prefix=config.prefix, missing_ok=True, files=files, roots=config.roots)
     except InputError as error:
         raise NotVerifiedError(str(error)) from None
 
 
-def _has_root(text: bytes) -> bool:
-    """Return whether a fragment of a server has `location /`."""
-    fragment = load_text(text, includes=False).main.block
-    return any(directive.name == "location" and directive.args == ("/",) for directive in fragment.directives())
-
-
-def _has_files(text: bytes) -> bool:
-    """Return whether a fragment of a location sets `root` or `alias`."""
-    fragment = load_text(text, includes=False).main.block
-    return any(directive.name in ("root", "alias") for directive in fragment.directives())
+def _states(config: Config, name: str, *args: str) -> bool:
+    """Return whether a fragment or a file that it includes states a directive outside of blocks."""
+    directives = (directive for file in config.files for directive in file.block.directives())
+    return any(directive.name == name and directive.args[: len(args)] == args for directive in directives)
 
 
 _SITE = "http://localhost/"

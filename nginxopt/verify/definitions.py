@@ -65,6 +65,7 @@ class SideDefinitions:
         self._steps = meter("steps")
         self._readings: dict[str, _Reading] = {}
         self._entangled: dict[str, bool] = {}
+        self._some: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def form(self, name: str) -> Definition:
         """Return the definition of a variable."""
@@ -161,6 +162,24 @@ class SideDefinitions:
     def inner(self, name: str) -> tuple[str, ...]:
         """Return the defined variables that a lookup may read, directly or not, without itself."""
         return self._reading(name).inner
+
+    def inner_kept(self, name: str) -> tuple[str, ...]:
+        """Return those of `inner` that are kept."""
+        return self._those("kept", name, self.is_kept)
+
+    def inner_matching(self, name: str) -> tuple[str, ...]:
+        """Return those of `inner` that may set captures, and that nginx looks up only once."""
+        return self._those("matching", name, lambda each: self.matches(each) and not self.is_volatile(each))
+
+    def inner_entangled(self, name: str) -> tuple[str, ...]:
+        """Return those of `inner` that are entangled."""
+        return self._those("entangled", name, self.is_entangled)
+
+    def _those(self, what: str, name: str, is_such: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return some of `inner`, which is asked for at each lookup and may be long."""
+        if (what, name) not in self._some:
+            self._some[what, name] = tuple(filter(is_such, self.inner(name)))
+        return self._some[what, name]
 
     def bases(self, name: str) -> tuple[str, ...]:
         """Return the variables and captures that a value depends on in the end, sorted by name."""

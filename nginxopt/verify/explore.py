@@ -9,155 +9,32 @@ states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
 from nginxopt.records import record
-from nginxopt.semantics.values import is_url
 from nginxopt.verify.dataflow import Live
-from nginxopt.verify.definitions import SideDefinitions
-from nginxopt.verify.executor import Leaf, ProgramCursor, ProgramPoint, Question, SymbolicExecutor
-from nginxopt.verify.path_condition import Matches, PathCondition, overlap, searches
-from nginxopt.verify.patterns import group_names
-from nginxopt.verify.program import Compiler, Operation, Program, ends_script
+from nginxopt.verify.executor import (
+    Leaf,
+    ProgramCursor,
+    ProgramPoint,
+    Question,
+    SymbolicExecutor,
+    after_opaque,
+    after_passing,
+    behind_script,
+    may_answer,
+    may_end,
+    pattern_of,
+    takes_all,
+)
+from nginxopt.verify.path_condition import Matches, PathCondition, searches
+from nginxopt.verify.patterns import group_names, overlap
+from nginxopt.verify.program import Compiler, Operation, Program
 from nginxopt.verify.state import State, TooMuchError
-from nginxopt.verify.symbols import ARGS, PERHAPS, URI, Derived, Match, Symbol, Variable, canonical, variables
-from nginxopt.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_found
-
-
-def after_passing(operation: Operation, state: State, definitions: SideDefinitions) -> State:
-    """Return the state after an `if` or a rewrite. `definitions` says what the maps that it reads may set."""
-    if operation.kind == "rewrite" and not _goes_on(operation):
-        return state.without_match()
-    after = f"after {operation.key} at {state.passed}"
-    state = replace(state, passed=state.passed + 1)
-    assigned = set(_assigned(operation, definitions))
-    values = {name: _perhaps(name, after, definitions) for name in assigned - {ARGS}}
-    state = replace(
-        state,
-        values={**(state.values or {}), **values},
-        captures=Match(Derived(after, (state.uri,)), b""),
-        cached={**(state.cached or {}), after: Variable(after)},
-        was_matched=state.was_matched is True or (after if _has(operation, "rewrite") else state.was_matched),
-    )
-    goes_on = any(map(_goes_on, _walk(operation)))
-    if goes_on:
-        state = replace(
-            state,
-            uri=Variable(f"uri {after}"),
-            is_changed=state.is_changed is True or after,
-            is_rewritten=state.is_rewritten is True or after,
-        )
-    if goes_on or ARGS in assigned:
-        is_set = state.is_set is True or (after if ARGS in assigned else state.is_set)
-        state = replace(state, args=Variable(f"args {after}"), is_set=is_set)
-    return after_opaque(operation, state) if _has(operation, "opaque") else state
-
-
-def after_opaque(operation: Operation, state: State) -> State:
-    """Return the state after something that is not understood, which may have changed all of it."""
-    after = f" after {operation.key} at {state.passed}"
-    return State(
-        state.level,
-        Variable("uri" + after),
-        Variable("args" + after),
-        is_changed=after,
-        is_set=after,
-        is_rewritten=after,
-        is_stopped=after,
-        was_matched=after,
-        handler=after,
-        entered=state.entered,
-        passed=state.passed + 1,
-        choices=state.choices,
-        epoch=after,
-    )
-
-
-def pattern_of(operation: Operation) -> bytes:
-    """Return the pattern that a location or a rewrite tries on the URI."""
-    text = operation.words[1 if operation.kind == "locate" else 0]
-    assert text is not None
-    return text.encode("latin-1")
-
-
-def takes_all(operation: Operation) -> bool:
-    """Return whether no request whose URI matches its pattern gets past an operation."""
-    return operation.kind == "locate" or (operation.kind == "rewrite" and not _goes_on(operation))
-
-
-def _goes_on(operation: Operation) -> bool:
-    """Return whether an operation is a rewrite that changes the URI for the next one."""
-    return operation.kind == "rewrite" and not ends_script(operation)
-
-
-def behind_script(program: Program) -> Program:
-    """Return what follows the script at the beginning of a program: the choice of a location, or a handler."""
-    return next(((operation,) for operation in program if operation.kind in ("locating", "end")), ())
-
-
-def may_end(operation: Operation) -> bool:
-    """Return whether an operation may end the script, so that a handler answers under the settings in force."""
-    return any(item.kind == "rewrite" and item.words[2] == "break" for item in _walk(operation))
-
-
-def may_answer(operation: Operation) -> bool:
-    """Return whether an operation may answer a request by itself, under the settings in force."""
-    return any(
-        item.kind in ("return", "opaque")
-        or (item.kind == "rewrite" and (item.words[2] in ("redirect", "permanent") or is_url(item.words[1] or "")))
-        for item in _walk(operation)
-    )
-
-
-def may_leave(program: Program) -> bool:
-    """Return whether an operation of a script may end it without an answer, so that a location is chosen."""
-    operations = (item for operation in program for item in _walk(operation))
-    return any(
-        item.kind in ("break", "opaque") or (item.kind == "rewrite" and item.words[2] in ("last", "break"))
-        for item in operations
-    )
-
-
-def chooses_again(programs: Iterable[Program]) -> bool:
-    """Return whether an operation may change the URI and not answer, so that a location is chosen for the new one."""
-    operations = (item for program in programs for operation in program for item in _walk(operation))
-    return any(
-        item.kind == "opaque" or (item.kind == "rewrite" and item.words[2] != "break" and not may_answer(item))
-        for item in operations
-    )
-
-
-def _walk(operation: Operation) -> Iterator[Operation]:
-    yield operation
-    for inner in operation.body:
-        yield from _walk(inner)
-
-
-def _perhaps(name: str, after: str, definitions: SideDefinitions) -> Symbol:
-    """Return the value of a variable that may have been set; if it was not, a map may define it."""
-    value = Variable(f"{name} {after}")
-    return Derived(PERHAPS, (value,)) if definitions.defines(name) else value
-
-
-def _assigned(operation: Operation, definitions: SideDefinitions) -> Iterator[str]:
-    """Yield the variables that an operation may set, also by a map that it reads."""
-    for name in set().union(*(variables((word or "").encode("latin-1")) for word in operation.words)):
-        if definitions.defines(name):
-            yield from definitions.groups(name)
-    if operation.kind == "set" and operation.words[0] is not None:
-        yield operation.words[0].removeprefix("$")
-    if operation.kind in ("if", "rewrite"):
-        for word in operation.words:
-            yield from group_names((word or "").encode("latin-1"))
-    for inner in operation.body:
-        yield from _assigned(inner, definitions)
-
-
-def _has(operation: Operation, kind: str) -> bool:
-    return any(item.kind == kind for item in _walk(operation))
-
+from nginxopt.verify.symbols import ARGS, URI, Match, Symbol, Variable, canonical
+from nginxopt.verify.unfold import Pair, Unfolding, atom_now, state_now, with_answer, with_found
 
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
 _CHOOSING = {"locating", "last", "opaque"}
@@ -168,6 +45,7 @@ MOST_DIFFERENCES = 100
 _ASKING = 4  # the rough cost of a question, in operations
 _LONGEST_SHOWN = 60  # bytes of a pattern in a reason
 _MOST_TAKEN = 50  # patterns; more make automata too large
+_MOST_EXITS = 16  # states behind parts that differ; from more, one unknown state is followed
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
 
 
@@ -204,6 +82,36 @@ class SideRunner:
 
 _Opcode = tuple[str, int, int, int, int]
 """A part of two programs as difflib describes it: the tag of the change, and the place in both."""
+
+
+class _Exits:
+    """Pairs of equal states in which requests leave parts of programs that differ; what follows is compared from these.
+
+    Paths that leave in the same states are joined: otherwise, each `if` would double their number. If many states are
+    left, such as one for each row of a map, one in which everything but the settings is unknown, and equal on both
+    sides, stands for them.
+    """
+
+    def __init__(self, key: Callable[[Leaf], object]) -> None:
+        self._key = key
+        self._known: dict[object, tuple[State, State, PathCondition]] = {}
+
+    def add(self, old: State, new: State, region: PathCondition) -> None:
+        """Add states that are equal, with the requests that get there."""
+        self._put((self._key(Leaf("exit", (), old, None)), old.level, new.level), old, new, region)
+
+    def _put(self, key: object, old: State, new: State, region: PathCondition) -> None:
+        known = self._known.get(key)
+        self._known[key] = (old, new, region if known is None else known[2].in_common(region))
+
+    def joined(self) -> list[tuple[State, State, PathCondition]]:
+        """Return states that stand for all."""
+        if len(self._known) > _MOST_EXITS:
+            states, self._known = list(self._known.values()), {}
+            for old, new, region in states:
+                unlike = old.level, new.level, old.entered, new.entered, old.choices, new.choices
+                self._put(unlike, after_opaque(_EXIT, old), after_opaque(_EXIT, new), region)
+        return list(self._known.values())
 
 
 class Explorer:
@@ -358,49 +266,54 @@ class Explorer:
         Return the states after these parts, with the requests that get there on both sides; None if there are no such
         requests, or if all of them were followed to their end.
         """
-        # Paths that leave the parts in equal states are joined. Otherwise, each `if` would double their number.
-        exits: dict[object, tuple[State, State, PathCondition]] = {}
+        exits = _Exits(self._key)
         mine = ProgramPoint((ProgramCursor((*old[0], _EXIT)), ProgramCursor(old[1])), state)
         theirs = ProgramPoint((ProgramCursor((*new[0], _EXIT)), ProgramCursor(new[1])), other)
         for leaf, within in self._leaves(self._old, mine, region):
             for against, both in self._leaves(self._new, theirs, within):
                 if leaf.kind == against.kind == "exit" and self._key(leaf) == self._key(against):
-                    key = self._key(leaf), leaf.state.level, against.state.level
-                    known = exits[key][2].in_common(both) if key in exits else both
-                    exits[key] = (leaf.state, against.state, known)
+                    exits.add(leaf.state, against.state, both)
                 else:
-                    self._follow((leaf, old[1]), (against, new[1]), both)
-        states = list(exits.values())
-        for first, second, known in states[1:]:
+                    self._follow((leaf, old[1]), (against, new[1]), both, exits)
+        behind = exits.joined()
+        for first, second, known in behind[1:]:
             self.compare(old[1], new[1], first, second, known)
-        return states[0] if states else None
+        return behind[0] if behind else None
 
-    def _follow(self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: PathCondition) -> None:
+    def _follow(
+        self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: PathCondition, exits: _Exits
+    ) -> None:
         """Compare two leaves. A leaf that is not an end is run further; each comes with the program that follows an
-        `exit`."""
-        self._follow_on(Pair(old[0], new[0], region), (old[1], new[1]), (_MOST_LOCATIONS, _MOST_LOCATIONS))
+        `exit`. Where both are exits in equal states once the rows of maps are known, they are added to `exits`."""
+        for part in self._parts(Pair(old[0], new[0], region), exits):
+            self._follow_on(part, (old[1], new[1]), (_MOST_LOCATIONS, _MOST_LOCATIONS))
 
-    def _follow_on(self, pair: Pair, rest: tuple[Program, Program], most: tuple[int, int]) -> None:
-        for part in self._parts(pair):
-            leaves = part.old, part.new
-            side = _goes_on_at(leaves, most)
-            if side is None:
-                self._add(part)
-                continue
-            left = tuple(number - (at == side and leaves[at].kind == "last") for at, number in enumerate(most))
-            for leaf, within in self._behind(side, leaves[side], rest[side], part.region):
-                ends = (leaf, part.new) if side == 0 else (part.old, leaf)
-                next_pair = replace(part, region=within, old=ends[0], new=ends[1])
-                self._follow_on(next_pair, rest, (left[0], left[1]))
+    def _follow_on(self, part: Pair, rest: tuple[Program, Program], most: tuple[int, int]) -> None:
+        leaves = part.old, part.new
+        side = _goes_on_at(leaves, most)
+        if side is None:
+            self._add(part)
+            return
+        left = tuple(number - (at == side and leaves[at].kind == "last") for at, number in enumerate(most))
+        for leaf, within in self._behind(side, leaves[side], rest[side], part.region):
+            ends = (leaf, part.new) if side == 0 else (part.old, leaf)
+            for inner in self._parts(replace(part, region=within, old=ends[0], new=ends[1])):
+                self._follow_on(inner, rest, (left[0], left[1]))
 
-    def _parts(self, pair: Pair) -> Iterator[Pair]:
-        """Yield the parts of a pair that differ, after dividing its requests by the rows of maps."""
+    def _parts(self, pair: Pair, exits: _Exits | None = None) -> Iterator[Pair]:
+        """Yield the parts of a pair that differ, after dividing its requests by the rows of maps.
+
+        `exits` receives the parts that leave a part of the programs in equal states; without it, there are none.
+        """
         waiting = [with_found(pair)]
         while waiting:
             part = waiting.pop()
             if self._is_alike(part.old, part.new):
                 if part.old.kind in _CHOOSING:
                     self._arrive(part.old.state, part.region)
+                elif part.old.kind == "exit":
+                    assert exits is not None
+                    exits.add(part.old.state, part.new.state, part.region)
                 if part.old.state.choices != part.new.state.choices:
                     self._add_uneven(part)
                 continue
@@ -455,18 +368,18 @@ class Explorer:
         part.
         """
         atom = atom_now(question.atom, region.found)
-        if isinstance(atom, bool):
-            return [_answered(question, atom, region)]
-        answer = region.answer(atom)
-        if answer is not None:
-            return [_answered(question, answer, with_answer(region, atom, answer))]
-        parts = self._unfolding.asked(atom, region)
+        # What a pattern captured of a value that is known now is known, too: it is replaced once, not in each question.
+        found = region.found if atom != question.atom else {}
+        answer = atom if isinstance(atom, bool) else region.answer(atom)
+        if isinstance(atom, bool) or answer is not None:
+            assert answer is not None
+            within = region if isinstance(atom, bool) else with_answer(region, atom, answer)
+            # The answer is recorded: when divided requests meet again, only recorded answers are kept.
+            return [_led(question, answer, with_answer(within, question.atom, answer), found)]
+        parts = self._unfolding.asked(atom, region, place.state)
         if parts is not None:
-            return [(place, part) for part in reversed(parts)]
-        return [
-            (question.false(), with_answer(region, atom, False)),
-            (question.true(), with_answer(region, atom, True)),
-        ]
+            return [(place.with_state(state), part) for part, state in reversed(parts)]
+        return [_led(question, answer, with_answer(region, atom, answer), found) for answer in (False, True)]
 
     def _arrive(self, state: State, region: PathCondition) -> None:
         """Record requests that both sides choose a location for."""
@@ -564,12 +477,12 @@ def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:
     return None
 
 
-def _answered(question: Question, answer: bool, region: PathCondition) -> tuple[ProgramPoint, PathCondition]:
-    """Return where a question leads if all requests of a region have the same answer.
-
-    The answer is recorded in the region: when divided requests meet again, only recorded answers are kept.
-    """
-    return question.true() if answer else question.false(), with_answer(region, question.atom, answer)
+def _led(
+    question: Question, answer: bool, region: PathCondition, found: Mapping[Symbol, Symbol]
+) -> tuple[ProgramPoint, PathCondition]:
+    """Return where an answer leads, with the requests that give it and the values that are known there."""
+    place = question.true() if answer else question.false()
+    return (place.with_state(state_now(place.state, found)) if found else place), region
 
 
 def _pairs(old: Program, new: Program) -> list[tuple[Operation, Operation]] | None:

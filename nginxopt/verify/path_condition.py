@@ -7,61 +7,44 @@ for each of its conditions; `candidates` makes requests of these values, for the
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice, product
 from math import prod
+from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes
 
 from nginxopt import lazy
-from nginxopt._native import Patterns, common_subject
+from nginxopt._native import common_subject
 from nginxopt.budget import limit
 from nginxopt.records import record
-from nginxopt.verify.patterns import FLAGS, branches, has_branches, has_look, only_value, without
+from nginxopt.verify.patterns import (
+    _is_certain,
+    _spellings,
+    beginning,
+    branches,
+    exclude_each_other,
+    few_values,
+    has_look,
+    longest_beginning,
+    matches,
+    may_be,
+    may_begin,
+    only_of,
+    without,
+)
 from nginxopt.verify.symbols import ARGS, METHOD, URI, Derived, KnownBytes, Symbol, Variable
+
+if TYPE_CHECKING:
+    from nginxopt.verify.pattern_parts import Parts, SequenceIndex
 
 FALSE = rb"^0?\z"
 """What an `if` treats as false: the empty string and `0`."""
-
-_RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
-"""What nginx resolves in a URI (`//`, `/./` and `/../`), and control characters: examples avoid both if possible."""
-
-_MOST_WAYS = 512
-"""The maximum number of combinations of the branches of patterns."""
-
-_MOST_AGAINST = 6
-"""The number of patterns that a search excludes at first. If that does not decide, another search excludes all."""
-
-_MOST_AGAINST_TEXT = 200
-"""The number of patterns that one text is compared with."""
-
-_UNIT = lazy.pattern(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
-"""A byte that stands for itself in a pattern."""
-
-_ESCAPED = lazy.pattern(rb"\\(.)", re.DOTALL)
-
-_REPEATED = lazy.pattern(rb"[*+?{]|\(\?#|\\[EQ]")
-"""How a quantifier begins, or what PCRE passes over before one."""
-
-_TEXT = lazy.pattern(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
-
-_PLAIN_TEXT = lazy.pattern(rb"\^" + _TEXT.pattern + rb"(?:\$|\\[zZ])", re.DOTALL)
-_FOLDED = lazy.pattern(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
-"""The beginning of a pattern that is text in any case of letters."""
-
-_FEW = lazy.pattern(rb"(?:\(\?s\))?\^(" + _TEXT.pattern + rb")(\??)(\n|\\n)?(\$|\\[zZ])", re.DOTALL)
-"""Text whose last byte may be optional: at most four values."""
-
-_SPELLED = lazy.pattern(rb"((?:\(\?s\))?\^)\(\?i:(" + _TEXT.pattern + rb")\)(.*)", re.DOTALL)
-"""A beginning that is text in any case of letters, between what is before and behind it."""
-
-_NEVER = lazy.pattern(rb"[\^A-Za-z0-9/]*\(\?!\)")
-"""Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
 
 
 @record(eq=True)
@@ -208,9 +191,9 @@ class Known:
         if only is not None:
             return matches(pattern, only)
         inside = (*self.inside, pattern)
-        if _exclude_each_other(inside):
+        if exclude_each_other(inside):
             return False
-        longest = _longest_beginning(inside)
+        longest = longest_beginning(inside)
         near = self.outside if longest is None else self.outside.near(longest)
         if is_empty(inside, tuple(near)):
             return False
@@ -221,69 +204,21 @@ class Known:
     @cached_property
     def only(self) -> bytes | None:
         """The only possible value; None if there may be others."""
-        return _only(self.inside)
+        return only_of(self.inside)
 
     @cached_property
     def beginning(self) -> bytes | None:
         """The common beginning of all these values, in lower case; None if that is not obvious."""
-        return _longest_beginning(self.inside)
+        return longest_beginning(self.inside)
 
     def may_be(self, value: bytes) -> bool:
         """Return whether this value is possible."""
-        return _may_be(value, self.inside, self.outside)
+        return may_be(value, self.inside, self.outside)
 
     @cached_property
     def is_empty(self) -> bool:
         """Whether certainly no value is possible."""
         return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
-
-
-NO_CAPITALS, _ANY_CASE = rb"^[^A-Z]*\z", b"(?i)"
-
-
-def _only(patterns: Collection[bytes]) -> bytes | None:
-    """Return the only value that can match all patterns, where that is obvious: a text, or the spelling of a text
-    without capital letters."""
-    found = next((value for pattern in patterns if (value := only_value(pattern)) is not None), None)
-    if found is not None or NO_CAPITALS not in patterns:
-        return found
-    texts = (only_value(pattern.removeprefix(_ANY_CASE)) for pattern in patterns if pattern.startswith(_ANY_CASE))
-    return next((text.lower() for text in texts if text is not None), None)
-
-
-def _may_be(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> bool:
-    return all(matches(pattern, value) is not False for pattern in inside) and not any(
-        matches(pattern, value) for pattern in outside
-    )
-
-
-def _is_certain(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> bool:
-    return all(matches(pattern, value) for pattern in inside) and all(
-        matches(pattern, value) is False for pattern in outside
-    )
-
-
-@lru_cache(maxsize=1 << 16)
-def few_values(pattern: bytes) -> tuple[bytes, ...]:
-    """Return all values that a pattern matches, such as `^/a/?$`; none if these are not obvious."""
-    match = _FEW.fullmatch(pattern)
-    if match is None or (match[2] and not match[1]):
-        return ()
-    units = list(map(_byte, _UNIT.findall(match[1])))
-    texts = [units, units[:-1]] if match[2] else [units]
-    ends = (b"",) if match[4] == rb"\z" else (b"", b"\n")
-    return tuple(b"".join(text) + (b"\n" if match[3] else b"") + end for text in texts for end in ends)
-
-
-def _spellings(patterns: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield spellings of the texts that patterns match in any case of letters, where these are obvious."""
-    for pattern in patterns:
-        spelled = _SPELLED.fullmatch(pattern)
-        is_folded = pattern.startswith(_ANY_CASE)
-        if spelled is not None or is_folded:
-            text = pattern.removeprefix(_ANY_CASE) if spelled is None else b"".join(spelled.groups())
-            for value in few_values(text):
-                yield from dict.fromkeys((value, value.lower(), value.upper(), value.swapcase()))
 
 
 def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
@@ -370,15 +305,34 @@ def _positive(pattern: bytes, answer: bool) -> tuple[bytes, bool]:
     return (pattern, answer) if inner is None else (inner, not answer)
 
 
+_RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
+"""What nginx resolves in a URI (`//`, `/./` and `/../`), and control characters: examples avoid both if possible."""
+
+_MOST_WAYS = 512
+"""The maximum number of combinations of the branches of patterns."""
+
+_MOST_AGAINST = 6
+"""The number of patterns that a search excludes at first. If that does not decide, another search excludes all."""
+
+_REMEMBERED = 4
+"""The number of values of a pattern that are kept, to be tried before a search."""
+
+_LONGEST_READ, _FEW_SEQUENCES = 10_000, 64
+"""The longest pattern that is read as sequences, in bytes, and the maximum number of them that are searched."""
+
+_NEVER = lazy.pattern(rb"[\^A-Za-z0-9/]*\(\?!\)")
+"""Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
+
+
 def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     """Return whether certainly no value matches all of `inside` and none of `outside`."""
     if not inside:
         return False
-    if _exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
+    if exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
         return True
-    only = _only(inside)
+    only = only_of(inside)
     if only is not None:
-        return not _may_be(only, inside, outside)
+        return not may_be(only, inside, outside)
     return _is_nothing(inside, outside) or _is_empty_by_branches(inside, outside)
 
 
@@ -390,23 +344,66 @@ def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     """
     few = next(filter(None, map(few_values, inside)), None)
     if few is not None:
-        return not any(_may_be(value, inside, outside) for value in few)
+        return not any(may_be(value, inside, outside) for value in few)
     if any(_is_certain(value, inside, outside) for value in _spellings(inside)):
         return False
     against: tuple[bytes, ...] = ()
-    while len(against) < min(len(outside), _MOST_AGAINST):
-        is_nothing, value = _example(inside, against, False)
-        if is_nothing:
-            return True
+    value = _found_before(inside)
+    while True:
+        if value is None:
+            is_nothing, value = _example(inside, against, False)
+            if is_nothing:
+                return True
         if value is None:  # given up
             break
         pattern = next((pattern for pattern in outside if matches(pattern, value) is not False), None)
         if pattern is None:
             return False
+        if any(_implies(each, pattern) for each in inside):
+            return True
         if pattern in against:  # the search does not know all that it matches
             break
         against += (pattern,)
+        if len(against) == _MOST_AGAINST:
+            break
+        value = None
     return _example(inside, outside, False)[0]
+
+
+@lru_cache(maxsize=1 << 14)
+def _values_of(pattern: bytes) -> deque[bytes]:  # noqa: ARG001 - the cache has one for each pattern
+    """The last values that were found for a pattern, maybe with others."""
+    return deque(maxlen=_REMEMBERED)
+
+
+def _found_before(inside: tuple[bytes, ...]) -> bytes | None:
+    """Return a value that was found for one of some patterns and certainly matches all of them; None without one."""
+    known = dict.fromkeys(value for pattern in inside for value in _values_of(pattern))
+    return next((value for value in known if all(matches(pattern, value) for pattern in inside)), None)
+
+
+@lru_cache(maxsize=1 << 16)
+def _implies(pattern: bytes, other: bytes) -> bool:
+    """Return whether the parts of patterns show that each value which one matches also matches the other one."""
+    if max(len(pattern), len(other)) > _LONGEST_READ:
+        return False
+    found, index = _sequences(pattern), _index(other)
+    return bool(found) and all(map(index.holds, found))
+
+
+@lru_cache(maxsize=1 << 12)
+def _sequences(pattern: bytes) -> tuple[Parts, ...]:
+    from nginxopt.verify.pattern_parts import sequences  # few comparisons need it
+
+    found = sequences(pattern)
+    return found if len(found) <= _FEW_SEQUENCES else ()
+
+
+@lru_cache(maxsize=1 << 8)
+def _index(pattern: bytes) -> SequenceIndex:
+    from nginxopt.verify.pattern_parts import SequenceIndex, sequences
+
+    return SequenceIndex(sequences(pattern))
 
 
 def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
@@ -425,9 +422,9 @@ def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...])
 
 
 def _is_way_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
-    if not set(inside).isdisjoint(outside) or _exclude_each_other(inside):
+    if not set(inside).isdisjoint(outside) or exclude_each_other(inside):
         return True
-    longest = _longest_beginning(inside)
+    longest = longest_beginning(inside)
     near = outside if longest is None else tuple(pattern for pattern in outside if may_begin(pattern, longest))
     return _is_nothing(inside, near)
 
@@ -503,88 +500,20 @@ def _example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool
 
 @lru_cache(maxsize=1 << 16)
 def _found(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
-    if not is_uri and _may_be(b"", inside, outside):  # `common_subject` does not try the empty string
+    if not is_uri and may_be(b"", inside, outside):  # `common_subject` does not try the empty string
         return False, b""
     is_nothing, value, steps = common_subject(inside, outside, is_uri)
     searches().count(inside, steps)
+    if value is not None:
+        for pattern in inside:
+            _values_of(pattern).append(value)
     return is_nothing, value
 
 
-def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
-    """Return whether a value may match a pattern and all of `inside`, as far as that is clear at a glance."""
-    return not _exclude_each_other((pattern, *inside))
-
-
-def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
-    """Return whether the plain beginnings of two patterns differ: a short way to see that nothing matches both."""
-    longest = _longest_beginning(patterns)
-    return longest is not None and not all(may_begin(pattern, longest) for pattern in patterns)
-
-
-def may_begin(pattern: bytes, text: bytes) -> bool:
-    """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
-    own = beginning(pattern)
-    return own is None or own.startswith(text) or text.startswith(own)
-
-
-def _longest_beginning(patterns: Iterable[bytes]) -> bytes | None:
-    """Return the longest plain beginning, in lower case; None if no pattern has one."""
-    return max((own for own in map(beginning, patterns) if own is not None), key=len, default=None)
-
-
-@lru_cache(maxsize=1 << 16)
-def beginning(pattern: bytes) -> bytes | None:
-    """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
-    if pattern.startswith(b"("):
-        pattern = FLAGS.sub(b"", pattern, 1)
-    if not pattern.startswith(b"^") or has_branches(pattern):
-        return None
-    folded = _FOLDED.match(pattern)
-    return _plain(folded[1] if folded is not None else _beginning(pattern)).lower()
-
-
-def is_plain(pattern: bytes) -> bool:
-    """Return whether a pattern matches one text, and nothing else but that text with a line end behind it."""
-    return _PLAIN_TEXT.fullmatch(pattern) is not None
-
-
-def _beginning(pattern: bytes) -> bytes:
-    """Return the part of a pattern behind its `^` that stands for itself, as it is written."""
-    match = _TEXT.match(pattern, 1)
-    assert match is not None
-    text: bytes = match[0]
-    if _REPEATED.match(pattern, match.end()) is None:
-        return text
-    return text[:-1] if b"\\" not in text else b"".join(_UNIT.findall(text)[:-1])
-
-
-def _plain(text: bytes) -> bytes:
-    """Return the bytes that units of a pattern stand for."""
-    if b"\\x" in text:
-        return b"".join(map(_byte, _UNIT.findall(text)))
-    return text if b"\\" not in text else _ESCAPED.sub(rb"\1", text)
-
-
-def _byte(unit: bytes) -> bytes:
-    """Return the byte that a part of a pattern stands for."""
-    return bytes.fromhex(unit[2:].decode()) if unit.startswith(rb"\x") else unit.removeprefix(b"\\")
-
-
-@lru_cache(maxsize=1 << 16)
-def matches(pattern: bytes, value: bytes) -> bool | None:
-    """Return whether a pattern matches; None if PCRE gives up."""
-    try:
-        return _read(pattern).first(value) is not None
-    except ValueError:
-        return None
-
-
-@lru_cache(maxsize=1 << 12)
-def _read(pattern: bytes) -> Patterns:
-    return Patterns([pattern], to_match=True)
-
-
 _ADDRESS = lazy.pattern(rb"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}")
+_MOST_AGAINST_TEXT = 200
+"""The number of patterns that one text is compared with."""
+
 _METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND", b"TRACK", b"DEBUG")
 _SAFE = "/-_.~!$&'()*,;=:@"
 _IN_LINE = rb"\A[^\x00-\x20\x7f]*\z"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from nginxopt import lazy
+from nginxopt._native import Patterns
 from nginxopt.records import record
 
 
@@ -356,3 +357,147 @@ def _outer_groups(pattern: bytes) -> list[tuple[str, int, int, int]] | None:
 def _is_escape(letter: bytes) -> bool:
     """Return whether an escape stands for a byte, a set of bytes or a border, whatever stands beside it."""
     return letter in b"dDwWsSntrfvhHVNbBAzZx" if letter.isalpha() else not letter.isdigit() and bool(letter)
+
+
+_UNIT = lazy.pattern(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
+"""A byte that stands for itself in a pattern."""
+
+_ESCAPED = lazy.pattern(rb"\\(.)", re.DOTALL)
+
+_REPEATED = lazy.pattern(rb"[*+?{]|\(\?#|\\[EQ]")
+"""How a quantifier begins, or what PCRE passes over before one."""
+
+_TEXT_UNITS = lazy.pattern(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
+
+_PLAIN_TEXT = lazy.pattern(rb"\^" + _TEXT_UNITS.pattern + rb"(?:\$|\\[zZ])", re.DOTALL)
+
+_FOLDED = lazy.pattern(rb"\^\(\?i:(" + _TEXT_UNITS.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
+"""The beginning of a pattern that is text in any case of letters."""
+
+_FEW = lazy.pattern(rb"(?:\(\?s\))?\^(" + _TEXT_UNITS.pattern + rb")(\??)(\n|\\n)?(\$|\\[zZ])", re.DOTALL)
+"""Text whose last byte may be optional: at most four values."""
+
+_SPELLED = lazy.pattern(rb"((?:\(\?s\))?\^)\(\?i:(" + _TEXT_UNITS.pattern + rb")\)(.*)", re.DOTALL)
+"""A beginning that is text in any case of letters, between what is before and behind it."""
+
+NO_CAPITALS, _ANY_CASE = rb"^[^A-Z]*\z", b"(?i)"
+
+
+def only_of(patterns: Collection[bytes]) -> bytes | None:
+    """Return the only value that can match all patterns, where that is obvious: a text, or the spelling of a text
+    without capital letters."""
+    found = next((value for pattern in patterns if (value := only_value(pattern)) is not None), None)
+    if found is not None or NO_CAPITALS not in patterns:
+        return found
+    texts = (only_value(pattern.removeprefix(_ANY_CASE)) for pattern in patterns if pattern.startswith(_ANY_CASE))
+    return next((text.lower() for text in texts if text is not None), None)
+
+
+def may_be(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> bool:
+    """Return whether a value may match all of `inside` and none of `outside`."""
+    return all(matches(pattern, value) is not False for pattern in inside) and not any(
+        matches(pattern, value) for pattern in outside
+    )
+
+
+def _is_certain(value: bytes, inside: Iterable[bytes], outside: Iterable[bytes]) -> bool:
+    return all(matches(pattern, value) for pattern in inside) and all(
+        matches(pattern, value) is False for pattern in outside
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def few_values(pattern: bytes) -> tuple[bytes, ...]:
+    """Return all values that a pattern matches, such as `^/a/?$`; none if these are not obvious."""
+    match = _FEW.fullmatch(pattern)
+    if match is None or (match[2] and not match[1]):
+        return ()
+    units = list(map(_byte, _UNIT.findall(match[1])))
+    texts = [units, units[:-1]] if match[2] else [units]
+    ends = (b"",) if match[4] == rb"\z" else (b"", b"\n")
+    return tuple(b"".join(text) + (b"\n" if match[3] else b"") + end for text in texts for end in ends)
+
+
+def _spellings(patterns: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield spellings of the texts that patterns match in any case of letters, where these are obvious."""
+    for pattern in patterns:
+        spelled = _SPELLED.fullmatch(pattern)
+        is_folded = pattern.startswith(_ANY_CASE)
+        if spelled is not None or is_folded:
+            text = pattern.removeprefix(_ANY_CASE) if spelled is None else b"".join(spelled.groups())
+            for value in few_values(text):
+                yield from dict.fromkeys((value, value.lower(), value.upper(), value.swapcase()))
+
+
+def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
+    """Return whether a value may match a pattern and all of `inside`, as far as that is clear at a glance."""
+    return not exclude_each_other((pattern, *inside))
+
+
+def exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
+    """Return whether the plain beginnings of two patterns differ: a short way to see that nothing matches both."""
+    longest = longest_beginning(patterns)
+    return longest is not None and not all(may_begin(pattern, longest) for pattern in patterns)
+
+
+def may_begin(pattern: bytes, text: bytes) -> bool:
+    """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
+    own = beginning(pattern)
+    return own is None or own.startswith(text) or text.startswith(own)
+
+
+def longest_beginning(patterns: Iterable[bytes]) -> bytes | None:
+    """Return the longest plain beginning, in lower case; None if no pattern has one."""
+    return max((own for own in map(beginning, patterns) if own is not None), key=len, default=None)
+
+
+@lru_cache(maxsize=1 << 16)
+def beginning(pattern: bytes) -> bytes | None:
+    """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
+    if pattern.startswith(b"("):
+        pattern = FLAGS.sub(b"", pattern, 1)
+    if not pattern.startswith(b"^") or has_branches(pattern):
+        return None
+    folded = _FOLDED.match(pattern)
+    return _plain(folded[1] if folded is not None else _beginning(pattern)).lower()
+
+
+def is_plain(pattern: bytes) -> bool:
+    """Return whether a pattern matches one text, and nothing else but that text with a line end behind it."""
+    return _PLAIN_TEXT.fullmatch(pattern) is not None
+
+
+def _beginning(pattern: bytes) -> bytes:
+    """Return the part of a pattern behind its `^` that stands for itself, as it is written."""
+    match = _TEXT_UNITS.match(pattern, 1)
+    assert match is not None
+    text: bytes = match[0]
+    if _REPEATED.match(pattern, match.end()) is None:
+        return text
+    return text[:-1] if b"\\" not in text else b"".join(_UNIT.findall(text)[:-1])
+
+
+def _plain(text: bytes) -> bytes:
+    """Return the bytes that units of a pattern stand for."""
+    if b"\\x" in text:
+        return b"".join(map(_byte, _UNIT.findall(text)))
+    return text if b"\\" not in text else _ESCAPED.sub(rb"\1", text)
+
+
+def _byte(unit: bytes) -> bytes:
+    """Return the byte that a part of a pattern stands for."""
+    return bytes.fromhex(unit[2:].decode()) if unit.startswith(rb"\x") else unit.removeprefix(b"\\")
+
+
+@lru_cache(maxsize=1 << 16)
+def matches(pattern: bytes, value: bytes) -> bool | None:
+    """Return whether a pattern matches; None if PCRE gives up."""
+    try:
+        return _read(pattern).first(value) is not None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(pattern: bytes) -> Patterns:
+    return Patterns([pattern], to_match=True)

@@ -25,8 +25,7 @@ from nginxopt.semantics.site.form import StatementForm
 from nginxopt.semantics.values import is_url
 from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.influences import SETTINGS, Reads, reads
-from nginxopt.verify.path_condition import beginning, is_plain
-from nginxopt.verify.patterns import equal_to, starts_with
+from nginxopt.verify.patterns import beginning, equal_to, is_plain, starts_with
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import Interner, variables_in
 from nginxopt.verify.unread import Unread, Value, Words

@@ -18,13 +18,13 @@ from nginxopt.facts.table import HTTP_VARIABLES
 from nginxopt.records import record
 from nginxopt.verify.dataflow import Liveness, splitting
 from nginxopt.verify.definitions import SideDefinitions, Tables, groups_of
-from nginxopt.verify.executor import SymbolicExecutor
-from nginxopt.verify.explore import Divergence, Explorer, SideRunner, chooses_again, may_leave
+from nginxopt.verify.executor import SymbolicExecutor, chooses_again, may_leave
+from nginxopt.verify.explore import Divergence, Explorer, SideRunner
 from nginxopt.verify.hosts import Hosts, KnownValues
 from nginxopt.verify.influences import READING, Reads
 from nginxopt.verify.names import defined, is_own
-from nginxopt.verify.path_condition import NO_CAPITALS, Matches, PathCondition
-from nginxopt.verify.patterns import equal_to, starts_with
+from nginxopt.verify.path_condition import Matches, PathCondition
+from nginxopt.verify.patterns import NO_CAPITALS, equal_to, starts_with
 from nginxopt.verify.program import Compiler, Program
 from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.state import State, TooMuchError, Values

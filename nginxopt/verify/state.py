@@ -395,10 +395,9 @@ class Values:
         kept: dict[str, Symbol] = {name: value} if is_kept else {}
         if self._definitions.matches(name) and not self._definitions.is_volatile(name):
             kept[self._mark(name)] = _CERTAINLY
-        for inner in self._definitions.inner(name):  # the row decides whether it is looked up
-            if self._definitions.matches(inner) and not self._definitions.is_volatile(inner):
-                kept[self._mark(inner)] = (state.cached or {}).get(self._mark(inner), value)
-        for inner in filter(self._definitions.is_kept, self._definitions.inner(name)):
+        for inner in self._definitions.inner_matching(name):  # the row decides whether it is looked up
+            kept[self._mark(inner)] = (state.cached or {}).get(self._mark(inner), value)
+        for inner in self._definitions.inner_kept(name):
             if inner not in (state.cached or {}):
                 # Whether it is looked up now may depend on the row.
                 kept[inner] = Derived(f"{inner} by {key}", (value, self._fresh(inner, state)))
@@ -410,7 +409,7 @@ class Values:
         return value, self._after(name, key, value, state, earlier)
 
     def _is_entangled(self, name: str) -> bool:
-        return any(map(self._definitions.is_entangled, (name, *self._definitions.inner(name))))
+        return self._definitions.is_entangled(name) or bool(self._definitions.inner_entangled(name))
 
     def _mark(self, name: str) -> str:
         """Return the name in `State.cached` that records that a map, which is not volatile, was or may have been looked

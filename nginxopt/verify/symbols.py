@@ -7,7 +7,7 @@ statement of a script grows by one term. Functions that walk through a value vis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -146,6 +146,17 @@ def parts_of(symbol: Symbol) -> tuple[Symbol, ...]:
         case Capture(Match(subject, _)) if subject is not None:
             return (subject,)
     return ()
+
+
+def all_parts(symbol: Symbol) -> Iterator[Symbol]:
+    """Yield a value and all values that it is made of, each once."""
+    seen, waiting = {symbol}, [symbol]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        new = [part for part in parts_of(here) if part not in seen]
+        seen.update(new)
+        waiting += new
 
 
 def mapped(

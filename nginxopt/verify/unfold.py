@@ -17,8 +17,8 @@ from itertools import islice
 from nginxopt.records import record
 from nginxopt.verify.definitions import MapTable, Tables, key_pattern
 from nginxopt.verify.executor import Leaf
-from nginxopt.verify.path_condition import Atom, Excluded, Fact, Known, Matches, PathCondition, matches
-from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, only_value
+from nginxopt.verify.path_condition import Atom, Excluded, Fact, Known, Matches, PathCondition
+from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, matches, only_value
 from nginxopt.verify.state import State
 from nginxopt.verify.symbols import (
     Capture,
@@ -27,6 +27,7 @@ from nginxopt.verify.symbols import (
     Match,
     Substitution,
     Symbol,
+    all_parts,
     is_raw,
     may_be_empty,
     parts_of,
@@ -98,8 +99,9 @@ class Unfolding:
             yield _in(region, pair, symbol, put)
         self._tried += put.work
 
-    def asked(self, atom: Atom, region: PathCondition) -> list[PathCondition] | None:
-        """Return a region divided by the rows of one map that a question depends on; in each part the value is known.
+    def asked(self, atom: Atom, region: PathCondition, state: State) -> list[tuple[PathCondition, State]] | None:
+        """Return a region divided by the rows of one map that a question depends on. In each part the value is known,
+        and replaces the lookup in the state, so that it is not looked for again in each question that follows.
 
         None if the question depends on no map, or if there are too many parts to follow each by itself, as there may be
         if nothing is known of what is looked up. `atom` is a question as `atom_now` returns it.
@@ -109,7 +111,8 @@ class Unfolding:
         if symbol is None or self._is_kept(symbol) or not _is_known(symbol, region):
             return None
         put = Substitution(symbol)
-        parts = list(islice(self._parts(symbol, region, put), _MOST_ASKED + 1))
+        regions = list(islice(self._parts(symbol, region, put), _MOST_ASKED + 1))
+        parts = [(part, _state(state, part.found[symbol], put)) for part in regions]
         self._tried += put.work
         return parts if len(parts) <= _MOST_ASKED else None
 
@@ -283,7 +286,7 @@ def _comparison(first: Symbol, second: Symbol) -> Atom | bool:
 
 def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
     """Return a value in which known lookups are replaced by their values."""
-    if isinstance(symbol, KnownBytes):
+    if not found or found.keys().isdisjoint(all_parts(symbol)):
         return symbol
     for looked_up, value in found.items():
         symbol = replaced(symbol, looked_up, value)
@@ -403,6 +406,13 @@ def _end(leaf: Leaf, value: Symbol, put: Substitution) -> Leaf:
     state = _state(leaf.state, value, put)
     is_same = state is leaf.state and all(map(operator.is_, what, leaf.what))
     return leaf if is_same else replace(leaf, what=what, state=state)
+
+
+def state_now(state: State, found: Mapping[Symbol, Symbol]) -> State:
+    """Return a state in which known lookups are replaced by their values."""
+    for looked_up, value in found.items():
+        state = _state(state, value, Substitution(looked_up))
+    return state
 
 
 def _state(state: State, value: Symbol, put: Substitution) -> State:

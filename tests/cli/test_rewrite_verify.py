@@ -29,12 +29,26 @@ def test_a_configuration(run: Any, tmp_path: Path) -> None:
     assert "map $uri" in "".join(path.read_text() for path in tmp_path.glob("*.conf"))
 
 
+_RULES = "rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent;"
+
+
 def test_what_is_not_known(run: Any, tmp_path: Path) -> None:
     """What cannot be compared is said with the reason, and the first proof counts."""
-    (tmp_path / "rules.conf").write_text("rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; include part.conf;")
+    (tmp_path / "rules.conf").write_text(f"{_RULES} http2 on;")
+    ran = run("rewrite-to-map", "rules.conf", "--context", "server", "--verify", "--target-version", "1.22.1")
+    assert ran.status == 0
+    assert '  verify      unknown: the configuration is not understood as a site: unknown directive "http2"' in ran.err
+
+
+def test_a_fragment_that_includes_others(run: Any, tmp_path: Path) -> None:
+    """An included file is compared with the rules before it, and one that was not read counts as the same."""
+    (tmp_path / "rules.conf").write_text(f"{_RULES} include part.conf; location /e/ {{ include fastcgi_params; }}")
+    (tmp_path / "part.conf").write_text("rewrite ^/e$ /f permanent; rewrite ^/g$ /h permanent; location / { root /x; }")
     ran = run("rewrite-to-map", "rules.conf", "--context", "server", "--verify")
     assert ran.status == 0
-    assert "  verify      unknown: a file that includes others is compared with its nginx.conf" in ran.err
+    assert "  moved               4  into " in ran.err
+    assert "  verify      equivalent, by a second proof (1 pair of servers compared)\n  given       " in ran.err
+    assert "fastcgi_params is the file that comes with nginx (stock-files)\n" in ran.err
 
 
 def test_another_response(run: Any, rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ def test_a_public_list() -> None:
 @pytest.mark.parametrize(
     ("text", "context", "reason"),
     [
-        ("rewrite ^/a$ /b permanent; include part.conf;", "server", "a file that includes others"),
+        ("rewrite ^/a$ /b permanent; http2 on;", "server", 'unknown directive "http2"'),
         ("if ($uri ~ ^/a) { rewrite ^/a$ /b permanent; }", "http,server,if", "a file for http, server, if"),
     ],
 )

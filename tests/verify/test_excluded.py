@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.verify.path_condition import Excluded, Known, beginning, may_begin
+from nginxopt.verify.path_condition import Excluded, Known
+from nginxopt.verify.patterns import beginning, may_begin
 
 PATTERNS = st.sampled_from(
     [b"^/a", b"^/ab", b"^/A/b", b"^/abc$", b"^", b"x", b"^/b(?:c|d)", b"^(?i:/AB)", b"^/a?", b"/"]

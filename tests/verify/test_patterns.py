@@ -10,14 +10,18 @@ from hypothesis import strategies as st
 
 from nginxopt._native import captures
 from nginxopt.verify.executor import ProgramIndex
-from nginxopt.verify.path_condition import beginning, few_values, is_empty, matches, may_begin
+from nginxopt.verify.path_condition import is_empty
 from nginxopt.verify.patterns import (
+    beginning,
     beginnings,
     branches,
     equal_to,
     escaped,
+    few_values,
     group,
     group_names,
+    matches,
+    may_begin,
     only_value,
     starts_with,
     without,
@@ -270,3 +274,18 @@ def test_names_of_groups() -> None:
     assert group_names(rb"^/(?<k>a)(?P<Q>[^]/]+)(?'z'c)$") == ("k", "q", "z")
     for text in (rb"\(?<k>a", rb"\Q(?<k>a\E", rb"(?#(?<k>)", rb"[(?<k>]", rb"(?<=a)"):
         assert group_names(text) == ()
+
+
+@given(
+    st.lists(patterns(), min_size=1, max_size=3),
+    st.lists(patterns(), min_size=1, max_size=3),
+    st.lists(SUBJECTS, min_size=5),
+)
+def test_no_value_is_in_a_region_that_is_empty(
+    inside: list[bytes], outside: list[bytes], subjects: list[bytes]
+) -> None:
+    """However a region is found to be empty: by texts, by values found before, by parts of patterns or by automata."""
+    if is_empty(tuple(inside), tuple(outside)):
+        for subject in subjects:
+            is_inside = all(matches(pattern, subject) for pattern in inside)
+            assert not is_inside or any(matches(pattern, subject) is not False for pattern in outside)

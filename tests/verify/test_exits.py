@@ -1,0 +1,49 @@
+"""What follows parts of programs that differ is compared for each state in which requests leave them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verify.pairs import Pair
+from tests.verify.test_verify import verified
+
+_FEW, _MANY = 2, 40
+"""Fewer and more states than are followed one by one."""
+
+_BETWEEN = 'if ($uri = /between) { set $other "$cookie_q"; }\n'
+_HIDDEN = 'if ($cookie_q = "hidden$arg_z") { return 200 "%s"; }\nreturn 200 "z$uri";\n'
+"""An answer that depends on the state, and that requests which only name URIs do not get."""
+
+
+def _chain(rows: int) -> str:
+    return "".join(f'if ($uri ~ "^/a{row}\\z") {{ set $flag {row}; }}\n' for row in range(1, rows))
+
+
+def _pair(rows: int, answers: tuple[str, str]) -> Pair:
+    """A chain of `if` and a map that set the same, with an equal part and another answer behind them."""
+    looked_up = 'if ($looked_up != "") { set $flag $looked_up; }\n'
+    texts = [
+        f'map $uri $looked_up {{ volatile; default ""; {_rows(rows)} }}\n'
+        f'server {{ set $flag ""; {flags} {_BETWEEN} {_HIDDEN % answer} }}\n'
+        for flags, answer in zip((_chain(rows), looked_up), answers, strict=True)
+    ]
+    return Pair("exits", *texts)
+
+
+def _rows(rows: int) -> str:
+    return "".join(f'"~^/a{row}\\z" {row};\n' for row in range(1, rows))
+
+
+@pytest.mark.parametrize("rows", [_FEW, _MANY])
+@pytest.mark.parametrize("answer", ["$flag", "$flag$flag"])
+def test_what_follows_is_equal(rows: int, answer: str) -> None:
+    """The same part behind a chain and the map that replaces it answers alike in the states that both leave."""
+    assert verified(_pair(rows, (answer, answer))).verdict == "equivalent"
+
+
+@pytest.mark.parametrize("rows", [_FEW, _MANY])
+@pytest.mark.parametrize("answers", [("$flag$flag", "$flag"), ("$flag", "${flag}0"), ("$flag", "$flag$uri")])
+def test_what_follows_differs(rows: int, answers: tuple[str, str]) -> None:
+    """Another part behind them is never equivalent, even if only requests whose state a row has set show it."""
+    for pair in (_pair(rows, answers), _pair(rows, answers[::-1])):
+        assert verified(pair).verdict != "equivalent"
