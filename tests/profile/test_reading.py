@@ -224,6 +224,40 @@ def test_the_status_settles_passwords(
         assert (key.verdict, cell.tries.passwords) == ("agrees", int(status == 200))
 
 
+@pytest.mark.parametrize(
+    ("target", "status", "verdict", "kind"),
+    [
+        ("/app/x", 200, "agrees", "proxy"),
+        ("/app/x", 401, "ambiguous", None),  # of the upstream, or of the subrequest
+        ("/app/x", 502, "agrees", "proxy"),
+        ("/x", 200, "agrees", "static"),
+        ("/x", 403, "agrees", "error"),
+        ("/x", 404, "agrees", "error"),
+        ("/x", 302, "differs", None),
+        ("/x", 500, "agrees", "error"),
+    ],
+)
+def test_the_status_settles_subrequests(
+    tmp_path: Path, target: str, status: int, verdict: str, kind: str | None
+) -> None:
+    """Whether a subrequest that an upstream answers lets the request pass shows in the status of the response."""
+    conf = """events { }
+    http {
+        log_format short '"$request" $status';
+        server {
+            listen 80;
+            auth_request /auth;
+            root /srv;
+            location /app/ { proxy_pass http://127.0.0.1:81; }
+            location = /auth { internal; proxy_pass http://127.0.0.1:82; }
+        }
+    }
+    """
+    ((key, _),) = profiled(tmp_path, f'"GET {target} HTTP/1.1" {status}\n', conf).classes.items()
+    assert key.verdict == verdict
+    assert kind in (None, key.kind)
+
+
 REFERERS = """events {{ }}
 http {{
     log_format value '"$request" $status "$invalid_referer"';

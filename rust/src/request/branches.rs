@@ -55,7 +55,8 @@ enum Condition {
 }
 
 /// What an outcome depends on first.
-enum Asked {
+#[derive(PartialEq, Eq)]
+pub enum Asked {
     /// A path without repeated and final slashes.
     Path(Bytes),
     Event(Event),
@@ -129,7 +130,8 @@ impl Model {
 }
 
 impl Asked {
-    fn of(outcome: &Outcome) -> Option<Asked> {
+    /// Returns what an outcome depends on, if its branches do.
+    pub fn of(outcome: &Outcome) -> Option<Asked> {
         match outcome.asks()? {
             Question::File { path } => Some(Asked::Path(Bytes(simple(path)))),
             Question::Event(event) => Some(Asked::Event(event.clone())),

@@ -1,14 +1,15 @@
-//! Asks the model about requests whose status is known, as a log tells it: the status says which files existed, and
-//! whether a password was right.
+//! Asks the model about requests whose status is known, as a log tells it: the status says which files existed, whether
+//! a password was right, and how a subrequest ended.
 //!
-//! Where the outcome depends on a file, the model is asked again with the file, with a folder and with neither. The
-//! outcomes that the status fits remain. So does what a site without a host may be: each candidate is asked.
+//! Where the outcome depends on a file, the model is asked again with the file, with a folder and with neither; where it
+//! depends on an event, with it and without. The outcomes that the status fits remain. So does what a site without a host
+//! may be: each candidate is asked.
 
 use crate::first_match::Tries;
+use crate::request::branches::Asked;
 use crate::request::bytes::Bytes;
-use crate::request::files::simple;
 use crate::request::model::Model;
-use crate::request::outcome::{End, Outcome, OutcomeKind, Question};
+use crate::request::outcome::{End, Event, Outcome, OutcomeKind};
 use crate::request::record::Worked;
 use crate::request::site::{LevelId, Node};
 use crate::request::world::{Found, Request, World};
@@ -102,45 +103,68 @@ impl Model {
         let mut worked = Worked::<TRIES>::default();
         let arrived = self.arrived(request);
         let outcome = self.outcome(&arrived, world, &mut worked);
-        let Some(path) = question(&outcome).filter(|_| logged.status.is_some()) else {
+        let Some(asked) = question(&outcome).filter(|_| logged.status.is_some()) else {
             ways.push(way(outcome, worked, logged));
             return;
         };
-        let before = std::mem::take(&mut world.files.tried);
-        let mut open = vec![(before.clone(), path)];
-        while let Some((tried, path)) = open.pop() {
-            for found in [Some(Found::File), Some(Found::Folder), None] {
-                world.files.tried.clone_from(&tried);
-                world.files.tried.push((Bytes(simple(&path)), found));
+        let before = Known::take(world);
+        let mut open = vec![(before.clone(), asked)];
+        while let Some((known, asked)) = open.pop() {
+            for known in known.answered(&asked) {
+                known.clone().put(world);
                 left = left.saturating_sub(1);
                 let mut worked = Worked::<TRIES>::default();
                 let outcome = self.outcome(&arrived, world, &mut worked);
-                match question(&outcome).filter(|next| left > 0 && !is_same(next, &path)) {
-                    Some(next) => open.push((world.files.tried.clone(), next)),
+                match question(&outcome).filter(|next| left > 0 && *next != asked) {
+                    Some(next) => open.push((known, next)),
                     None => ways.push(way(outcome, worked, logged)),
                 }
             }
         }
-        world.files.tried = before;
+        before.put(world);
     }
 }
 
-/// Returns the path of the file that the outcome depends on.
-fn question(outcome: &Outcome) -> Option<Bytes> {
-    match outcome.unknown.as_ref().filter(|_| outcome.kind == OutcomeKind::Unknown)?.question.as_ref()? {
-        Question::File { path } => Some(path.clone()),
-        _ => None,
+/// What is supposed of the world.
+#[derive(Clone)]
+struct Known {
+    tried: Vec<(Bytes, Option<Found>)>,
+    events: Vec<(Event, bool)>,
+}
+
+impl Known {
+    fn take(world: &mut World) -> Known {
+        Known { tried: std::mem::take(&mut world.files.tried), events: std::mem::take(&mut world.events) }
+    }
+
+    fn put(self, world: &mut World) {
+        (world.files.tried, world.events) = (self.tried, self.events);
+    }
+
+    /// What is supposed with each answer: a file, a folder and neither; the event and not.
+    fn answered(&self, asked: &Asked) -> Vec<Known> {
+        let and = |tried: Vec<_>, events: Vec<_>| Known {
+            tried: [&self.tried[..], &tried].concat(),
+            events: [&self.events[..], &events].concat(),
+        };
+        match asked {
+            Asked::Path(path) => [Some(Found::File), Some(Found::Folder), None]
+                .map(|found| and(vec![(path.clone(), found)], vec![]))
+                .into(),
+            Asked::Event(event) => [true, false].map(|happens| and(vec![], vec![(event.clone(), happens)])).into(),
+        }
     }
 }
 
-/// Whether the answer to a question was not enough, as to whether a file may be executed.
-fn is_same(next: &Bytes, path: &Bytes) -> bool {
-    simple(next) == simple(path)
+/// Returns what the outcome depends on. A path may be asked for again if its answer was not enough, as to whether a file
+/// may be executed.
+fn question(outcome: &Outcome) -> Option<Asked> {
+    Asked::of(outcome).filter(|_| outcome.kind == OutcomeKind::Unknown)
 }
 
 fn way<const TRIES: bool>(outcome: Outcome, worked: Worked<TRIES>, logged: Logged) -> Way {
     let fit = fit(&outcome, logged);
-    let is_of_file = question(&outcome).is_some();
+    let is_of_file = matches!(question(&outcome), Some(Asked::Path(_)));
     let mut end = End::of(outcome);
     if is_of_file {
         end.reason = Some("whether a file exists".to_owned());
