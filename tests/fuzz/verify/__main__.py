@@ -116,6 +116,7 @@ def _played_group(options: argparse.Namespace, group: int) -> tuple[Figures, lis
             drawn = (unread.cases(options.seed, number, options.edits) for number in numbers)
             cases = [each for made in drawn for each in made]
         elif options.includes:
+            around = unread.AROUND
             made = (includes.case(options.seed, number, options.edits) for number in numbers)
             cases = [each for each in made if each.edited]
         elif options.maps or options.scripts or options.captures:
