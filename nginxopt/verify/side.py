@@ -56,7 +56,7 @@ _UNCOUNTED_OF_LISTEN = {
 }  # fmt: skip
 """The parameters of `listen` that change how nginx accepts connections, but no answer."""
 
-_EVALUATED = {"root": 0, "add_header": 1, "proxy_set_header": 1, "fastcgi_param": 1, "uwsgi_param": 1, "scgi_param": 1}
+_EVALUATED = {"root": 0, **dict.fromkeys(group("fields"), 1)}
 """Settings whose text with variables means to nginx what the same text without them does, with its place."""
 
 _FOLDER = lazy.pattern(r"/[^$]*[^/$]")
