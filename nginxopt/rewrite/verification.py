@@ -20,6 +20,7 @@ from nginxopt.request.model import SiteModel, World
 from nginxopt.request.trace import Circumstances, trace, way
 from nginxopt.rewrite import evaluations
 from nginxopt.rewrite.kinds.rules.planning import emitted
+from nginxopt.rewrite.mapfile import sizes_text
 from nginxopt.rewrite.proving import Emission
 from nginxopt.semantics.site import Build
 from nginxopt.settings.target import choose
@@ -89,7 +90,8 @@ def sides(emission: Emission, *, is_kept: bool = True, undefined: Iterable[str] 
     headers = encode("".join(f"set ${name} $http_nginxopt_{name};\n" for name in undefined))
     around = partial(_around, config, _context(emission), variables=variables, headers=headers)
     after = {change.file.path: change.after for change in emission.changes}
-    return around(declared, b""), around(after, emission.blocks)
+    sizes = {name: size for name, size in emission.sizes.items() if not _states(config, name)}
+    return around(declared, b"", b""), around(after, sizes_text(sizes), emission.blocks)
 
 
 def _declared(emission: Emission) -> dict[str, bytes]:
@@ -112,26 +114,33 @@ def _context(emission: Emission) -> Context:
 
 
 def _around(
-    config: Config, context: Context, texts: Mapping[str, bytes], maps: bytes, *, variables: bytes, headers: bytes
+    config: Config,
+    context: Context,
+    texts: Mapping[str, bytes],
+    sizes: bytes,
+    maps: bytes,
+    *,
+    variables: bytes,
+    headers: bytes,
 ) -> Config:
     """Return a configuration around a fragment, whose responses show the state after the rules and some variables.
 
-    `texts` replaces those of some files, by path; `headers` sets variables before the rules. What files that were not
-    read hold counts as the same before and after.
+    `texts` replaces those of some files, by path; `sizes` states those of hash tables that the fragment does not state;
+    `headers` sets variables before the rules. What files that were not read hold counts as the same before and after.
     """
     main = config.main
     text = texts.get(main.path, main.source.data)
     match context:
         case ("http", "server"):
             others = b"" if _states(config, "location", "/") else b"location / { %s %s }" % (_STATE, _NAMED)
-            whole = _WHOLE % (maps, headers, text, _ANYWHERE, others)
+            whole = _WHOLE % (sizes + maps, headers, text, _ANYWHERE, others)
         case ("http", "server", "location"):
             named = b"" if _states(config, "root") or _states(config, "alias") else _NAMED
             inside = b"location / { %s %s %s" % (_CHOSEN, _STATE, named)
-            whole = _WHOLE % (maps, headers, _ANYWHERE, inside, text + b"\n}")
+            whole = _WHOLE % (sizes + maps, headers, _ANYWHERE, inside, text + b"\n}")
         case ("http",):
-            # nginx refuses sizes of hash tables behind a map, and the text may state them.
-            whole = _WHOLE % (text + b"\n" + maps, headers, _ANYWHERE, b"", b'return 200 "%s";' % variables)
+            # nginx refuses sizes of hash tables behind a map, and the text may state others.
+            whole = _WHOLE % (sizes + text + b"\n" + maps, headers, _ANYWHERE, b"", b'return 200 "%s";' % variables)
         case _:
             raise NotVerifiedError(f"a file for {', '.join(context) or 'the main context'} is not compared")
     files = Overlay({**texts, main.path: whole}, config.origin)

@@ -134,6 +134,25 @@ def test_a_command_says_what_is_shown(checkout: Path, command: str, output: str)
     assert re.fullmatch(pattern, run.stdout + run.stderr), run.stdout + run.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.no_cover
+def test_the_demo_ends_with_what_it_wrote(checkout: Path) -> None:
+    """`make demo` is the first command of the README: all that it runs does what it says."""
+    shutil.copytree(ROOT / "docs", checkout / "docs")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    run = subprocess.run(
+        ["sh", "docs/demo.sh"],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        env=environment,
+    )
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout
+    assert "The results are in build/demo." in run.stdout
+
+
 def test_every_command_is_shown() -> None:
     """The README shows each command of nginxopt, which the test above runs."""
     lines = [command.splitlines()[-1] for command, _ in shown(README)]

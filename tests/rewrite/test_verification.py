@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan
-from nginxopt.rewrite.verification import NotVerifiedError, verification
+from nginxopt.rewrite.verification import NotVerifiedError, sides, verification
 from nginxopt.version import Version
 from tests.rewrite.mutations import directives, grouped, guards, listed, residuals, rows
 from tests.rewrite.mutations.fault import Mutation
@@ -188,3 +188,24 @@ def test_groups_of_locations_that_pass_requests_on() -> None:
     assert verdict(emission) == "equivalent"
     damaged = change.after.replace(b"fastcgi_pass", b"uwsgi_pass", 1)
     assert verdict(replace(emission, changes=(replace(change, after=damaged),))) != "equivalent"
+
+
+_LONG = "/a" * 60
+
+
+@pytest.mark.parametrize(
+    ("context", "text"),
+    [
+        ("server", f"rewrite ^{_LONG}$ /x permanent;\nrewrite ^/b$ /y permanent;"),
+        ("location", f"rewrite ^{_LONG}$ /x permanent;\nrewrite ^/b$ /y permanent;"),
+        ("http", f"map $uri $a {{ ~^{_LONG}$ 1; ~^/b.*$ 2; ~^/c.*$ 3; ~^/d.*$ 4; ~^/e.*$ 5; }}"),
+        ("http", f"map_hash_bucket_size 512;\nmap $uri $a {{ ~^{_LONG}$ 1; ~^/b.*$ 2; ~^/c.*$ 3; ~^/d.*$ 4; }}"),
+    ],
+)
+def test_sizes_of_tables_stand_once_before_the_maps(context: str, text: str) -> None:
+    """Around a fragment, too: without them nginx cannot build tables of long keys, and it refuses a second one."""
+    _, after = sides(emit(plan(load_text(text.encode(), context=context))))
+    names = [str(directive.name) for directive, _ in after.walk()]
+    assert names.count("map_hash_bucket_size") == 1
+    assert "map" in names
+    assert "map_hash_bucket_size" not in names[names.index("map") :]
