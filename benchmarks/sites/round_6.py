@@ -1,4 +1,4 @@
-"""Sites that were written after the parts of `slice` and open files had been mended, before anything was counted."""
+"""Two sites that test the terms of `slice` and of open files: written after the terms, before anything was counted."""
 
 from __future__ import annotations
 
