@@ -11,7 +11,8 @@ from nginxopt.system import nginx
 from tests.nginx.running import running
 from tests.nginx.test_verify import ask, make, plain
 from tests.verify.pairs import FILES
-from tests.verify.pairs.forms import ALIKE, UNLIKE, Forms, http
+from tests.verify.pairs.form import Forms
+from tests.verify.pairs.forms import ALIKE, UNLIKE, http
 
 pytestmark = pytest.mark.nginx
 

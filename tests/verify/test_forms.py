@@ -15,7 +15,8 @@ from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
 from nginxopt.verify.canonical import access, canonical_words, default_words, folded, variables
 from nginxopt.version import Version
-from tests.verify.pairs.forms import ALIKE, IN_DOUBT, IN_DOUBT_OF_HOSTS, UNLIKE, Forms, http
+from tests.verify.pairs.form import Forms
+from tests.verify.pairs.forms import ALIKE, IN_DOUBT, IN_DOUBT_OF_HOSTS, UNLIKE, http
 
 VERSIONS = ("1.22.1", "1.31.3")
 

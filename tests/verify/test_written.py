@@ -12,7 +12,8 @@ from nginxopt.semantics.site import Build
 from nginxopt.verify import verify
 from nginxopt.verify.servers import ServerTexts
 from nginxopt.verify.side import VerifiedSide
-from tests.verify.pairs.forms import WRITTEN_ALIKE, WRITTEN_UNLIKE, Forms, http
+from tests.verify.pairs.form import Forms
+from tests.verify.pairs.forms import WRITTEN_ALIKE, WRITTEN_UNLIKE, http
 from tests.verify.test_verify import VERSION, model
 
 

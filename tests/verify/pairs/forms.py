@@ -6,28 +6,14 @@ was asked, `{T}` a folder with files, `{N}` a number that is another one for eac
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-_TARGETS = ("/", "/a", "/a/f", "/x?a=1&b=2", "/%zz")
-
-
-class Forms(NamedTuple):
-    """Two configurations, and the targets of requests that nginx answers alike, or one of them not.
-
-    `versions` are the beginnings of those of nginx that this is true of; on others, the opposite is.
-    """
-
-    name: str
-    old: str
-    new: str
-    targets: tuple[str, ...] = _TARGETS
-    versions: tuple[str, ...] = ("1.",)
+from tests.verify.pairs.constants import CONSTANTS_ALIKE, CONSTANTS_UNLIKE
+from tests.verify.pairs.form import TARGETS, Forms
 
 
 def in_location(name: str, old: str, new: str, *targets: str, versions: tuple[str, ...] = ("1.",)) -> Forms:
     """Two settings of a location that passes requests on."""
     text = "location / {{ {} proxy_pass http://127.0.0.1:{{U}}; }}"
-    return Forms(name, text.format(old), text.format(new), targets or _TARGETS, versions)
+    return Forms(name, text.format(old), text.format(new), targets or TARGETS, versions)
 
 
 def in_map(name: str, old: str, new: str, *targets: str) -> Forms:
@@ -82,7 +68,7 @@ VALUES_UNLIKE = (
 
 def rooted(name: str, text: str, *targets: str) -> Forms:
     """A root that is another folder in the second text."""
-    return Forms(name, text.replace("ROOT", "{T}/r"), text.replace("ROOT", "{T}/none"), targets or _TARGETS)
+    return Forms(name, text.replace("ROOT", "{T}/r"), text.replace("ROOT", "{T}/none"), targets or TARGETS)
 
 
 _PASSED = "location / { root ROOT; %s proxy_pass http://127.0.0.1:{U}; }"
@@ -235,7 +221,7 @@ _UPSTREAM = "upstream {0}{{N}} {{ server 127.0.0.1:{{U}}; }} server {{ listen {{
 def upstreams(name: str, setting: str, *targets: str) -> Forms:
     """An upstream with two names."""
     texts = [_UPSTREAM.format(each, f"{setting} proxy_pass http://{each}{{N}};") for each in ("old", "new")]
-    return Forms(name, texts[0], texts[1], targets or _TARGETS)
+    return Forms(name, texts[0], texts[1], targets or TARGETS)
 
 
 NAMES_ALIKE = (
@@ -340,7 +326,7 @@ IN_DOUBT = (
 def around(name: str, server: str, old: str, new: str, *targets: str) -> Forms:
     """The same text of a server, with other text of http around it."""
     text = f"server {{ listen {{L}}; server_name h; {server} }}"
-    return Forms(name, f"{old} {text}", f"{new} {text}", targets or _TARGETS)
+    return Forms(name, f"{old} {text}", f"{new} {text}", targets or TARGETS)
 
 
 def _other(text: str) -> str:
@@ -633,67 +619,6 @@ ELSEWHERE_UNLIKE = (
           " large_client_header_buffers 4 1k; return 200;", (f"/{'a' * 2000}",)),
 )  # fmt: skip
 """What shows elsewhere than where it stands."""
-
-_ROOTED = "root {{T}}/r; location / {{ {} }}"
-
-
-def constant(name: str, variable: str, old: str, new: str, *targets: str) -> Forms:
-    """A server that sets a variable, and one with its text."""
-    return Forms(name, f"{variable} {old}", new, targets or ("/f.txt", "/a/f.txt", "/nx", "/%zz"))
-
-
-CONSTANTS_ALIKE = (
-    constant("a variable for a folder", "set $f {T}/r;", "root $f; location / { }", "root {T}/r; location / { }"),
-    constant("a variable for a part of a folder", "set $F r;", "root {T}/${f}; location / { try_files $uri =404; }",
-             "root {T}/r; location / { try_files $uri =404; }"),
-    constant("a variable for the folder that a header shows", "set $f {T}/r;",
-             "root $f; location / { add_header A $document_root$request_filename always; }",
-             "root {T}/r; location / { add_header A $document_root$request_filename always; }"),
-    constant("a variable for a header", "set $g x; set $f y;", _ROOTED.format("add_header A b${f}c always;"),
-             _ROOTED.format("add_header A byc always;")),
-    constant("a variable for the host", "set $f h:1;",
-             "location / { proxy_set_header Host $f; proxy_pass http://127.0.0.1:{U}; }",
-             "location / { proxy_set_header Host h:1; proxy_pass http://127.0.0.1:{U}; }"),
-    constant("a variable for a folder with a page of early errors", "set $f {T}/r;",
-             "root $f; error_page 400 404 /x.html; location / { }",
-             "root {T}/r; error_page 400 404 /x.html; location / { }"),
-)  # fmt: skip
-CONSTANTS_UNLIKE = (
-    constant("a folder whose slash nginx cuts off", "set $f {T}/r/;",
-             "root $f; location / { add_header A $document_root; }",
-             "root {T}/r/; location / { add_header A $document_root; }"),
-    constant("a folder that nginx completes", "set $f r;",
-             "root $f; location / { add_header A $document_root always; }",
-             "root r; location / { add_header A $document_root always; }"),
-    constant("a variable that a location sets, too", "set $f x;", _ROOTED.format("set $f y; add_header A $f;"),
-             _ROOTED.format("add_header A x;")),
-    constant("a variable that a condition sets, too", "set $f x;", "if ($arg_a) { set $f y; }"
-             f" {_ROOTED.format('add_header A $f;')}", _ROOTED.format("add_header A x;"), "/f.txt?a=1"),
-    constant("a variable that a subrequest sets", "set $f x;",
-             "root {T}/r; auth_request /q; location = /q { auth_request off; proxy_pass http://127.0.0.1:{U}; }"
-             " location / { auth_request_set $f $upstream_status; add_header A $f; }",
-             "root {T}/r; auth_request /q; location = /q { auth_request off; proxy_pass http://127.0.0.1:{U}; }"
-             " location / { auth_request_set $g $upstream_status; add_header A x; }", "/f.txt"),
-    constant("a variable that is set twice", "set $f x; set $f y;", _ROOTED.format("add_header A $f;"),
-             _ROOTED.format("add_header A x;")),
-    constant("a variable with the name of a group", "set $f x;",
-             "root {T}/r; location ~ ^/(?<f>f) { add_header A $f; }",
-             "root {T}/r; location ~ ^/f { add_header A x; }", "/f.txt"),
-    constant("a variable that is set behind a return", "if ($arg_a) { return 404; } set $f x;",
-             "root {T}/r; error_page 404 @n; location @n { add_header A $f always; return 402; }",
-             "if ($arg_a) { return 404; } root {T}/r; error_page 404 @n;"
-             " location @n { add_header A x always; return 402; }", "/?a=1"),
-    constant("a variable for a header of early errors", "set $f x;",
-             "add_header A $f always; location / { return 200; }",
-             "add_header A x always; location / { return 200; }", "/%zz"),
-    constant("a variable for a folder that a header of early errors shows", "set $f {T}/r;",
-             "root $f; add_header A $document_root always; location / { }",
-             "root {T}/r; add_header A $document_root always; location / { }", "/%zz"),
-    Forms("a variable of another server", "server { listen {L}; server_name z; set $f x; } server { listen {L};"
-          " server_name h; add_header A a$f; location / { return 200; } }", "server { listen {L}; server_name z; }"
-          " server { listen {L}; server_name h; add_header A ax; location / { return 200; } }", ("/",)),
-)  # fmt: skip
-"""Variables of a server with one text."""
 
 ALIKE = (
     *CONSTANTS_ALIKE,
