@@ -90,8 +90,8 @@ def sides(emission: Emission, *, is_kept: bool = True, undefined: Iterable[str] 
     headers = encode("".join(f"set ${name} $http_nginxopt_{name};\n" for name in undefined))
     around = partial(_around, config, _context(emission), variables=variables, headers=headers)
     after = {change.file.path: change.after for change in emission.changes}
-    sizes = {name: size for name, size in emission.sizes.items() if not _states(config, name)}
-    return around(declared, b"", b""), around(after, sizes_text(sizes), emission.blocks)
+    sizes = sizes_text({name: size for name, size in emission.sizes.items() if not _states(config, name)})
+    return around(declared, sizes, b""), around(after, sizes, emission.blocks)
 
 
 def _declared(emission: Emission) -> dict[str, bytes]:
