@@ -100,6 +100,12 @@ where one may start, without and with branches.
 _PLACES = "/a/b/c/miss.htm", "/a.b.c.d/x.y.html"
 _TABLES = 'location / { return 200 "$v0$v1$v2$v3$v4$v5$v6$v7"; }'
 _PASS = f"location / {{ proxy_pass http://app; {KEPT} }}"
+_ZIPPED = f"gzip on; gzip_types *; {_PASS}"
+_PULLED_ZIPPED = {name: _kind(headers="Accept-Encoding: gzip\r\n", size=size) for name, size in _SIZES.items()}
+_PIECES, _FLUSH = 100 // 4, 10_000
+"""The pieces of a response of 100 kB, and what `gzip` counts of one for the bytes by which the response grows."""
+_LISTING = 145 + 40 * 124
+"""The bytes of the listing of the folder with 40 files."""
 _FORWARDED = (
     "proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; "
     "proxy_set_header X-Forwarded-Proto $scheme;"
@@ -134,6 +140,13 @@ SITES: dict[str, Site] = {
                {"ok": _kind(), **_SENT, "new": _kind(new=True)}, files=_FILES, tls=True),
     "tls kept": _of(_PASS, _PULLED, POOL, tls=True),
     "auth": _of("location / { auth_request /auth; } location = /auth { return 204; }", _SENT, files=_FILES),
+    "auth passed": _of("location / { auth_request /check; } location = /check { internal; proxy_pass_request_body off; "
+                       f"proxy_pass http://app; {KEPT} }}", {"s1k": _SENT["s1k"]}, POOL, _FILES),
+    "listing": _of("location / { autoindex on; }", {"d40": _kind("/d/")},
+                   files={f"d/file-number-{number:03}.css": 100 for number in range(40)}),
+    "zipped": _of(_ZIPPED, _PULLED_ZIPPED, POOL),
+    "pieces": _of(f"proxy_buffering off; {_ZIPPED}", _PULLED_ZIPPED, POOL),
+    "tls pieces": _of(f"proxy_buffering off; {_PASS}", _PULLED, POOL, tls=True),
     "limit": _of("limit_req zone=r burst=10000 nodelay; limit_conn c 100; location / { }", _SENT,
                  "limit_req_zone $binary_remote_addr zone=r:1m rate=9000r/s; limit_conn_zone $binary_remote_addr "
                  "zone=c:1m;", _FILES),
@@ -189,6 +202,7 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
     short = (of["rules/short"] - of["base/ok"]) / 100
     sought = ((of["first/long"] - of["base/long"]) / 100 - short) / 45
     place = ((of["dots/to0"] - of["base/ok"]) / 100 - short - 2 * 15 * sought) / 4
+    set_header = (of["set headers/p1k"] - of["kept/p1k"]) / _FORWARDED.count("proxy_set_header")
     return {
         "base": of["base/ok"],
         "header_byte": first,
@@ -205,7 +219,7 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "passed": sum(passed) / len(passed),
         "passed_byte": passed_byte,
         "passed_header_byte": passed_header,
-        "set_header": (of["set headers/p1k"] - of["kept/p1k"]) / _FORWARDED.count("proxy_set_header"),
+        "set_header": set_header,
         "fresh": of["fresh/p1k"] - of["kept/p1k"],
         "fastcgi": of["few params/p1k"] - 2 * params - of["base/ok"] - passed_byte * _BYTES["1k"],
         "fastcgi_header_byte": (of["fastcgi/browser"] - of["fastcgi/p1k"]) / headers - longer,
@@ -221,6 +235,10 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "moved": of["moved/ok"] - of["base/ok"],
         "added_header": (of["added/ok"] - of["base/ok"]) / 6,
         "auth_request": of["auth/s1k"] - of["file/s1k"],
+        "auth_passed": of["auth passed/s1k"] - of["auth/s1k"] - KEPT.count("proxy_set_header") * set_header,
+        "listing_byte": (of["listing/d40"] - of["base/ok"]) / _LISTING,
+        "gzip_piece": (of["pieces/100k"] - of["zipped/100k"]) / _PIECES - _FLUSH,
+        "tls_piece": (of["tls pieces/p100k"] - of["tls kept/p100k"]) / _PIECES,
         "ssi_byte": slope("ssi/s", "20k", "100k", "file/s"),
         "substituted": of["sub/p1k"] - of["kept/p1k"] - slope("sub/p", "4k", "100k", "kept/p") * _BYTES["1k"],
         "substituted_byte": slope("sub/p", "4k", "100k", "kept/p"),

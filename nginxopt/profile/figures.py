@@ -23,7 +23,7 @@ LACKING = {
     "bytes": "the size of responses",
     "http_user_agent": "the work of robots",
     "remote_addr": "the work of clients",
-    "gzip_ratio": "the size of responses before compression",
+    "gzip_ratio": "which responses nginx compressed, and their size before",
     "connection_requests": "connections and handshakes",
 }
 """The figures that need each variable."""

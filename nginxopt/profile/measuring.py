@@ -45,8 +45,12 @@ _TRIES, _NEAR = 4, 0.02
 _SAME_SIZE = 0.25
 """The share by which a response may be smaller or larger than in the log."""
 _LARGEST = 64 << 20
+_LISTING, _ENTRY, _MOST_LISTED = 145, 130, 20_000
+"""The bytes of the listing of an empty folder, and of a file in one with names like ours; the most files."""
 _REMEMBERING = frozenset(["open_file_cache"])
 """Settings that keep replaced or deleted files open, which would hide changes of their size."""
+_UNCACHED = ((False, False), (True, False), (False, True))
+"""The ways to get past a cache, in their order: none, another argument, an empty cache."""
 _LIVES = ("Cache-Control", "max-age=86400")
 
 
@@ -59,6 +63,7 @@ class _Trial:
         raw: The bytes of the body before compression.
         ratio: How much the body shrinks when it is compressed.
         is_varied: Whether each request gets a different argument, so that no cache has the response.
+        is_emptied: Whether caches are emptied before each request, for those that ignore arguments.
         reason: Why it could not be measured.
     """
 
@@ -67,6 +72,7 @@ class _Trial:
     raw: int = 0
     ratio: float = 1.0
     is_varied: bool = False
+    is_emptied: bool = False
     reason: str | None = None
     nanoseconds: list[float] = field(default_factory=list)
     instructions: float | None = None
@@ -163,10 +169,14 @@ class _Laboratory:
         return [trial for trial in self._trials if trial.reason is None]
 
     @property
+    def _keeps_open(self) -> bool:
+        directives = (directive.name for directive, _ in self._logs.model.config.walk())
+        return not _REMEMBERING.isdisjoint(map(str, directives))
+
+    @property
     def _groups(self) -> list[list[_Trial]]:
         """The samples that the same nginx can run: one that keeps files open must not find others at their paths."""
-        directives = (directive.name for directive, _ in self._logs.model.config.walk())
-        if _REMEMBERING.isdisjoint(map(str, directives)):
+        if not self._keeps_open:
             return [self._good]
         groups: list[list[_Trial]] = []
         for trial in self._good:
@@ -185,7 +195,7 @@ class _Laboratory:
         """Find out how to request each sample, and measure the processor time of nginx, in rounds."""
         with self._nginx(Measuring(passwords=self._passwords), left_out=_REMEMBERING) as nginx:
             for trial in self._trials:
-                trial.reason = _Asking(nginx, trial).prepare()
+                trial.reason = _Asking(nginx, trial, keeps_open=self._keeps_open).prepare()
                 self._step()
         if not self._rounds:
             return
@@ -276,12 +286,13 @@ class _Laboratory:
 
 @dataclass
 class _Asking:
-    """Sends the requests of a sample to an nginx."""
+    """Sends the requests of a sample to an nginx. `keeps_open` is whether another will keep files of caches open."""
 
     nginx: PrivateNginx
     trial: _Trial
     seconds: float = 20.0
     number: int = 0
+    keeps_open: bool = False
 
     def prepare(self) -> str | None:
         """Find files and a body that give a response like those in the log. Return the reason if there are none."""
@@ -289,9 +300,9 @@ class _Asking:
         for existing in self.trial.sample.choices:
             self.trial.existing = existing
             self.trial.raw, self.trial.ratio = self.trial.sample.raw or self.trial.sample.size, self.trial.sample.ratio
-            self.trial.is_varied = self.trial.sample.is_cached  # the cache would send the first body again
+            self.trial.is_emptied = self.trial.sample.is_cached  # the cache would send the first body again
             reason = self._sized()
-            self.trial.is_varied = False
+            self.trial.is_emptied = False
             reason = reason or self._of_cache() or self._of_size()
             if reason is None:
                 break
@@ -338,7 +349,7 @@ class _Asking:
     def _has_body(self) -> bool:
         """Whether the size of the response can be chosen."""
         sample = self.trial.sample
-        has_source = sample.is_passed or sample.is_cached or self.trial.file is not None
+        has_source = sample.is_passed or sample.is_cached or sample.is_listing or self.trial.file is not None
         return has_source and sample.expected not in (304, 416)
 
     def _of_size(self) -> str | None:
@@ -357,8 +368,8 @@ class _Asking:
         if not sample.is_passed and not sample.is_cached:
             return None
         with self.client() as client:
-            for is_varied in (False, True):
-                self.trial.is_varied = is_varied
+            for is_varied, is_emptied in _UNCACHED:
+                self.trial.is_varied, self.trial.is_emptied = is_varied, is_emptied and not self.keeps_open
                 before = len(self.nginx.backend.asked)
                 self.ask(client, 2)
                 is_asked = len(self.nginx.backend.asked) - before >= 2
@@ -368,12 +379,21 @@ class _Asking:
                     return "nginx does not keep the response in its cache"
         return "nginx answers from its cache"
 
+    @property
+    def _listed(self) -> dict[str, bytes]:
+        """The files of the folder whose listing the sample is, of which each takes as many bytes of it."""
+        folder = next((name for name in reversed(self.trial.existing) if name.endswith("/")), None)
+        if not self.trial.sample.is_listing or folder is None:
+            return {}
+        number = min(max(1, round((self.trial.raw - _LISTING) / _ENTRY)), _MOST_LISTED)
+        return {f"{folder}a-file-with-number-{one:05}": b"" for one in range(number)}
+
     def put(self) -> None:
         """Make the file and the upstream send the body."""
         sample = self.trial.sample
         whole = self.trial.raw + (sample.expected == 206)  # a request for a part needs a larger file
         body = text(whole, round(self.trial.ratio, 2)) if self.trial.file is not None else b""
-        self.nginx.lay(dict.fromkeys(self.trial.existing, body))
+        self.nginx.lay(dict.fromkeys(self.trial.existing, body) | self._listed)
         if sample.is_passed or sample.is_cached:
             headers = [("Content-Type", sample.content_type)]
             headers += [_LIVES] if sample.is_cached else []
@@ -405,6 +425,8 @@ class _Asking:
         return client.ask([self._request()])[0]
 
     def _request(self) -> RequestBytes:
+        if self.trial.is_emptied:
+            self.nginx.empty_caches()
         form = self.trial.sample.form
         if self.trial.is_varied:
             self.number += 1
@@ -415,7 +437,8 @@ class _Asking:
         """Return the nanoseconds of processor time of a request."""
         self.put()
         with contextlib.ExitStack() as stack:
-            clients = [stack.enter_context(self.client()) for _ in range(_AT_ONCE)]
+            at_once = 1 if self.trial.is_emptied else _AT_ONCE  # the first of several would fill the cache
+            clients = [stack.enter_context(self.client()) for _ in range(at_once)]
             self._volley(clients)
             took, number = 0, 0
             while took < _ROUND_NANOSECONDS and number < 50 * _AT_ONCE:

@@ -75,6 +75,7 @@ class SampleRequest:
             responses.
         is_compressed: Whether the response is; None if the log does not say, and nginx decides.
         is_cached: Whether it comes from a cache.
+        is_listing: Whether it is the listing of a folder.
         content_type: The type of a body that an upstream sends.
         correction: How much more the average request costs than this one, because of the patterns that it tries, and
             because some use HTTP/2.
@@ -93,6 +94,7 @@ class SampleRequest:
     is_raw_exact: bool = False
     is_compressed: bool | None = None
     is_cached: bool = False
+    is_listing: bool = False
     content_type: str = "text/html"
     correction: terms.Term = terms.NOTHING
     instructions: float = 0.0
@@ -109,6 +111,7 @@ class _Like(NamedTuple):
     method: str
     is_compressed: bool
     is_cached: bool
+    is_listing: bool
     bits: int
 
 
@@ -180,7 +183,9 @@ class Samples:
             if line.forms:
                 form = loads(line.forms[0])
                 cell = line.cell
-                like = _Like(form["method"], cell.compressed > 0, cell.cached > 0, cell.bytes.bit_length())
+                like = _Like(
+                    form["method"], cell.compressed > 0, cell.cached > 0, cell.listings > 0, cell.bytes.bit_length()
+                )
                 found.setdefault(WorkClass.of(line.key), {}).setdefault(like, _Part()).add(line)
         return found
 
@@ -219,14 +224,15 @@ class Samples:
             requests,
             form,
             key.status,
-            self._choices(form, key, size),
+            self._choices(form, key, size, is_listing=like.is_listing),
             size,
             "bytes_sent" in self.profile.variables,
             max(1.0, raw / max(size, 1)) if raw else terms.GZIP_RATIO,
             raw or None,
             "body_bytes_sent" in self.profile.variables,
-            like.is_compressed if "gzip_ratio" in self.profile.variables else None,
+            like.is_compressed if self._shows_compression(key) else None,
             like.is_cached,
+            like.is_listing,
             _type(path, is_text=like.is_compressed),
             more,
             self._work.estimated(key).instructions / self._work.cells[key].requests,
@@ -234,10 +240,9 @@ class Samples:
 
     def _form(self, key: WorkClass, like: _Like, line: LoggedLine, part: _Part, size: int) -> RequestForm:
         """Return the request of a line, with further headers as a browser sends them."""
-        has_ratio = "gzip_ratio" in self.profile.variables
         is_short = key.status is not None and key.status >= 400 and max(size, part.cell.raw / len(part.lines)) < _PADDED
         needed = dict([_OTHER if is_short else _BROWSER[0]])
-        if like.is_compressed or not has_ratio:
+        if like.is_compressed or not self._shows_compression(key):
             needed["Accept-Encoding"] = "gzip"
         if part.cell.tries.passwords:
             needed["Authorization"] = credentials(self._hashing(key), is_right=key.status != 401)
@@ -260,6 +265,14 @@ class Samples:
         if key.verdict == "ambiguous":
             raise NotMeasuredError(_NOT_SETTLED["ambiguous"])
         raise NotMeasuredError("no request was found that is answered there")
+
+    def _shows_compression(self, key: WorkClass) -> bool:
+        """Return whether the log shows which responses of a class nginx compressed: those with a ratio, or those with
+        an encoding if it compresses any.
+        """
+        facts = self.profile.facts.get((key.server, key.level), ())
+        has_encoding = self.profile.shows_compression and any(fact.what == "gzip" for fact in facts)
+        return has_encoding or "gzip_ratio" in self.profile.variables
 
     def _hashing(self, key: WorkClass) -> bytes:
         """Return the kind of the hashes of the passwords that nginx checks for a class."""
@@ -290,7 +303,9 @@ class Samples:
         """Assumptions about files, in addition to those of this machine, which nginx does not get."""
         return replace(self.logs.world, root=None)
 
-    def _choices(self, form: RequestForm, key: WorkClass, size: int) -> tuple[tuple[str, ...], ...]:
+    def _choices(
+        self, form: RequestForm, key: WorkClass, size: int, *, is_listing: bool
+    ) -> tuple[tuple[str, ...], ...]:
         """Return the sets of files that may exist for a request of a class.
 
         If several responses fit, such as an error page of the site and nginx's own, the size decides. Raises
@@ -300,6 +315,8 @@ class Samples:
             return (self._known.existing,)
         branches = self.logs.model.branches(form, self._known)
         fitting = [branch for branch in branches if self._fits(branch["outcome"], key)]
+        listing = [branch for branch in fitting if (branch["outcome"]["file"] or "").endswith("/")]
+        fitting = listing if is_listing and listing else fitting
         if key.verdict == "ambiguous" and any(branch["outcome"]["kind"] in PASSED for branch in fitting):
             raise NotMeasuredError(_NOT_SETTLED["ambiguous"])
         found = [(*self._known.existing, *map(text_of, branch["exists"])) for branch in fitting]

@@ -201,10 +201,12 @@ class Cell:
         repeated: The number of requests that were also sent at most 10 seconds before.
         lengths: The bytes of the headers of requests whose length is in the log, and `measured` the number of these.
         posted: The number of requests with a body, and `bodies` the bytes of these, as far as the log shows.
-        compressed: The number of compressed responses, and `raw` their bytes before.
+        compressed: The number of compressed responses, `packed` their bytes, and `raw` those before compression; 0 if
+            the log does not show the latter.
         connections: The number of requests that are the first of their connection, as far as the log shows.
         resumed: The number of those that resumed a session of TLS.
         cached: The number of responses from a cache.
+        listings: The number of listings of folders, and `listed` their bytes, before compression if the log shows them.
         tries: The patterns that were tried.
         first: The second since 1970 in which the first ended; None if the log has no time.
         example: The request target of the first, as bytes in Latin-1.
@@ -222,10 +224,13 @@ class Cell:
     posted: int = 0
     bodies: int = 0
     compressed: int = 0
+    packed: int = 0
     raw: int = 0
     connections: int = 0
     resumed: int = 0
     cached: int = 0
+    listings: int = 0
+    listed: int = 0
     tries: Tries = field(default_factory=Tries)
     first: int | None = None
     last: int | None = None
@@ -248,10 +253,13 @@ class Cell:
         self.posted += other.posted
         self.bodies += other.bodies
         self.compressed += other.compressed
+        self.packed += other.packed
         self.raw += other.raw
         self.connections += other.connections
         self.resumed += other.resumed
         self.cached += other.cached
+        self.listings += other.listings
+        self.listed += other.listed
         self.tries.add(other.tries)
 
     @classmethod
@@ -423,6 +431,11 @@ class Profile:
     def variables(self) -> set[str]:
         """The variables that all logs have."""
         return set.intersection(*(set(file.variables) for file in self.files)) if self.files else set()
+
+    @property
+    def shows_compression(self) -> bool:
+        """Whether all logs show which responses were compressed."""
+        return not self.variables.isdisjoint(("gzip_ratio", "sent_http_content_encoding"))
 
     def add(self, other: Profile) -> None:
         """Add another profile of the same configuration, or of a copy of it."""

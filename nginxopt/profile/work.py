@@ -7,9 +7,10 @@ with the terms (`nginxopt.profile.terms`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from nginxopt.config import Config, Directive
 from nginxopt.facts import group
@@ -20,7 +21,9 @@ from nginxopt.profile.sums import Cell, Class, LevelFact, MeasuredSums, Place, P
 from nginxopt.profile.terms import NOTHING, SAME, Term, Terms
 from nginxopt.request.log_formats import log_formats
 from nginxopt.semantics import Level
+from nginxopt.semantics.subjects import matches
 from nginxopt.semantics.values import size
+from nginxopt.text import encode
 from nginxopt.version import Version
 
 Placed = Callable[[Directive], Place]
@@ -38,6 +41,10 @@ _COUNTED = (
 _GZIP_DEFAULT = 1
 _SEVERER = ("crit", "alert", "emerg")
 """The levels of `error_log` without lines about missing files."""
+_PAGE = 4_096
+"""The bytes of a response that an upstream sends that nginx reads at once by default."""
+_IN_REWRITES = ("return", "redirect")
+"""The kinds of outcomes that come before limits and subrequests."""
 _MOVED = (301, 302, 303, 307, 308)
 _WITH_EXPIRES = (200, 201, 204, 206, 304, *_MOVED)
 """The statuses of responses that get the headers of `expires`."""
@@ -70,15 +77,11 @@ class LevelFacts:
             yield self._fact("gzip", setting.directive or level.setting("gzip").directive,
                              int(number) if number.isdecimal() else _GZIP_DEFAULT)  # fmt: skip
         yield from self._logs(level)
-        for name, what in (
-            ("try_files", "try_files"),
-            ("auth_request", "auth_request"),
-            ("ssi", "ssi"),
-            ("expires", "expires"),
-        ):
+        for name in ("try_files", "auth_request", "ssi", "expires"):
             setting = level.setting(name)
             if setting.is_set and setting.value != "off":
-                yield self._fact(what, setting.directive, max(1, len(setting.directives[-1].args) - 1))
+                yield self._fact(name, setting.directive, max(1, len(setting.directives[-1].args) - 1))
+        yield from self._of_auth(level)
         sliced = level.setting("slice")
         if sliced.is_set and (bytes_ := size(sliced.value or "")):
             yield self._fact("slice", sliced.directive, bytes_)
@@ -90,10 +93,7 @@ class LevelFacts:
         added = level.headers("add_header")
         if added.directives:
             yield self._fact("add_header", added.directives[0], len(added.directives))
-        for name, what in _COUNTED:
-            setting = level.setting(name)
-            if setting.is_set and setting.value != "off":
-                yield self._fact(what, setting.directives[0], len(setting.directives))
+        yield from self._counted(level)
         log = level.setting("error_log")
         is_silent = any(str(word) in _SEVERER for one in log.directives for word in one.args[1:])
         if level.setting("log_not_found").value != "off" and not is_silent:
@@ -102,11 +102,40 @@ class LevelFacts:
             limited = level.setting(name)
             if limited.is_set:
                 yield self._fact("limit", limited.directive, len(limited.directives))
-        for name in _PASSES:
-            passed = level.setting(name).directive
-            if passed is not None:
-                is_kept = self._kept.get((passed.source.path, passed.span.start), name not in ("proxy_pass",))
-                yield self._fact("kept" if is_kept else "fresh", passed, 1)
+        for passed in _passes(level):
+            yield self._fact("kept" if self._keeps(passed) else "fresh", passed, 1)
+            protocol = str(passed.name).removesuffix("_pass")
+            buffering = level.setting(f"{protocol}_buffering")
+            if buffering.value == "off":
+                yield self._fact(
+                    "pieces", buffering.directive, size(level.setting(f"{protocol}_buffer_size").value or "") or _PAGE
+                )
+
+    def _counted(self, level: Level) -> Iterator[LevelFact]:
+        for name, what in _COUNTED:
+            setting = level.setting(name)
+            if setting.is_set and setting.value != "off":
+                yield self._fact(what, setting.directives[0], len(setting.directives))
+
+    def _of_auth(self, level: Level) -> Iterator[LevelFact]:
+        """Yield what the subrequests of `auth_request` make nginx do beyond a subrequest that it answers itself."""
+        setting, server = level.setting("auth_request"), level.around("server")
+        uri = setting.value
+        if server is None or uri is None or uri == "off" or "$" in uri:
+            return
+        asked = located(server, uri)
+        for passed in () if asked is None else _passes(asked):
+            what = "fastcgi" if str(passed.name).removesuffix("_pass") in _GATEWAYS else "passed"
+            yield self._fact(f"auth_{what}", setting.directive, 1)
+            if what == "passed" and not self._keeps(passed):
+                yield self._fact("auth_fresh", setting.directive, 1)
+            for fact in self._counted(asked):
+                if fact.what in ("set_header", "param"):
+                    yield self._fact(f"auth_{fact.what}", setting.directive, fact.amount)
+
+    def _keeps(self, passed: Directive) -> bool:
+        """Return whether nginx reuses connections of a pass."""
+        return self._kept.get((passed.source.path, passed.span.start), passed.name != "proxy_pass")
 
     def _logs(self, level: Level) -> Iterator[LevelFact]:
         setting = level.setting("access_log")
@@ -146,6 +175,29 @@ class LevelFacts:
 
     def _fact(self, what: str, directive: Directive | None, amount: int) -> LevelFact:
         return LevelFact(what, None if directive is None else self.place(directive), amount)
+
+
+def _passes(level: Level) -> Iterator[Directive]:
+    """Yield the directive by which a level passes requests on."""
+    found = (level.setting(name).directive for name in _PASSES)
+    return (passed for passed in found if passed is not None)
+
+
+def located(level: Level, uri: str) -> Level | None:
+    """Return the location inside a level that a subrequest goes to, or the level; None if that is not known."""
+    inner = [one for one in level.levels if one.kind == "location"]
+    exact = next((one for one in inner if one.modifier == "=" and one.path == uri), None)
+    if exact is not None:
+        return exact
+    prefixes = [one for one in inner if one.modifier in ("", "^~") and uri.startswith(one.path)]
+    longest = max(prefixes, key=lambda one: len(one.path), default=None)
+    deeper = longest if longest is None else located(longest, uri)
+    if longest is not None and (deeper is not longest or longest.modifier == "^~"):
+        return deeper
+    for one in inner:
+        if one.modifier in ("~", "~*") and (is_matched := matches(one.pattern, encode(uri))) is not False:
+            return located(one, uri) if is_matched else None
+    return longest or level
 
 
 @dataclass(slots=True)
@@ -286,10 +338,25 @@ class Work:
             yield "tls", None, self.terms.tls_passed_byte.times(cell.bodies)
         yield "requests", None, self.terms.base.plus(headers).times(number)
         yield from _of_kind(self.terms, key, cell, {fact.what: fact.amount for fact in facts}, length / number)
+        if cell.listings:
+            headers_sent = cell.listings * terms.HEADERS if "bytes_sent" in self.profile.variables else 0
+            yield "files", key.level, self.terms.listing_byte.times(max(0, cell.listed - headers_sent))
+        yield from self._of_pieces(key, cell, {fact.what: fact for fact in facts})
         for fact in facts:
             term = _of_fact(self.terms, fact, key, cell, variables=self.profile.variables)
             if term is not None:
                 yield _CAUSES.get(fact.what, fact.what), fact.place, term
+
+    def _of_pieces(self, key: Class | WorkClass, cell: Cell, facts: Mapping[str, LevelFact]) -> Parts:
+        """Yield the cost of sending responses of upstreams piece by piece, where buffering is off."""
+        if "pieces" not in facts or key.kind not in PASSED:
+            return
+        place, size_ = facts["pieces"].place, facts["pieces"].amount
+        if "tls" in facts:
+            yield "tls", place, self.terms.tls_piece.times(cell.bytes / size_)
+        packed = _compressed(key, cell, variables=self.profile.variables) if "gzip" in facts else None
+        if packed is not None:
+            yield "gzip", place, self.terms.gzip_piece.times(packed.number * packed.raw / size_)
 
     def _of_connections(self, cell: Cell, key: Class) -> Parts:
         """Yield the cost of the connections whose first request is of a class."""
@@ -343,6 +410,7 @@ _CAUSES = {
     "sub_filter_sendfile": "sub_filter",
     "limit": "limits",
     "unfound": "error log",
+    **dict.fromkeys((f"auth_{what}" for what in ("passed", "fastcgi", "fresh", "set_header", "param")), "auth_request"),
 }
 
 
@@ -355,7 +423,7 @@ def _of_kind(
     if key.status in _MOVED:
         yield "requests", None, of.moved.times(number)
     if key.kind == "static":
-        yield "files", key.level, of.file.times(number).plus(of.file_byte.times(cell.bytes))
+        yield "files", key.level, of.file.times(number - cell.listings).plus(of.file_byte.times(cell.bytes))
     if key.kind in PASSED:
         if key.kind in _GATEWAYS:
             each = of.fastcgi.plus(of.fastcgi_header_byte.times(longer))
@@ -395,16 +463,22 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             passed = of.of_tls(number - cell.cached, cell.bytes - kept, is_passed=key.kind in PASSED)
             return passed.plus(of.of_tls(cell.cached, kept, is_passed=False))
         case "gzip":
-            return _compressed(of, fact.amount, key, cell, variables=variables)
+            packed = _compressed(key, cell, variables=variables)
+            has_length = key.kind not in _GATEWAYS and not cell.listings
+            return packed and of.of_gzip(fact.amount, packed.raw, packed.sent, has_length=has_length).times(
+                packed.number
+            )
         case "log" | "log_buffered":
             line = of.log if fact.what == "log" else of.log_buffered
             return line.plus(of.log_variable.times(fact.amount)).times(number)
         case "request_id":
             return of.request_id.times(number)
+        case "try_files" | "limit" if key.kind in _IN_REWRITES:
+            return None
         case "try_files":
             return of.try_files.times(number * fact.amount)
-        case "auth_request":
-            return of.auth_request.times(number)
+        case what if what.startswith("auth_"):
+            return None if key.kind in _IN_REWRITES else _of_auth(of, fact, cell)
         case "sub_filter":
             return of.substituted.times(number).plus(of.substituted_byte.times(body * fact.amount))
         case "sub_filter_sendfile" if key.kind == "static" and key.status == 200:
@@ -425,17 +499,41 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             return None
 
 
-def _compressed(of: Terms, level: int, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
-    """Return the cost of compression. Without `$gzip_ratio`, all responses are assumed to be text."""
-    has_ratio = "gzip_ratio" in variables
-    number = cell.compressed if has_ratio else cell.requests
-    if not number or (not has_ratio and (key.status != 200 or (key.kind != "static" and key.kind not in PASSED))):
+def _of_auth(of: Terms, fact: LevelFact, cell: Cell) -> Term:
+    """Return the cost of a fact of subrequests of `auth_request`."""
+    length = (cell.lengths + (cell.requests - cell.measured) * terms.USUAL_LENGTH) / cell.requests
+    longer = max(0.0, length - terms.BASE_LENGTH)
+    each = {
+        "auth_request": of.auth_request,
+        "auth_passed": of.auth_passed.plus(of.passed_header_byte.times(longer)),
+        "auth_fastcgi": of.auth_fastcgi.plus(of.fastcgi_header_byte.times(longer)),
+        "auth_fresh": of.fresh,
+        "auth_set_header": of.set_header,
+        "auth_param": of.fastcgi_param,
+    }
+    return each[fact.what].times(cell.requests * fact.amount)
+
+
+class _Packed(NamedTuple):
+    """The number of compressed responses, and the bytes of one before and after that."""
+
+    number: int
+    raw: float
+    sent: float
+
+
+def _compressed(key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> _Packed | None:
+    """Return the responses that were compressed. If the log does not show them, all are taken to be text."""
+    headers = terms.HEADERS if "body_bytes_sent" not in variables else 0
+    if cell.compressed:
+        sent = max(0.0, cell.packed / cell.compressed - headers)
+        ratio = cell.raw / cell.packed if cell.raw else terms.GZIP_RATIO
+        return _Packed(cell.compressed, sent * ratio, sent)
+    is_shown = not variables.isdisjoint(("gzip_ratio", "sent_http_content_encoding"))
+    if is_shown or key.status != 200 or (key.kind != "static" and key.kind not in PASSED):
         return None
-    sent = max(0.0, cell.bytes / number - (terms.HEADERS if "bytes_sent" in variables else 0))
-    raw = cell.raw / number if has_ratio else sent * terms.GZIP_RATIO
-    if number < cell.requests:  # the sum of the bytes includes responses that were not compressed
-        sent = min(sent, raw / terms.GZIP_RATIO)
-    return of.of_gzip(level, raw, sent, has_length=key.kind not in _GATEWAYS).times(number)
+    sent = max(0.0, cell.bytes / cell.requests - (terms.HEADERS if "bytes_sent" in variables else 0))
+    return _Packed(cell.requests, sent * terms.GZIP_RATIO, sent)
 
 
 def _sum(found: Iterable[Term]) -> Term:

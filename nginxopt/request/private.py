@@ -25,7 +25,7 @@ from nginxopt.records import record
 from nginxopt.request.build import probe
 from nginxopt.request.client import LOCAL, ConnectionForm, RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, World
-from nginxopt.request.transplant import ECHO, PASSWORDS, PrivateStage, transplanted
+from nginxopt.request.transplant import CACHE, ECHO, PASSWORDS, PrivateStage, transplanted
 from nginxopt.semantics import Address, Level, endpoints, read_listens
 from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.lowering import http_level, placed
@@ -198,6 +198,13 @@ class PrivateNginx:
     def lay(self, files: Mapping[str, bytes]) -> None:
         """Put these files on the disk of an nginx that is measured, and no others; folders end with a slash."""
         lay(self.disk, files, modified=MODIFIED)
+
+    def empty_caches(self) -> None:
+        """Delete the responses that its caches keep, so that it asks upstreams again."""
+        for folder in (self._prefix / "temp").glob(f"{CACHE}*"):
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    path.unlink(missing_ok=True)
 
     @property
     def network(self) -> Network:

@@ -28,8 +28,9 @@ pub struct Line {
     pub length: Option<u32>,
     /// The bytes of its body, as far as they are known; `None` if it has none.
     pub body: Option<u32>,
-    /// The bytes of the body before it was compressed; `None` if it was not.
-    pub raw: Option<u64>,
+    /// The bytes of the body if it was compressed, and before that; 0 if they are not known.
+    pub packed: Option<u64>,
+    pub raw: u64,
     /// Whether the request is the first of its connection, and whether that resumed a session of TLS.
     pub is_first: bool,
     pub is_resumed: bool,
@@ -37,6 +38,16 @@ pub struct Line {
     pub is_cached: bool,
     /// Whether the same was asked for shortly before, and a cache might have answered.
     pub is_repeated: bool,
+}
+
+impl Line {
+    /// The bytes of the response before it was compressed; as sent if those are not known.
+    pub fn whole(&self) -> u64 {
+        match self.packed {
+            Some(packed) if self.raw > 0 => self.bytes.saturating_sub(packed).saturating_add(self.raw),
+            _ => self.bytes,
+        }
+    }
 }
 
 /// How requests ended: what the model says, and the status in the log.
@@ -102,14 +113,18 @@ pub struct Cell {
     /// The number of requests with a body, and the bytes of their bodies.
     pub posted: u64,
     pub bodies: u64,
-    /// The number of compressed responses, and their bytes before.
+    /// The number of compressed responses, their bytes, and those before compression.
     pub compressed: u64,
+    pub packed: u64,
     pub raw: u64,
     /// The number of requests that are the first of their connection, and of those that resumed a session of TLS.
     pub connections: u64,
     pub resumed: u64,
     /// The number of responses from a cache.
     pub cached: u64,
+    /// The number of listings of folders, and their bytes before compression.
+    pub listings: u64,
+    pub listed: u64,
     pub tries: Tries,
     /// When the first ended, and what it asked for.
     pub first: Option<i64>,
@@ -151,8 +166,9 @@ impl Cell {
         self.measured += u64::from(line.length.is_some());
         self.posted += u64::from(line.body.is_some());
         self.bodies += u64::from(line.body.unwrap_or_default());
-        self.compressed += u64::from(line.raw.is_some());
-        self.raw += line.raw.unwrap_or_default();
+        self.compressed += u64::from(line.packed.is_some());
+        self.packed += line.packed.unwrap_or_default();
+        self.raw += line.raw;
         self.connections += u64::from(line.is_first);
         self.resumed += u64::from(line.is_first && line.is_resumed);
         self.cached += u64::from(line.is_cached);

@@ -28,6 +28,7 @@ pub struct Columns {
     method: Option<usize>,
     user: Option<usize>,
     gzip_ratio: Option<usize>,
+    encoding: Option<usize>,
     body_bytes: Option<usize>,
     connection_requests: Option<usize>,
     reused: Option<usize>,
@@ -67,6 +68,7 @@ impl Columns {
             method: place(&["request_method", "request"]),
             user: place(&["remote_user"]),
             gzip_ratio: place(&["gzip_ratio"]),
+            encoding: place(&["sent_http_content_encoding"]),
             body_bytes: place(&["body_bytes_sent", "bytes_sent"]),
             connection_requests: place(&["connection_requests"]),
             reused: place(&["ssl_session_reused"]),
@@ -91,6 +93,10 @@ impl Columns {
         let at = at.or_else(|| of(self.iso_time).and_then(value::iso_time));
         let length = of(self.length).and_then(value::number).and_then(|length| u32::try_from(length).ok());
         let body = body(length, of(self.method), of(self.content_length));
+        let ratio = of(self.gzip_ratio).and_then(value::milliseconds).map(u64::from);
+        // Of an upstream as well, but then nginx's own is not known.
+        let is_packed = self.gzip_ratio.is_none() && of(self.encoding) == Some(b"gzip");
+        let sent = of(self.body_bytes).and_then(value::number).unwrap_or_default();
         Line {
             at: at.or_else(|| of(self.local_time).and_then(|text| last.local_time(text))),
             bytes: of(self.bytes).and_then(value::number).unwrap_or_default(),
@@ -99,10 +105,8 @@ impl Columns {
             connect: of(self.connect_time).and_then(value::upstream_milliseconds),
             length: length.map(|length| length - body.unwrap_or_default()),
             body,
-            raw: of(self.gzip_ratio).and_then(value::milliseconds).map(|ratio| {
-                let sent = of(self.body_bytes).and_then(value::number).unwrap_or_default();
-                sent.saturating_mul(u64::from(ratio)) / 1000
-            }),
+            packed: (is_packed || ratio.is_some()).then_some(sent),
+            raw: sent.saturating_mul(ratio.unwrap_or_default()) / 1000,
             is_first: of(self.connection_requests) == Some(b"1"),
             is_resumed: of(self.reused) == Some(b"r"),
             is_cached: matches!(of(self.cache), Some(b"HIT" | b"STALE" | b"UPDATING" | b"REVALIDATED")),

@@ -57,6 +57,7 @@ struct Answer {
     nodes: usize,
     /// The list of patterns that were tried.
     tries: usize,
+    is_listing: bool,
 }
 
 /// The piece that is read: its different requests, with the text of their targets, and its lines.
@@ -216,7 +217,10 @@ impl Digest {
         let mut counts = vec![0; piece.keys.len()];
         for (key, line) in &piece.lines {
             let Some(answer) = answers[*key] else { continue };
-            self.classes[answer.class].1.add(line, &piece.targets[piece.keys[*key].target.clone()]);
+            let cell = &mut self.classes[answer.class].1;
+            cell.add(line, &piece.targets[piece.keys[*key].target.clone()]);
+            cell.listings += u64::from(answer.is_listing);
+            cell.listed += if answer.is_listing { line.whole() } else { 0 };
             counts[*key] += 1;
         }
         let mut of_nodes = vec![0; self.node_lists.len()];
@@ -267,6 +271,7 @@ impl Digest {
 
     fn learn(&mut self, key: &Key, piece: &Piece, settled: Result<Settled, String>) -> Answer {
         let status = key.logged.status;
+        let is_listing = settled.as_ref().is_ok_and(|settled| settled.is_listing);
         let (class, nodes, tries) = match settled {
             Ok(mut settled) => {
                 let (nodes, tries) = (std::mem::take(&mut settled.nodes), std::mem::take(&mut settled.tries));
@@ -274,7 +279,8 @@ impl Digest {
             }
             Err(reason) => (Class::not_asked(reason, status), Vec::new(), Vec::new()),
         };
-        let answer = Answer { class: self.class(class), nodes: self.node_list(nodes), tries: self.tries_list(tries) };
+        let (class, nodes, tries) = (self.class(class), self.node_list(nodes), self.tries_list(tries));
+        let answer = Answer { class, nodes, tries, is_listing };
         if let Some(group) = key.group {
             let target: Box<[u8]> = piece.targets[key.target.clone()].into();
             self.remembered_bytes += target.len() + size_of::<Remembered>();

@@ -59,6 +59,9 @@ pub struct Settled {
     pub nodes: Vec<Node>,
     /// What was tried of lists of patterns in that outcome, by the directive that has them, in order.
     pub tries: Vec<(Node, Tries)>,
+    /// Whether it was the listing of a folder. If the log does not tell it from the folder's index, it was: who turns
+    /// listings on has folders without one.
+    pub is_listing: bool,
 }
 
 /// How well a status fits an outcome.
@@ -75,6 +78,7 @@ struct Way {
     nodes: Vec<Node>,
     tries: Vec<(Node, Tries)>,
     fit: Fit,
+    is_listing: bool,
 }
 
 impl Model {
@@ -165,6 +169,8 @@ fn question(outcome: &Outcome) -> Option<Asked> {
 fn way<const TRIES: bool>(outcome: Outcome, worked: Worked<TRIES>, logged: Logged) -> Way {
     let fit = fit(&outcome, logged);
     let is_of_file = matches!(question(&outcome), Some(Asked::Path(_)));
+    let is_of_folder = outcome.file.as_ref().is_some_and(|file| file.ends_with(b"/"));
+    let is_listing = is_of_folder && outcome.kind == OutcomeKind::Static && logged.status == Some(200);
     let mut end = End::of(outcome);
     if is_of_file {
         end.reason = Some("whether a file exists".to_owned());
@@ -173,7 +179,7 @@ fn way<const TRIES: bool>(outcome: Outcome, worked: Worked<TRIES>, logged: Logge
     let mut nodes = used.0;
     nodes.sort_unstable();
     tries.sort_unstable();
-    Way { end, nodes, tries, fit }
+    Way { end, nodes, tries, fit, is_listing }
 }
 
 /// Returns the outcome that fits best.
@@ -185,6 +191,7 @@ fn chosen(mut ways: Vec<Way>) -> Settled {
     let mut nodes = first.nodes;
     let decides = |end: &End| (end.kind, end.server, end.level.map(|level: LevelId| level));
     let is_one = page.is_some() || ways.iter().all(|way| decides(&way.end) == decides(&first.end));
+    let is_listing = first.is_listing || ways.iter().any(|way| way.is_listing);
     for way in &ways {
         nodes.retain(|node| way.nodes.binary_search(node).is_ok());
     }
@@ -194,7 +201,7 @@ fn chosen(mut ways: Vec<Way>) -> Settled {
         (_, OutcomeKind::Unknown) => Verdict::Unknown,
         _ => Verdict::Agrees,
     };
-    Settled { verdict, end: first.end, nodes, tries: first.tries }
+    Settled { verdict, end: first.end, nodes, tries: first.tries, is_listing }
 }
 
 /// Returns the way with the file of an `error_page`, if that file is all that the ways differ by: with it and without
