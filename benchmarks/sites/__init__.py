@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from benchmarks.sites import round_0, round_1, round_2, round_3, round_4, round_5, round_6
+from benchmarks.sites import round_0, round_1, round_2, round_3, round_4, round_5, round_6, round_7
 from benchmarks.sites.parts import Kind, Site
 
-ROUNDS = (round_0.SITES, round_1.SITES, round_2.SITES, round_3.SITES, round_4.SITES, round_5.SITES, round_6.SITES)
+ROUNDS = (
+    round_0.SITES,
+    round_1.SITES,
+    round_2.SITES,
+    round_3.SITES,
+    round_4.SITES,
+    round_5.SITES,
+    round_6.SITES,
+    round_7.SITES,
+)
 SITES: dict[str, Site] = {name: site for sites in ROUNDS for name, site in sites.items()}
 
 __all__ = ["ROUNDS", "SITES", "Kind", "Site"]
