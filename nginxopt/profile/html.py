@@ -158,10 +158,12 @@ def _x(milliseconds: float) -> float:
 
 
 def _causes(figures: Figures) -> Iterator[tuple[str, str, float]]:
-    """Yield the causes of nginx's own time: cause, directive, and the percentage."""
+    """Yield the causes of nginx's own time: cause, directive, and the percentage, if that is not 0.0."""
     total = figures.work.total.nanoseconds
     for cause, place, load in figures.work.by_cause[:_SHOWN]:
-        yield cause, "" if place is None else _where(place), round(100 * load.term.nanoseconds / total, 1)
+        percent = round(100 * load.term.nanoseconds / total, 1)
+        if percent:
+            yield cause, "" if place is None else _where(place), percent
 
 
 def _scale(findings: Sequence[Worthwhile]) -> tuple[float, float]:

@@ -300,7 +300,7 @@ class _Asking:
         for existing in self.trial.sample.choices:
             self.trial.existing = existing
             self.trial.raw, self.trial.ratio = self.trial.sample.raw or self.trial.sample.size, self.trial.sample.ratio
-            self.trial.is_emptied = self.trial.sample.is_cached  # the cache would send the first body again
+            self.trial.is_emptied = True  # a cache would send the first body again
             reason = self._sized()
             self.trial.is_emptied = False
             reason = reason or self._of_cache() or self._of_size()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -38,6 +39,7 @@ Progress = Callable[[str, int, int], None]
 """Called with the log, the bytes of it that have been read, and its size; 0 if that is unknown."""
 
 _HEAD = 1 << 20
+_END = 1 << 14
 _MOST_SITES = 32
 """The most sites that are tried for a request without a host."""
 _LIMITS = ("worker_processes", "worker_connections", "worker_rlimit_nofile")
@@ -258,20 +260,32 @@ class _LogReading:
             about = LogFile(self.path, log.format.name, sorted(set(log.format.variables)))
             worlds = self._worlds(log)
             digests = {referer: LogDigest(log.lines()) for referer in worlds}
+            end = b""
             for piece in file.pieces(self.part.start, self.part.stop):
                 for referer, digest in digests.items():
                     digest.place([self._placed_in(referer, log, fields) for fields in digest.read(piece)])
                     digest.settle(self.logs.model.native, worlds[referer])
+                end = piece[-_END:] or end
                 if progress is not None:
                     progress(self.path, file.done(), size)
             about.cut = file.cut
         digest = digests[None]
         about.all_lines, about.lines, about.broken, about.malformed, about.undated = digest.lines
         about.broken_lines = digest.broken_lines
+        if 2 * about.broken > about.lines:
+            self._note_other(log, end)
         self.profile.files.append(about)
         self._add_lines(json.loads(digest.sums()))
         for digest in digests.values():
             self._add(json.loads(digest.sums()))
+
+    def _note_other(self, log: AccessLog, end: bytes) -> None:
+        """Note the format of the last lines if it is another, as in a log whose format was changed."""
+        with suppress(InputError, UsageError):
+            other = self._file.access_log(roots.source(self.path, end[end.find(b"\n") + 1 :]))
+            if other is not None and other.format.name != log.format.name:
+                name = other.format.name
+                self.profile.notes.append(f"{self.path}: the last lines have the format {name} (--input-format {name})")
 
     def lines(self, most: int) -> Iterator[LoggedLine]:
         """Yield lines with requests, at most a number of them."""

@@ -160,6 +160,7 @@ class Tries:
         lookups: The number of values that are looked up in a map or another table.
         keyed: The bytes of these values.
         passwords: The number of passwords that are hashed.
+        missing: The number of files that are missing, each a line of the error log.
     """
 
     short: int = 0
@@ -174,6 +175,7 @@ class Tries:
     lookups: int = 0
     keyed: int = 0
     passwords: int = 0
+    missing: int = 0
 
     def add(self, other: Tries) -> None:
         """Add other tries."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import NamedTuple
 
 from nginxopt.config import Config, Directive
@@ -124,13 +125,15 @@ class LevelFacts:
         if server is None or uri is None or uri == "off" or "$" in uri:
             return
         asked = located(server, uri)
-        for passed in () if asked is None else _passes(asked):
+        if asked is None:
+            return
+        for passed in _passes(asked):
             what = "fastcgi" if str(passed.name).removesuffix("_pass") in _GATEWAYS else "passed"
             yield self._fact(f"auth_{what}", setting.directive, 1)
             if what == "passed" and not self._keeps(passed):
                 yield self._fact("auth_fresh", setting.directive, 1)
             for fact in self._counted(asked):
-                if fact.what in ("set_header", "param"):
+                if fact.what == ("set_header" if what == "passed" else "param"):
                     yield self._fact(f"auth_{fact.what}", setting.directive, fact.amount)
 
     def _keeps(self, passed: Directive) -> bool:
@@ -441,13 +444,12 @@ def _of_kind(
             yield "cache", key.level, of.cached.times(cell.cached)
 
 
-def _rule(key: Class | WorkClass) -> str | None:
-    return key.rule if isinstance(key, WorkClass) else WorkClass.of(key).rule
-
-
-def _further(cell: Cell, part: int | None) -> float:
-    """Return the number of parts beyond the first of each response, where `slice` asks for parts of a size."""
-    return max(0.0, cell.bytes / part - cell.requests) if part else 0.0
+def _further(cell: Cell, part: int | None) -> int:
+    """Return the number of parts beyond the first of each response, where `slice` asks for parts of a size. The last
+    part may be a small one, and takes as much.
+    """
+    body = cell.bytes / cell.requests - terms.HEADERS
+    return cell.requests * max(0, ceil(body / part) - 1) if part else 0
 
 
 def _passing(key: Class | WorkClass) -> Place | None:
@@ -483,8 +485,8 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             return of.substituted.times(number).plus(of.substituted_byte.times(body * fact.amount))
         case "sub_filter_sendfile" if key.kind == "static" and key.status == 200:
             return of.substituted_file.times(number)
-        case "unfound" if key.kind == "error" and key.status == 404 and _rule(key) is None:
-            return of.unfound.times(number)
+        case "unfound":
+            return of.unfound.times(cell.tries.missing)
         case "slice" if key.kind in PASSED:
             return of.slice.times(_further(cell, fact.amount))
         case "ssi":

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter, sleep
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -25,7 +25,7 @@ from nginxopt.records import record
 from nginxopt.request.build import probe
 from nginxopt.request.client import LOCAL, ConnectionForm, RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, World
-from nginxopt.request.transplant import CACHE, ECHO, PASSWORDS, PrivateStage, transplanted
+from nginxopt.request.transplant import ECHO, PASSWORDS, PrivateStage, transplanted
 from nginxopt.semantics import Address, Level, endpoints, read_listens
 from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.lowering import http_level, placed
@@ -47,6 +47,8 @@ _TIMELESS = b"timer_resolution 1d;\n"
 MODIFIED = 1_000_000_000
 """When each file was modified, in seconds since 1970: the same wherever it is."""
 
+_STORE_SECONDS = 5.0
+"""How long to wait until a response is in a cache."""
 _OF_FILES = frozenset(["dav_methods", "create_full_put_path"])
 """Directives by which nginx changes the files that it serves."""
 
@@ -200,11 +202,19 @@ class PrivateNginx:
         lay(self.disk, files, modified=MODIFIED)
 
     def empty_caches(self) -> None:
-        """Delete the responses that its caches keep, so that it asks upstreams again."""
-        for folder in (self._prefix / "temp").glob(f"{CACHE}*"):
-            for path in folder.rglob("*"):
-                if path.is_file():
-                    path.unlink(missing_ok=True)
+        """Delete the responses that its caches keep, so that it asks upstreams again.
+
+        A client may have a response before its file is in the cache, and until then it has a number for its name.
+        """
+        until = monotonic() + _STORE_SECONDS
+        while any(path.name.rpartition(".")[2].isdigit() for path in self._kept()) and monotonic() < until:
+            sleep(0.001)
+        for path in self._kept():
+            path.unlink(missing_ok=True)
+
+    def _kept(self) -> list[Path]:
+        """Return the files of responses, in caches and on their way there."""
+        return [path for path in (self._prefix / "temp").rglob("*") if path.is_file()]
 
     @property
     def network(self) -> Network:

@@ -21,9 +21,6 @@ from nginxopt.text import encode
 ECHO = "nginxopt_echo"
 """A variable with the address of the echo, so that a pass to a variable is still one."""
 
-CACHE = "cache-"
-"""How the folders of caches of a stage begin, below `temp`."""
-
 PASSWORDS = "passwords"
 """The file of users of an nginx that is measured, beside its configuration."""
 _FILE_TEST = lazy.pattern(r"!?-[fdex]")
@@ -230,7 +227,7 @@ class _Writer:
         return _text(directive, words={0: path if path.startswith(("/", "$")) else self._stage.conf + path})
 
     def _cache(self, directive: Directive, _: Level) -> bytes:
-        return _text(directive, words={0: f"temp/{CACHE}{directive.span.start}"})
+        return _text(directive, words={0: f"temp/cache-{directive.span.start}"})
 
     def _pass(self, directive: Directive, level: Level) -> bytes:
         """Return a pass to the echo, with the URI that it had."""

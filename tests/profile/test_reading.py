@@ -128,6 +128,21 @@ def test_a_format_that_is_stated(tmp_path: Path) -> None:
     assert Figures(profile).number("agrees") == 1
 
 
+@pytest.mark.parametrize(("new", "notes"), [(3, 1), (1, 0)])
+def test_a_log_whose_format_was_changed(tmp_path: Path, new: int, notes: int) -> None:
+    """If most lines have another format than the first, the report names it."""
+    conf = """http { log_format named '$host $remote_addr [$time_local] "$request" $status'; server { listen 80;
+    access_log access.log named; location / { return 204; } } }"""
+    before = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] "GET /a HTTP/1.1" 204 0 "-" "curl/8"\n'
+    after = 'a.example 192.0.2.1 [27/Nov/2026:10:00:00 +0200] "GET /a HTTP/1.1" 204\n'
+    lines = 200  # more than are looked at to find the format
+    found = profiled(tmp_path, before * lines + after * new * lines, conf)
+    (file,) = found.files
+    assert (file.format, file.lines, file.broken) == ("combined", (1 + new) * lines, new * lines)
+    path = tmp_path / "access.log"
+    assert found.notes == [f"{path}: the last lines have the format named (--input-format named)"] * notes
+
+
 def test_a_format_that_ends_its_line(tmp_path: Path) -> None:
     """Behind a `\\n` of the format nginx writes its own: the empty lines are none of the log."""
     form = r"http { log_format own '$remote_addr \"$request\" $status\n'; access_log access.log own;"

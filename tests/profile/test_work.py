@@ -81,6 +81,8 @@ def test_tries_of_rewrites(tmp_path: Path) -> None:
         ("root /srv;", True),
         ("root /srv; log_not_found off;", False),
         ("root /srv; error_log e.log crit;", False),
+        ("root /srv; error_page 404 = @none; location @none { return 404; }", True),
+        ("location / { return 404; }", False),
         ("location / { try_files $uri =404; }", False),
     ],
 )
@@ -96,6 +98,11 @@ def test_parts_of_slice(tmp_path: Path) -> None:
     whole, sliced = (worked(tmp_path, [line("/a", size=4_096)], server=server.format(one)) for one in ("", "slice 1k;"))
     assert places(sliced)["slice"][1] == pytest.approx(3 * sliced.terms.slice.instructions)
     assert places(sliced)["upstream"][1] > 3 * places(whole)["upstream"][1]
+    one, more = (
+        worked(tmp_path, [line("/a", size=size)], server=server.format("slice 1k;")) for size in (1_200, 1_300)
+    )
+    assert "slice" not in places(one)
+    assert places(more)["slice"][1] == pytest.approx(more.terms.slice.instructions)
 
 
 def test_rewrites_run_again(tmp_path: Path) -> None:
@@ -153,6 +160,71 @@ def test_gzip(tmp_path: Path) -> None:
         assert instructions == pytest.approx(expected, rel=1e-3)
     assert "gzip" not in places(worked(tmp_path, [line("/b.png")], server=settings))
     assert "gzip" not in places(worked(tmp_path, [line("/a.html", ratio="4.00")], server="root /srv;"))
+
+
+@pytest.mark.parametrize(("encoding", "number"), [("gzip", 1), ("br", 0), ("-", 0)])
+def test_encodings(tmp_path: Path, encoding: str, number: int) -> None:
+    """Without ratio, the encoding of a response tells whether it was compressed, and its size before is assumed."""
+    conf = """http { log_format e '$request $status $body_bytes_sent $sent_http_content_encoding'; gzip on;
+    access_log access.log e; server { listen 80; root /srv; } }"""
+    log = tmp_path / "access.log"
+    log.write_text(f"GET /a.html HTTP/1.1 200 5000 {encoding}\nGET /b.png HTTP/1.1 200 900000 -\n")
+    ((_, cell),) = profile_of([log], conf).classes.items()
+    assert (cell.requests, cell.compressed, cell.packed, cell.raw) == (2, number, 5_000 * number, 0)
+    took = places(Work(profile_of([log], conf))).get("gzip", (None, 0))[1]
+    assert took == pytest.approx(number * terms.gzip(1, 15_000, 5_000).instructions)
+
+
+def test_listings(tmp_path: Path) -> None:
+    """The listing of a folder takes what its names take; a file there, and a part of one, do not."""
+    server = "root /srv; autoindex on;"
+    small, large = (worked(tmp_path, [line("/d/", size=size)], server=server) for size in (1_000, 9_000))
+    assert large.total.instructions - small.total.instructions == pytest.approx(8_000 * 23.4)
+    packed = profile(tmp_path, [line("/d/", size=1_000, ratio="9.00")], server=server)
+    ((_, cell),) = packed.classes.items()
+    assert (cell.listings, cell.listed) == (1, 9_000)
+    others = [line("/d/a", size=9_000), line("/d/", 304, size=9_000), line("/d/", 404, size=9_000)]
+    assert all(cell.listings == 0 for cell in profile(tmp_path, others, server=server).classes.values())
+
+
+@pytest.mark.parametrize(
+    ("setting", "cost"),
+    [
+        ("", 0),
+        ("proxy_buffering off;", 3 * 9_000 / 4_096),
+        ("proxy_buffering off; proxy_buffer_size 8k;", 3 * 9_000 / 8_192),
+        ("fastcgi_buffering off;", 0),
+    ],
+)
+def test_pieces(tmp_path: Path, setting: str, cost: float) -> None:
+    """Without buffering, each piece is compressed alone."""
+    server = f"gzip on; location / {{ proxy_pass http://127.0.0.1:9; {setting} }}"
+    lines = [line("/", size=9_250, ratio="3.00")]
+    plain = worked(tmp_path, lines, server=server.replace(setting, "") if setting else server)
+    more = worked(tmp_path, lines, server=server).total.instructions - plain.total.instructions
+    assert more == pytest.approx(52_000 * cost)
+
+
+@pytest.mark.parametrize(
+    ("place", "cost"),
+    [
+        ("location = /auth { return 204; }", 0),
+        ("location = /auth { internal; proxy_pass http://pool; }", 6_100 + 432),
+        ("location = /auth { proxy_pass http://127.0.0.1:9; proxy_set_header Host $host; }", 6_100 + 1_930 + 432),
+        ("location /auth/ { return 204; } location ~ ^/auth { proxy_pass http://pool; }", 6_100 + 432),
+        ("location ^~ /au { proxy_pass http://pool; } location ~ ^/auth { return 204; }", 6_100 + 432),
+        ("location /au { location /auth { proxy_pass http://pool; } }", 6_100 + 432),
+        ("location = /auth { fastcgi_pass 127.0.0.1:9; fastcgi_param A b; }", 7_270 + 495),
+    ],
+)
+def test_subrequests_that_an_upstream_answers(tmp_path: Path, place: str, cost: float) -> None:
+    """The location of the subrequest says what it takes; a rewrite comes before it."""
+    http = 'upstream pool { server 127.0.0.1:81; keepalive 8; } proxy_http_version 1.1; proxy_set_header Connection "";'
+    server = f"auth_request /auth; root /srv; location = /old {{ return 301 /new; }} {place}"
+    lines = [line("/a.html", length=terms.BASE_LENGTH)]
+    took = places(worked(tmp_path, lines, server=server, http=http))["auth_request"][1]
+    assert took == pytest.approx(3_005 + cost)
+    assert "auth_request" not in places(worked(tmp_path, [line("/old", 301)], server=server, http=http))
 
 
 def test_handshakes_and_connections(tmp_path: Path) -> None:

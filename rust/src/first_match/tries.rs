@@ -48,6 +48,8 @@ pub struct Tries {
     pub keyed: u64,
     /// The passwords that are hashed.
     pub passwords: u64,
+    /// The files that are missing, of which each is a line of the error log.
+    pub missing: u64,
 }
 
 impl Tries {
@@ -65,6 +67,7 @@ impl Tries {
         self.lookups += other.lookups * times;
         self.keyed += other.keyed * times;
         self.passwords += other.passwords * times;
+        self.missing += other.missing * times;
     }
 }
 

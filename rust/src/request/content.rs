@@ -1,5 +1,6 @@
 //! The content phase: the handler of the location, or the files of its folder (`ngx_http_core_content_phase`).
 
+use crate::first_match::Tries;
 use crate::request::bytes::Bytes;
 use crate::request::handler::Handler;
 use crate::request::levels::GzipStatic;
@@ -142,7 +143,7 @@ impl<R: Recorder> Run<'_, R> {
                     Some(_) => 500, // by an alias of a file: the path of a URI ends with a slash
                     None => 404,
                 };
-                self.state.missing = Some(Bytes(path.bytes));
+                self.lacks(path.bytes, node);
                 return Ok(Some(self.fail(status, Some(node))));
             }
         }
@@ -162,7 +163,7 @@ impl<R: Recorder> Run<'_, R> {
     fn listing(&mut self, node: Node) -> Result<Flow, Unknown> {
         let Some(path) = self.path()? else { return Ok(self.fail(500, Some(node))) };
         if self.look_up(&path.bytes, node)? != Some(Found::Folder) {
-            self.state.missing = Some(Bytes(path.bytes));
+            self.lacks(path.bytes, node);
             return Ok(self.fail(404, Some(node)));
         }
         self.send_file(path.bytes, node)
@@ -185,9 +186,17 @@ impl<R: Recorder> Run<'_, R> {
             Some(Found::File) if &*self.state.method == b"POST" => Ok(self.fail(405, Some(node))),
             Some(Found::File) => self.send_file(path.bytes, node),
             _ => {
-                self.state.missing = Some(Bytes(path.bytes));
+                self.lacks(path.bytes, node);
                 Ok(self.fail(404, Some(node)))
             }
+        }
+    }
+
+    /// Notes that a file is missing, which nginx writes to the error log.
+    fn lacks(&mut self, file: Vec<u8>, node: Node) {
+        self.state.missing = Some(Bytes(file));
+        if R::TRIES {
+            self.recorder.tries(node, Tries { missing: 1, ..Tries::default() });
         }
     }
 
