@@ -109,7 +109,8 @@ def test_rewrites_run_again(tmp_path: Path) -> None:
     """The rules of a server run again after an internal redirect."""
     rules = "".join(f"rewrite ^/old/page-{number:03}$ /new permanent;\n" for number in range(10))
     server = f"{rules} error_page 404 = /elsewhere; location /none {{ return 404; }}"
-    ((_, tries),) = worked(tmp_path, [line("/none/that/is/long", 404)], server=server).profile.tries.items()
+    found = worked(tmp_path, [line("/none/that/is/long", 404)], server=server).profile.tries
+    (tries,) = (one for place, one in found.items() if place.text.startswith("rewrite"))
     assert (tries.short, tries.long) == (10, 10)  # "/elsewhere" is shorter than what they match
 
 
