@@ -24,7 +24,7 @@ from nginxopt.request.packed import Unpacked
 from nginxopt.text.display import hide_in_json
 from nginxopt.text.json import loads
 
-VERSION = 2
+VERSION = 3
 """The version of saved profiles, incremented by changes that their readers have to follow."""
 
 _KIND = "nginxopt profile"

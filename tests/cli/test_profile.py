@@ -38,7 +38,7 @@ def test_the_report(run: Any) -> None:
     assert lines[2].startswith("Upstreams took 100% of the ")
     assert "responses with 5xx" in lines[3]
     assert "  nginx.conf:19: rewrite ^/dead/(.*)$ /new/$1 permanent" in lines
-    assert "  $gzip_ratio: the size of responses before compression" in lines
+    assert "  $gzip_ratio: which responses nginx compressed, and their size before" in lines
     assert len(lines) < 80
 
 
