@@ -1,5 +1,5 @@
 """Writes what documents take from the code: the pages of rules and premises, the table of rules in the guide, pictures
-(docs/tree.py, docs/packages.py), and the man pages and completions of the commands (docs/man.py).
+(docs/pictures.py), and the man pages and completions of the commands (docs/man.py).
 """
 
 from __future__ import annotations
@@ -165,8 +165,9 @@ def generated() -> dict[Path, str]:
     files[guide / "premises.md"] = "\n".join([_PREMISES, *sections])
     files[folder / "README.md"] = _INDEX + "".join(pages.markdown(rules, ""))
     files[ROOT / "docs" / "lint.svg"] = picture()
-    files[ROOT / "docs" / "design" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
-    files[ROOT / "docs" / "packages.svg"] = runpy.run_path(str(ROOT / "docs" / "packages.py"))["picture"]()
+    pictures = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    files[ROOT / "docs" / "design" / "tree.svg"] = pictures["tree"]()
+    files[ROOT / "docs" / "packages.svg"] = pictures["packages"]()
     files[ROOT / "nginxopt" / "lint" / "rules.tsv"] = index()
     files[guide / "lint.md"] = _TABLE.sub(lambda _: table, lint)
     manual: dict[Path, str] = runpy.run_path(str(ROOT / "docs" / "man.py"))["generated"]()

@@ -19,8 +19,7 @@ from nginxopt.lint.report import COUNTED, render
 from nginxopt.lint.report.model import LintReport, Note, grouped
 from nginxopt.lint.withheld import shown
 from nginxopt.records import record
-from nginxopt.system.files import refuse_unwritable, write_all
-from nginxopt.system.inplace import change
+from nginxopt.system.files import change, refuse_unwritable, write_all
 from nginxopt.text.diff import unified
 from nginxopt.text.display import be, count, hide, inert_document
 

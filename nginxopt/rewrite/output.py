@@ -22,8 +22,7 @@ from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.registry import KINDS, PROVED
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME, Sizes, merged_sizes, sizes_text
 from nginxopt.rewrite.proving import Emission, Proof
-from nginxopt.system.files import folder, is_among, write_all
-from nginxopt.system.inplace import change, outside
+from nginxopt.system.files import change, folder, is_among, outside, write_all
 from nginxopt.text import Edit, Span, decode, diff, encode
 from nginxopt.text.display import count, percent_encode
 

@@ -6,25 +6,37 @@ place. A file that cannot be replaced is overwritten, and a copy of its old text
 undone.
 
 In `nginxopt.system.writing`, `targets` resolves paths and refuses those that must not be written, and `steps` has the
-ways to write a file and to undo that. They use `copies` and `scratch`.
+ways to write a file and to undo that, with `copies`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.system.interrupts import orderly, uninterrupted
 from nginxopt.system.writing import DONE, targets
-from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED
-from nginxopt.system.writing.scratch import Scratch, sweep
+from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED, Scratch, sweep
 from nginxopt.system.writing.steps import ChangedError, Step, Written, prepared
 from nginxopt.system.writing.targets import WriteTarget, is_among, refuse_elsewhere
 
-__all__ = ["BACKUP", "Written", "folder", "is_among", "refuse_elsewhere", "refuse_unwritable", "sweep", "write_all"]
+__all__ = [
+    "BACKUP",
+    "Written",
+    "change",
+    "folder",
+    "is_among",
+    "outside",
+    "refuse_elsewhere",
+    "refuse_unwritable",
+    "sweep",
+    "write_all",
+]
 
 _NO_TEXTS: Mapping[str, bytes] = {}
 _NO_FILES: Mapping[str, str] = {}
@@ -163,3 +175,77 @@ def folder(path: str, names: Sequence[str]) -> Path:
     except OSError as error:
         raise InputError(f"cannot create directory: {error.strerror}", path=path) from None
     return root
+
+
+# Files of configurations
+
+
+def change(
+    configs: Sequence[Config],
+    texts: Mapping[str, bytes],
+    *,
+    like: Mapping[str, str] | None = None,
+    keep_old: bool = False,
+    so_far: str = "nothing was written",
+) -> tuple[Written, ...]:
+    """Write new texts into files of configurations, and new files beside them, with `write_all`.
+
+    Also removes leftovers of killed runs, even if there is nothing to write. Raises `InputError`, without writing, if a
+    file of the configurations has changed since it was read, or an include leads to other files now. `so_far` is the
+    end of the message if a file cannot be written.
+    """
+    read = _texts(configs)
+    sweep(os.path.dirname(os.path.realpath(path)) for path in read)  # noqa: PTH120
+    if not texts:
+        return ()
+    _refuse_outside(configs, texts)
+    for config in configs:
+        _refuse_other_files(config)
+        _refuse_to_keep_where_it_is_read(config, texts)
+    return write_all(texts, read=read, like=like or {}, keep_old=keep_old, so_far=so_far)
+
+
+def _texts(configs: Iterable[Config]) -> dict[str, bytes]:
+    """Return the text that was read from each file."""
+    read: dict[str, bytes] = {}
+    for config in configs:
+        for file in config.files:
+            if read.setdefault(file.path, file.source.data) != file.source.data:
+                raise targets.changed(file.path)
+    return read
+
+
+def _refuse_outside(configs: Iterable[Config], paths: Iterable[str]) -> None:
+    """Raise `InputError` for a path that leads out of what the user named, perhaps through a link."""
+    roots = [config.roots for config in configs]
+    for path in paths:
+        if not any(inside.has(path) for inside in roots):
+            raise outside(path)
+
+
+def outside(*paths: str) -> InputError:
+    """Return the error for files outside of the named paths that a command would change."""
+    message = f"would change {', '.join(paths)}, outside of the named paths: left; nothing was written"
+    return InputError(message, hint="--also DIR takes a directory as one of the named paths")
+
+
+def _refuse_other_files(config: Config) -> None:
+    """Raise `InputError` if an include leads to other files than those that it led to when they were read."""
+    for include in config.includes:
+        known = [config.origin.identity(file.path) for file in config.included(include)]
+        paths = config.origin.matches(config.prefix, str(include.args[0]))
+        identities = [config.origin.identity(path) for path in paths]
+        pairs = zip(identities, paths, strict=True)
+        readable = [identity for identity, path in pairs if identity in known or os.access(path, os.R_OK)]
+        if readable != known:
+            raise include.error("the files of this include changed during this command; nothing was written")
+
+
+def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> None:
+    """Raise `InputError` if an include, such as a wildcard with a leading dot, would read the copies of old texts."""
+    files = [os.path.split(os.path.realpath(path)) for path in paths]
+    copies = [os.path.join(folder, f".{name}.{BACKUP}") for folder, name in files]  # noqa: PTH118
+    for include in config.includes:
+        name = str(include.args[0])
+        if any(config.origin.reads(config.prefix, name, copy) for copy in copies):
+            raise include.error("this include would also match the copy of a changed file; nothing was written")

@@ -19,7 +19,7 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.system.files import write_all
-from nginxopt.system.writing.scratch import Scratch, sweep
+from nginxopt.system.writing.copies import Scratch, sweep
 from tests.support import PATIENCE, ended
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and other users are root's")
@@ -305,7 +305,7 @@ def test_a_process_that_ends_at_any_moment(tmp_path: Path, number: int, links: b
 
 def test_what_is_in_use_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a run writes in a folder, no other does, and what it has there stays; what is left of it goes."""
-    monkeypatch.setattr("nginxopt.system.writing.scratch._PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("nginxopt.system.writing.copies._PATIENCE_SECONDS", 0.1)
     with Scratch(tmp_path) as scratch:
         scratch.name().write_bytes(b"on its way")
         sweep([tmp_path])
