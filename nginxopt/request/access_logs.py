@@ -131,12 +131,12 @@ class AccessLog:
 
     @cached_property
     def _text(self) -> bytes:
-        """The text of the configuration without its formats of logs, in lower case."""
+        """The text of the configuration without its log formats, in lower case."""
         text = b"\n".join(file.source.data for file in self.config.files).lower()
         return _LOG_FORMATS.sub(b"", text)
 
     def _group(self, fields: Sequence[bytes], targets: dict[bytes, int]) -> TargetGroup:
-        """Return the requests of a group. Raises `ValueError` for a scheme or a version that is none."""
+        """Return the requests of a group. Raises `ValueError` for an invalid scheme or version."""
         values = self.values(fields, [_STATUS])
         status = _status(values.pop(_STATUS))
         return TargetGroup(self.request(values), targets, status)

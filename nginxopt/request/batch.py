@@ -180,7 +180,7 @@ class Batch:
         return self._world if world is self.world else json.dumps(world.form())
 
     def _in_branches(self, answer: Answer, group: TargetGroup, target: bytes) -> Answer:
-        """Return an answer that depends on files or events with the answer in each case."""
+        """Return an answer that depends on files or events, together with the answer in each case."""
         request = self.gate.text(replace(group.request, url=replace(group.request.url, target=target)))
         world = self._world_of(request)
         branches: list[BranchForm] = json.loads(self._limited(lambda: self.model.native.branches(request, world)))

@@ -19,7 +19,7 @@ _EXPERIMENTS = (
     (_HEAD % (b"/", 1_000 * b"X: 1\r\n"), b"</html>\r\n"),
 )
 _FIXED = dict(zip(FIXES, _EXPERIMENTS, strict=True))
-"""Requests that show whether a fix is there, and the end of the response of an nginx that has it."""
+"""Requests that show whether a build has a fix, and how the response ends if it has."""
 
 
 def probe(binary: Binary) -> Build:

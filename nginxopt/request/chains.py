@@ -170,7 +170,7 @@ class _Chains:
         return self._page(way, target) if len(target) <= LONGEST else _Page(way, target)
 
     def _follow(self, start: _Start) -> RedirectChain | None:
-        """Return the chain from a page; None if it has at most one redirect, and is not a loop."""
+        """Return the chain that begins at a page; None if it has at most one redirect, and is not a loop."""
         pages: list[_Page] = []
         page, seen = start.page, {start.page}
         while page.node is not None:

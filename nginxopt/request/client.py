@@ -37,7 +37,7 @@ _NOT_ASCII = lazy.pattern(rb"[\x80-\xff]")
 
 
 class UrlError(ValueError):
-    """A text is not a URL; `column` is where it goes wrong, in characters from 1."""
+    """A text is not a URL; `column` is the first invalid character, counted from 1."""
 
     def __init__(self, message: str, column: int) -> None:
         super().__init__(message)
@@ -90,7 +90,7 @@ class Url:
 def read_url(text: str, base: Url | None = None, *, spaces: bool = False) -> Url:
     """Return a URL, or a path of `base`. Raises `UrlError` if a text is neither.
 
-    `spaces`: those behind the host are percent-encoded, as in a browser's address bar.
+    `spaces`: whether to percent-encode spaces behind the host, as a browser's address bar does.
     """
     if base is not None and text.startswith("/"):
         return Url(base.scheme, base.host, base.port, _target(text, 0, spaces=spaces), base.user)

@@ -64,7 +64,7 @@ _PARTS = {
         "новый",
     ),
 }  # fmt: skip
-"""Words that show in a longer name which column it is, such as `Ancien lien`."""
+"""Words by which a longer name, such as `Ancien lien`, shows which column it is."""
 _BEGINNINGS = {"from": "quell", "to": "ziel"}
 """How German compounds begin that show it."""
 
@@ -88,7 +88,7 @@ _TITLES = 10
 """The number of lines that are searched for the names of the columns, as a title may come before these."""
 _MOST_NAMES = 10
 _LONGEST_NAME = 40
-"""The most names in a note about what is not read, and the most characters of a name."""
+"""The maximum number of names in a note about columns that are not read, and of characters of a name."""
 _SAMPLE = 200
 """The number of rows that are searched for the column of the status if no name shows it."""
 
@@ -133,7 +133,7 @@ class Cells(NamedTuple):
 
 
 def is_too_wide(row: Record, columns: Columns) -> bool:
-    """Return whether a row has more fields than the table has columns, empty ones at its end apart."""
+    """Return whether a row has more fields than the table has columns, not counting empty ones at its end."""
     return any(field.value for field in row[columns.width :])
 
 

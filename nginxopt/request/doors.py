@@ -19,7 +19,7 @@ from nginxopt.semantics.site.form import SocketForm
 from nginxopt.semantics.subjects import shortest
 
 WORLD = World(may_send_more=True)
-"""The world of these requests: besides the URL, clients may send anything."""
+"""What is known of these requests: nothing but the URL, as clients may send anything else."""
 
 _EXACT = lazy.pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _HOST = rb"^[a-z0-9]+(?:[.-][a-z0-9]+)*$"

@@ -85,7 +85,7 @@ def made_of(
     asks_file: bool,
     headers: tuple[tuple[str, str], ...],
 ) -> Answer:
-    """Return an answer of the model. A redirect without a `Location` of its own has that of `add_header`."""
+    """Return an answer of the model. If a redirect has no `Location` of its own, that of `add_header` counts."""
     if location is None and headers and status in REDIRECTS:
         location = next((value for name, value in headers if name == "location"), None)
     return Answer(kind, status, location, target, unknown, node, asks_file, (), headers)

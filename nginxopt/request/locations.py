@@ -20,9 +20,9 @@ def absolute(location: str, url: Url) -> str:
 
 
 def normal(address: str) -> str:
-    """Return an address in the form in which equal ones are the same (RFC 3986, 6.2.2 and 6.2.3).
+    """Return an address in its normal form, which equivalent addresses share (RFC 3986, 6.2.2 and 6.2.3).
 
-    Scheme and host are in lower case, the port of the scheme and an empty path are not told apart from none, bytes
+    Scheme and host are in lower case, the default port of the scheme is left out, an empty path becomes `/`, bytes
     beyond ASCII are escaped, and characters that need no escape have none.
     """
     match = _SITE.match(address)
@@ -41,7 +41,7 @@ def leads_to(location: str, expected: str, url: Url) -> bool:
     """
     if not location:
         return False
-    if location == expected:  # as most do; the forms of both take much longer
+    if location == expected:  # as most are; to normalise both takes much longer
         return True
     actual = absolute(location, url)
     if not expected.startswith("/") or expected.startswith("//"):

@@ -269,11 +269,11 @@ class PrivateNginx:
         return self._model.trace(moved, World(root="/", accel=self._world.accel))["outcome"]
 
     def original_port(self, port: int) -> int:
-        """Return the port that stands for one of this nginx; any other is itself."""
+        """Return the original port that a port of this nginx stands for; any other port as it is."""
         return next((address.port for address, private in self._ports.items() if private == port), port)
 
     def original(self, data: bytes) -> bytes:
-        """Return bytes without what is of this nginx alone: its folder and its ports, by those that they stand for."""
+        """Return bytes with the folder and the ports of this nginx replaced by those that they stand for."""
         ports = {port: address.port for address, port in self._ports.items()} | {self._echo.port: 0}
         data = data.replace(str(self._prefix).encode(), b"")
         # All at once, as a port that stands for another may be one of this nginx itself.

@@ -55,7 +55,8 @@ class TableText(NamedTuple):
 def as_text(source: Source) -> TableText:
     """Return a table as text in UTF-8 with one line a row; the lines of a spreadsheet are the rows of a sheet.
 
-    Raises `InputError` if it cannot be read, `MissingError` if it is a spreadsheet, and what reads these is not there.
+    Raises `InputError` if it cannot be read, `MissingError` if it is a spreadsheet and the library that reads these is
+    not installed.
     """
     if is_spreadsheet(source):
         text, others = _sheet(source)

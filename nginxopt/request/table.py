@@ -167,7 +167,7 @@ _PlainRow = tuple[int, int, str, bytes, str, str]
 
 
 def _plain_rows(source: Source, columns: Columns, at: tuple[int, int]) -> tuple[list[_PlainRow], int, int]:
-    """Return the plain rows from an offset with its line on, and the offset and line behind them."""
+    """Return the plain rows from an offset on, whose line is given, and the offset and line behind them."""
     of = columns.of
     special = [of[name] for name in ("pattern", "off") if name in of]
     numbers = (of["from"], of["to"], of.get("status"))

@@ -41,7 +41,7 @@ _NOT_OURS = frozenset(["include"])
 """Directives that a configuration that was read no longer contains: each `include` has been replaced by its files."""
 
 _BACKPORTED = frozenset(["max_headers"])
-"""Directives that packages of older releases have as well, such as Debian's 1.22.1."""
+"""Directives of later releases that distributions add to their packages, such as Debian to 1.22.1."""
 
 _MOST_OF_ONE = 8
 """The number of words that a placeholder may stand for."""
@@ -102,7 +102,8 @@ class Declared:
         self._target = target
         self._extra = extra
         self._found: dict[str, Declaration] = {}
-        self._sound: set[tuple[str, bool, int]] = set()  # names, block or none, argument counts without a fault
+        # What nginx accepts: the name, whether there is a block, and the number of arguments.
+        self._sound: set[tuple[str, bool, int]] = set()
 
     @property
     def is_known(self) -> bool:
@@ -198,7 +199,7 @@ def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, 
 
 
 def duplicates(config: Config, target: Version) -> Iterator[tuple[Directive, Directive]]:
-    """Yield each directive that nginx refuses for an earlier one of its block, after that one."""
+    """Yield each directive that nginx refuses because of an earlier one in its block, with the earlier one first."""
     if is_of_rows(config):
         return
     here = cache(partial(_places, config, target))

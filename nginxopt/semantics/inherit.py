@@ -7,8 +7,8 @@ level around it that has the directive. So one `proxy_set_header` in a location 
 directive has the same name inside and outside of them (`keepalive_timeout`).
 
 Text that was not read may set anything. So an `include` that cannot be read, or that may read other files where the
-configuration is installed (`nginxopt.config.places`), makes its level *open*, and so does a fragment the levels
-around it: settings that may be changed there are unknown, and lists may have further entries. Exceptions are
+configuration is installed (`nginxopt.config.places`), makes its level *open*: settings that may be changed there are
+unknown, and lists may have further entries. The unknown levels around a fragment are open, too. Exceptions are
 `mime.types`, which is assumed to contain nothing but `types`, and the folders of packages that load modules. A
 misplaced block is open as well, as nginx merges nothing into it.
 """
@@ -461,7 +461,10 @@ def _is_main(scope: Scope) -> bool:
 
 
 def _fill(level: Level, is_unread: Callable[[Directive], bool], stock: Mapping[str, tuple[str, ...]]) -> None:
-    """Fill a level with the content of its scope, including inner levels. `is_unread` tells what opens a level."""
+    """Fill a level with the content of its scope, including inner levels.
+
+    `is_unread` returns whether an include makes the level open in which it stands.
+    """
     if level.scope is None:
         return
     scopes = iter(level.scope.scopes)

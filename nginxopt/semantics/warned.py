@@ -323,7 +323,7 @@ def _lacks_key(level: Level, name: str, cache: Directive) -> bool:
 
 
 def _masks(root: Level) -> _Found:
-    """Yield masks of processors that are several and not as many as the workers (`ngx_core_module_init_conf`)."""
+    """Yield a `worker_cpu_affinity` with several masks, but not one for each worker (`ngx_core_module_init_conf`)."""
     workers = root.setting("worker_processes").value or "1"
     for directive in root.own("worker_cpu_affinity"):
         masks = directive.args

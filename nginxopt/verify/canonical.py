@@ -231,14 +231,18 @@ _SERVER_DEFAULTS = frozenset(["weight=1", "max_fails=1", "fail_timeout=10s"])
 
 
 def server_of_upstream(words: Words) -> Words:
-    """Return the words of a `server` in an upstream, its parameters in one order, without those that say nothing."""
+    """Return the words of a `server` in an upstream, with its parameters sorted, and without those that state a
+    default.
+    """
     if len({word.partition("=")[0] for word in words[1:]}) < len(words) - 1:
-        return words  # of several, the last counts
+        return words  # the last of several counts
     return (*words[:1], *sorted({*words[1:]} - _SERVER_DEFAULTS))
 
 
 def merged(name: str, value: Value, version: Version) -> Value:
-    """Return a set that several directives state as one (`ngx_conf_set_bitmask_slot`); none of them is unread."""
+    """Return the set that several directives state together (`ngx_conf_set_bitmask_slot`). All of them must have been
+    read.
+    """
     if len(value) < 2 or compared(name, version) != "set":
         return value
     return (tuple(sorted({word for words in value for word in words})),)
@@ -267,8 +271,8 @@ _SPECIAL = ("cache-control", "last-modified", "etag")
 def own_headers(version: Version, *, has_host: bool) -> Mapping[str, str]:
     """Return the headers that nginx sends to an upstream by itself. `has_host`: whether `$proxy_host` is its Host.
 
-    Of gRPC, no header that is stated can be the one that nginx sends by itself: `$proxy_host` is empty there, and
-    nginx does not send `:authority` beside a Host. The same holds for HTTP/2.
+    For gRPC, a stated header is never the one that nginx sends by itself: `$proxy_host` is empty there, and nginx does
+    not send `:authority` beside a Host. The same holds for HTTP/2.
     """
     closing = {"Connection": "close"} if version < PIVOT else {}
     return {"Host": "${proxy_host}", **closing} if has_host else closing
@@ -279,7 +283,7 @@ _FAMILIES = {4: 1 << 32, 6: 1 << 128}
 
 
 class _Span(NamedTuple):
-    """The addresses from `start` to `end`, without the last, in a rule of that number."""
+    """The addresses of a rule: from `start` up to, but not including, `end`. `rule` is the number of the rule."""
 
     start: int
     rule: int

@@ -176,7 +176,9 @@ class SideDefinitions:
         return self._those("entangled", name, self.is_entangled)
 
     def _those(self, what: str, name: str, is_such: Callable[[str], bool]) -> tuple[str, ...]:
-        """Return some of `inner`, which is asked for at each lookup and may be long."""
+        """Return those of `inner` for which `is_such` is true. Cached, as `inner` may be long and is needed at each
+        lookup.
+        """
         if (what, name) not in self._some:
             self._some[what, name] = tuple(filter(is_such, self.inner(name)))
         return self._some[what, name]

@@ -50,7 +50,7 @@ _KEY = lazy.pattern(rb"\^\(\?<(\w+)>(.*)\)", re.DOTALL)
 
 _NUMBERED = lazy.pattern(rb"(\d+)\|(.*)", re.DOTALL)
 _LEAST, _PER_ROW, _SHORT = 200_000, 150, 3
-"""The operations that a proof may take, and those for each row, each of some short steps: up to 1.5 ms a row."""
+"""The most operations of a proof, and the most for each row, which takes up to 1.5 ms: an operation is a few steps."""
 
 _DEEPEST = 60
 """The maximum number of lookups that are evaluated inside one another."""
@@ -257,7 +257,7 @@ class _Proof:
             raise NotProvedError
 
     def _words(self, name: str) -> WordIndex:
-        """Return the texts of which patterns capture the longest that a subject starts with."""
+        """Return the texts of a lookup whose patterns capture the longest one that a subject starts with."""
         if name not in self._keys:
             table = self._lookups.table(name)
             if pieces(table.source) != (self._subject,) or table.exact or table.default:
@@ -460,7 +460,7 @@ class _Proof:
             if chain.answers[at] is not None
         ):
             return False
-        passed: list[bytes] = []  # patterns behind which all is well
+        passed: list[bytes] = []  # patterns of earlier rows with right answers
         for at in chain.others:
             if at >= end:
                 break
@@ -480,7 +480,8 @@ class _Proof:
 
     def _taken_before(self, chain: _Chain, row: int, text: bytes, *, is_strict: bool) -> int:
         """Return the first place with a right answer at which each subject of a row that starts with a text matches;
-        the end of the chain if there is none. So it is for a row that an earlier one leaves nothing to."""
+        the end of the chain if there is none. The end also stands for a row whose subjects are all matched by an
+        earlier row."""
         starts = [head(parts, text) for parts in self._sequences_of(row)]
         for at, other in enumerate(chain.table.rows):
             if chain.answers[at] is None or not self._is_right(chain, at, row, is_strict=is_strict):

@@ -188,7 +188,9 @@ def alternatives(pattern: bytes) -> tuple[list[KeyAlternative], str]:
 
 
 def _entry(alternative: KeyAlternative, captured: Parts, start: bytes, answer: bytes | None) -> Iterator[FrontEntry]:
-    """Yield the entry of an alternative that captures what it does, for subjects that start with a text, if any do."""
+    """Yield the entry of an alternative with `captured` in place of what it captures, narrowed to the subjects that
+    start with a text; nothing if there are none.
+    """
     choices = [frozenset((byte,)) for byte in start]
     parts = _narrowed((*alternative.before[1:], *captured, *alternative.after), choices)
     if parts is not None:
@@ -208,7 +210,7 @@ def _is_byte(part: Part) -> bool:
 
 
 def _narrowed(parts: Parts, choices: Sequence[frozenset[int]]) -> Parts | None:
-    """Return a sequence of single bytes whose first ones are among the choices; None if it has no subject."""
+    """Return a sequence of single bytes whose first ones are among the choices; None if no subject is left."""
     found: list[Part] = []
     for part, choice in zip_longest(parts, choices):
         if choice is None:

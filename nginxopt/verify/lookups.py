@@ -10,7 +10,7 @@ from nginxopt.verify.symbols import pieces
 
 _NUMBER = lazy.pattern(rb"\^\(\?<(\w+)>\[0-9\]\{(\d+)\}\)\\\|")
 _TEXT = lazy.pattern(rb"\(\?s\)\^\[0-9\]\{(\d+)\}\\\|\(\?<(\w+)>\.\*\)\\z")
-"""What the patterns that divide a numbered answer look like: its number, and its text."""
+"""The patterns that capture the number of a numbered answer, and its text."""
 
 WIDTH = 6
 """The length of numbers."""

@@ -15,8 +15,8 @@ summary and the report go over the kinds of `registry`.
 To add a kind of list:
 
 1. Write a package beside the others. Its `planning` has the plan, a `ListsPlan`; its `kind` has a class derived from
-   `Kind` and one instance of it. What is written in each method is in its docstring; those without a default must be
-   there.
+   `Kind` and one instance of it. The docstring of each method says what it returns; methods without a default are
+   required.
 2. Add the instance to `KINDS` in `registry`. Its place is that in the summary, the file of maps and the report.
 3. Name the package in `pyproject.toml`, what it asks of the native core in `tests/project/test_layers.py`, its reasons
    in `docs/guide/rewrite-to-map.md` (with a test in `tests/project/test_docs.py`, whose limit for the modules of a

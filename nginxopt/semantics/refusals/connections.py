@@ -216,7 +216,7 @@ def _is_plain(stated: Stated) -> bool:
 
 
 def _has(stated: Stated, since: Version) -> bool:
-    """Return whether the build has a parameter that nginx has since a release, and NGINX Plus had before."""
+    """Return whether the build has a parameter that NGINX Plus always had, and nginx has had since that release."""
     return stated.reading.target >= since or not _is_plain(stated)
 
 

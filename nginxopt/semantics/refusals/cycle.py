@@ -549,9 +549,9 @@ def _shared(stated: Stated, word: str, what: str) -> Iterator[str]:
 
 
 def oversized(level: Level) -> Iterator[tuple[Directive, str]]:
-    """Yield the buckets of a block of http or stream that are larger than any hash table has (`ngx_hash_init`).
+    """Yield the bucket sizes of a block of http or stream that `ngx_hash_init` refuses for every table.
 
-    Only those of tables that nginx builds for certain: of variables, of a map with a plain key, of the types and the
+    Only those of tables that nginx certainly builds: of variables, of a map with a plain key, of the types and the
     proxied headers of a server. A message has the size in whole cache lines, of 64 bytes on most processors.
     """
     if level.kind == "mail":

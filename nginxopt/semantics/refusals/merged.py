@@ -64,7 +64,7 @@ def of_protocol(level: Level, reading: ReadState) -> Found:
 
 
 def of_file(root: Level, reading: ReadState) -> Found:
-    """Yield zones without a size and thread pools that nothing declares, which nginx refuses after the file."""
+    """Yield zones without a size and thread pools that nothing declares, which nginx refuses at the end of the file."""
     if not reading.declares_all:
         return
     yield from _of_connections(root, reading)

@@ -23,7 +23,7 @@ from nginxopt.text import encode
 from nginxopt.version import Version
 
 PAGE = 4096
-"""`ngx_pagesize` of most machines: zones must have a multiple of it at least."""
+"""`ngx_pagesize` of most machines. The least size of a zone is a multiple of it."""
 
 
 _ZONE = lazy.pattern(r"(?:keys_)?zone=([^:]+):")
@@ -259,7 +259,7 @@ def add_path(stated: Stated, path: str, levels: tuple[str, ...], *, is_cache: bo
         stated.reading.paths[path] = (":".join(levels), here, is_cache)
         return
     earlier, place, is_of_cache = stated.reading.paths[path]
-    name = path.removesuffix("/")  # with and without it, nginx takes them for two
+    name = path.removesuffix("/")  # to nginx, a path with the slash and the same path without it are two
     if is_cache or is_of_cache:
         yield f'the same path name "{name}" used in {place} and'
     elif earlier != ":".join(levels):
@@ -385,7 +385,7 @@ _EXTENDED = lazy.pattern(rb"\(\?[a-zA-Z^-]*x")
 
 
 def _repeated(pattern: bytes) -> str | None:
-    """Return the error for a quantifier of a quantifier or of a place, as in `a**` and `$*`.
+    """Return the error for a quantifier after another one or after an assertion, as in `a**` and `$*`.
 
     `a*?` is lazy, and `a*+` possessive.
     """
@@ -397,7 +397,7 @@ def _repeated(pattern: bytes) -> str | None:
 
 
 def _unfinished(pattern: bytes) -> str | None:
-    """Return the error for a group that does not end or begin as any may, or whose name another one has."""
+    """Return the error for a group without its end or with an invalid beginning, or with the name of another group."""
     if b"(?" not in pattern:
         return None
     bare = _ESCAPED.sub(lambda match: b"." * len(match[0]), pattern)
@@ -417,7 +417,7 @@ _PROPERTY = lazy.pattern(
     rb"\\Q.*?(?:\\E|$)|\(\?#[^)]*\)|\\c.|\\[pP](?P<wrong>\{\^?(?:\}|[^CLMNPSZ]\}|[^}]*$)|[^CLMNPSZ{]|$)|\\.",
     re.DOTALL | re.IGNORECASE,
 )
-"""A property of characters: a letter that is a category, or a name in braces, which newer libraries have more of."""
+"""A property of characters: the letter of a category, or a name in braces, of which newer libraries know more."""
 
 
 def _property(pattern: bytes) -> str | None:

@@ -106,7 +106,7 @@ class Refusal:
 
     @property
     def sentence(self) -> str:
-        """What nginx says, with the place that it adds: the line that it has read last, or where the directive is."""
+        """What nginx says, with the place that it adds: the last line that it has read, or that of the directive."""
         if self.stage in (RefusalStage.VARIABLE, RefusalStage.EVENTS) or _NOWHERE.match(self.message):
             return self.message
         if self.ended is not None and self.stage is not RefusalStage.LOCATION and not _OF_ITS_OWN.match(self.message):

@@ -531,7 +531,9 @@ class Levels:
             form["script"].append((self._set_by_lua(directive) if self._reads_lua else None) or unread.statement)
 
     def _set_by_lua(self, directive: Directive) -> SetForm | None:
-        """Return the `set` that a directive is; None if it is no `set_by_lua` whose code is understood."""
+        """Return the `set` that is equivalent to a `set_by_lua`; None for other directives, and for code that is not
+        understood.
+        """
         if directive.name not in _SETS_BY_LUA or len(directive.args) != 2:
             return None
         variable, code = map(latin, directive.args)

@@ -18,7 +18,7 @@ from nginxopt.records import record
 from nginxopt.semantics.site.form import LevelForm, Node, OpaqueVariableForm, SetForm
 
 ENVIRONMENT = "os_getenv_"
-"""The names of variables that stand for those of the environment begin so."""
+"""The prefix of variables that stand for variables of the environment."""
 
 _NESTED = 50
 """The most parentheses of code that is read."""
@@ -39,7 +39,7 @@ _SENT = ("arg_", "cookie_", "http_")
 
 _URL = lazy.pattern(r"https?://[!#%-~]+")
 _REDIRECTS = ("301", "302", "303", "307")
-"""The statuses of `ngx.redirect`, without 308, which nginx before 1.13.0 does not take for that of a redirect."""
+"""The statuses that `ngx.redirect` accepts. 308 is left out, as nginx before 1.13.0 does not treat it as a redirect."""
 _ERRORS = {
     "ngx.HTTP_BAD_REQUEST": "400",
     "ngx.HTTP_UNAUTHORIZED": "401",
@@ -68,7 +68,7 @@ class _UnreadError(Exception):
 
 @record(eq=True)
 class LuaValue:
-    """The value of an expression, as a value of nginx; what is nil is empty there.
+    """The value of an expression, as a value of nginx, in which nil is the empty string.
 
     Attributes:
         text: The value, in which `${os_getenv_name}` stands for the variable of the environment.
@@ -95,7 +95,7 @@ class LuaStatements:
         self._environment = environment
 
     def set(self, variable: str, code: str, node: Node) -> SetForm | None:
-        """Return the `set` that a `set_by_lua` is; None if its code is not understood."""
+        """Return the `set` that is equivalent to a `set_by_lua`; None if its code is not understood."""
         value = returned(code) if variable.startswith("$") else None
         if value is None or not all(self._add_environment(name, node) for name in value.environment):
             return None
@@ -328,7 +328,9 @@ def _either(value: LuaValue, other: LuaValue) -> LuaValue:
 
 
 def _constant(token: str) -> str:
-    """Return the text of a string. Raises `_UnreadError` for what is none, or has a `$`, which no `set` can state."""
+    """Return the text of a string. Raises `_UnreadError` for anything else, and for a string with a `$`, which no `set`
+    can express.
+    """
     if "$" in token or token[:1] not in ("'", '"', "["):
         raise _UnreadError
     if token.startswith("["):
