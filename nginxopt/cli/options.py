@@ -16,7 +16,8 @@ from click.shell_completion import CompletionItem
 
 from nginxopt import budget
 from nginxopt.cli import stdout
-from nginxopt.config.filesystem import Disk, Rooted, RootFolder
+from nginxopt.config.filesystem import Disk, Rooted
+from nginxopt.config.root_folder import RootFolder
 from nginxopt.errors import InputError, UsageError
 from nginxopt.facts.vendors import target
 from nginxopt.system.writing.targets import is_stream

@@ -12,13 +12,11 @@ from nginxopt.ingress.locations import (
     ERROR_HEADERS,
     HSTS,
     LocationWriter,
-    common_headers,
-    common_settings,
     error_services,
     zones,
 )
 from nginxopt.ingress.model import ANY_HOST, DEFAULT_BACKEND, IngressServer, Location
-from nginxopt.ingress.settings import ControllerSettings
+from nginxopt.ingress.settings import ControllerSettings, common_headers, common_settings
 from nginxopt.ingress.writing import EmittedLines, quoted
 from nginxopt.version import Version
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from nginxopt.ingress.annotations import AnnotationValues
 from nginxopt.ingress.model import DEFAULT_BACKEND, IngressServer, Location
-from nginxopt.ingress.settings import ControllerSettings
+from nginxopt.ingress.settings import TIMEOUTS, ControllerSettings, common_headers, common_settings, proxy_settings
 from nginxopt.ingress.writing import EmittedLines, quoted
 from nginxopt.text.display import printable
 
@@ -301,7 +301,7 @@ class LocationWriter:
             ]
         )
         if values.text("backend-protocol").upper() in ("GRPC", "GRPCS"):
-            lines.settings((f"grpc_{kind}_timeout", own[f"proxy_{kind}_timeout"]) for kind in _TIMES)
+            lines.settings((f"grpc_{kind}_timeout", own[f"proxy_{kind}_timeout"]) for kind in TIMEOUTS)
         if mirror := mirror_path(location):
             lines.add(f"mirror {mirror};", f"mirror_request_body {values.text('mirror-request-body', 'on')};")
         self._set_backend_tls(location)
@@ -460,7 +460,6 @@ ERROR_HEADERS: Mapping[str, str] = {
     "service_port": "X-Service-Port",
 }
 """The variables that say whose error it is, and the headers in which a Service for pages of errors gets them."""
-_TIMES = ("connect", "send", "read")
 _PROTOCOLS = {
     "HTTP": ("proxy_pass", "http://"),
     "HTTPS": ("proxy_pass", "https://"),
@@ -470,68 +469,6 @@ _PROTOCOLS = {
     "FCGI": ("fastcgi_pass", ""),
 }
 """The directive that passes requests on, and the scheme (`buildProxyPass`)."""
-
-
-def common_headers(settings: ControllerSettings) -> dict[str, str]:
-    """Return the headers that every backend gets."""
-    forwarded = settings.flag("use-forwarded-headers") and settings.flag("compute-full-forwarded-for")
-    original = settings.text("forwarded-for-header").lower().replace("-", "_")
-    return {
-        "Host": "$best_http_host",
-        "Upgrade": "$http_upgrade",
-        "Connection": "$connection_upgrade",
-        "X-Request-ID": "$req_id",
-        "X-Real-IP": "$remote_addr",
-        "X-Forwarded-For": "$full_x_forwarded_for" if forwarded else "$remote_addr",
-        "X-Forwarded-Host": "$best_http_host",
-        "X-Forwarded-Port": "$pass_port",
-        "X-Forwarded-Proto": "$pass_access_scheme",
-        "X-Forwarded-Scheme": "$pass_access_scheme",
-        **({"X-Original-URI": "$request_uri"} if settings.flag("proxy-add-original-uri-header") else {}),
-        "X-Scheme": "$pass_access_scheme",
-        "X-Original-Forwarded-For": f"$http_{original}",
-        "X-Original-Forwarded-Host": "$http_x_forwarded_host",
-        "Proxy": '""',
-    }
-
-
-def common_settings(settings: ControllerSettings) -> Iterator[tuple[str, str]]:
-    """Yield the settings of backends that stand in http, as no snippet there has them."""
-    snippet = settings.text("http-snippet")
-    return (pair for pair in proxy_settings(settings, None) if pair[0] not in snippet)
-
-
-def proxy_settings(settings: ControllerSettings, values: AnnotationValues | None) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a backend: those of the ConfigMap, unless annotations have others."""
-
-    def either(name: str) -> str:
-        default = settings.text(name)
-        return default if values is None else values.text(name, default)
-
-    size = either("proxy-buffer-size")
-    next_upstream = [word for word in either("proxy-next-upstream").split() if word != "non_idempotent"]
-    if settings.flag("retry-non-idempotent") or "non_idempotent" in either("proxy-next-upstream"):
-        next_upstream.append("non_idempotent")
-    yield "client_max_body_size", either("proxy-body-size")
-    for kind in _TIMES:
-        yield f"proxy_{kind}_timeout", f"{either(f'proxy-{kind}-timeout')}s"
-    yield "proxy_buffers", f"{either('proxy-buffers-number')} {size}"
-    yield "proxy_next_upstream", " ".join(next_upstream)
-    for name in _SAME:
-        yield name.replace("-", "_"), either(name)
-    start, end = either("proxy-redirect-from"), either("proxy-redirect-to")
-    if start in ("default", "off"):
-        yield "proxy_redirect", "off"  # by default, what begins with the balancer's name is rewritten: nothing does
-    elif end != "off":
-        yield "proxy_redirect", f"{start} {end}"
-
-
-_SAME = (
-    *("proxy-buffering", "proxy-buffer-size", "proxy-busy-buffers-size", "proxy-max-temp-file-size"),
-    *("proxy-request-buffering", "proxy-http-version", "proxy-cookie-domain", "proxy-cookie-path"),
-    *("proxy-next-upstream-timeout", "proxy-next-upstream-tries"),
-)
-"""The settings of backends whose directives have the same names."""
 
 
 class LimitZone:

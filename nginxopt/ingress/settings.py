@@ -1,12 +1,13 @@
-"""The settings of the controller: its ConfigMap, and what holds without one (config.go)."""
+"""The settings of the controller: its ConfigMap, what holds without one (config.go), and the directives of backends."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nginxopt.config.includes import source
 from nginxopt.errors import InputError
+from nginxopt.ingress.annotations import AnnotationValues
 from nginxopt.ingress.documents import documents, mapping
 from nginxopt.records import record
 
@@ -166,3 +167,70 @@ def _value(path: str, key: str, value: object) -> str:
     if key not in _FREE and key in _DEFAULTS and _NO_WORDS.search(value):
         raise InputError(f"{key} has characters that no value has", path=path)
     return value
+
+
+# The directives of backends.
+
+_SAME = (
+    *("proxy-buffering", "proxy-buffer-size", "proxy-busy-buffers-size", "proxy-max-temp-file-size"),
+    *("proxy-request-buffering", "proxy-http-version", "proxy-cookie-domain", "proxy-cookie-path"),
+    *("proxy-next-upstream-timeout", "proxy-next-upstream-tries"),
+)
+"""The settings of backends whose directives have the same names."""
+
+TIMEOUTS = ("connect", "send", "read")
+"""The timeouts of a backend: `proxy_connect_timeout` and so on."""
+
+
+def common_headers(settings: ControllerSettings) -> dict[str, str]:
+    """Return the headers that every backend gets."""
+    forwarded = settings.flag("use-forwarded-headers") and settings.flag("compute-full-forwarded-for")
+    original = settings.text("forwarded-for-header").lower().replace("-", "_")
+    return {
+        "Host": "$best_http_host",
+        "Upgrade": "$http_upgrade",
+        "Connection": "$connection_upgrade",
+        "X-Request-ID": "$req_id",
+        "X-Real-IP": "$remote_addr",
+        "X-Forwarded-For": "$full_x_forwarded_for" if forwarded else "$remote_addr",
+        "X-Forwarded-Host": "$best_http_host",
+        "X-Forwarded-Port": "$pass_port",
+        "X-Forwarded-Proto": "$pass_access_scheme",
+        "X-Forwarded-Scheme": "$pass_access_scheme",
+        **({"X-Original-URI": "$request_uri"} if settings.flag("proxy-add-original-uri-header") else {}),
+        "X-Scheme": "$pass_access_scheme",
+        "X-Original-Forwarded-For": f"$http_{original}",
+        "X-Original-Forwarded-Host": "$http_x_forwarded_host",
+        "Proxy": '""',
+    }
+
+
+def common_settings(settings: ControllerSettings) -> Iterator[tuple[str, str]]:
+    """Yield the settings of backends that stand in http, as no snippet there has them."""
+    snippet = settings.text("http-snippet")
+    return (pair for pair in proxy_settings(settings, None) if pair[0] not in snippet)
+
+
+def proxy_settings(settings: ControllerSettings, values: AnnotationValues | None) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a backend: those of the ConfigMap, unless annotations have others."""
+
+    def either(name: str) -> str:
+        default = settings.text(name)
+        return default if values is None else values.text(name, default)
+
+    size = either("proxy-buffer-size")
+    next_upstream = [word for word in either("proxy-next-upstream").split() if word != "non_idempotent"]
+    if settings.flag("retry-non-idempotent") or "non_idempotent" in either("proxy-next-upstream"):
+        next_upstream.append("non_idempotent")
+    yield "client_max_body_size", either("proxy-body-size")
+    for kind in TIMEOUTS:
+        yield f"proxy_{kind}_timeout", f"{either(f'proxy-{kind}-timeout')}s"
+    yield "proxy_buffers", f"{either('proxy-buffers-number')} {size}"
+    yield "proxy_next_upstream", " ".join(next_upstream)
+    for name in _SAME:
+        yield name.replace("-", "_"), either(name)
+    start, end = either("proxy-redirect-from"), either("proxy-redirect-to")
+    if start in ("default", "off"):
+        yield "proxy_redirect", "off"  # by default, what begins with the balancer's name is rewritten: nothing does
+    elif end != "off":
+        yield "proxy_redirect", f"{start} {end}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from nginxopt.config.filesystem import Entry, RootFolder
+from nginxopt.config.root_folder import Entry, RootFolder
 from nginxopt.system.machine import Accounts, Machine
 
 if TYPE_CHECKING:

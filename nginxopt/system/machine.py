@@ -18,7 +18,7 @@ from dataclasses import field
 from queue import Empty, SimpleQueue
 from time import monotonic
 
-from nginxopt.config.filesystem import Entry, Reached, RootFolder
+from nginxopt.config.root_folder import Entry, Reached, RootFolder
 from nginxopt.records import record
 from nginxopt.system.certificates import Certificates
 from nginxopt.text.source import decimal

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nginxopt.config.filesystem import RootFolder
+from nginxopt.config.root_folder import RootFolder
 from nginxopt.system import machine as machine_
 from tests.certificates import issue
 

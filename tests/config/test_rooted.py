@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config import load, reread
-from nginxopt.config.filesystem import Rooted, RootFolder
+from nginxopt.config.filesystem import Rooted
 from nginxopt.config.inputs import InputOptions, read
 from nginxopt.config.places import may_read_more
+from nginxopt.config.root_folder import RootFolder
 
 _NAMES = ("a", "b", "c")
 _STEPS = st.lists(st.sampled_from([*_NAMES, "..", ".", ""]), min_size=1, max_size=4).map("/".join)

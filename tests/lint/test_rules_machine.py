@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load
-from nginxopt.config.filesystem import Rooted, RootFolder
+from nginxopt.config.filesystem import Rooted
+from nginxopt.config.root_folder import RootFolder
 from nginxopt.lint import Diagnostic, Severity
 from nginxopt.system.host import Host
 from nginxopt.system.machine import Accounts, Machine

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.config.filesystem import RootFolder
+from nginxopt.config.root_folder import RootFolder
 from nginxopt.system import machine as machine_
 from nginxopt.system.machine import READ, SEARCH, WRITE, Account, Machine, refuses, resolvable
 from tests.certificates import NOW

@@ -17,7 +17,7 @@ from nginxopt.lint.queries.model import Model, once
 from nginxopt.records import record
 
 if TYPE_CHECKING:
-    from nginxopt.config.filesystem import Reached
+    from nginxopt.config.root_folder import Reached
     from nginxopt.system.machine import Account, Machine
 
 _VOLATILE = ("/run/", "/var/run/", "/tmp/", "/dev/", "/proc/", "/sys/")

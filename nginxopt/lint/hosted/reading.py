@@ -22,7 +22,7 @@ from nginxopt.lint.queries.model import Model
 from nginxopt.records import record
 
 if TYPE_CHECKING:
-    from nginxopt.config.filesystem import Reached
+    from nginxopt.config.root_folder import Reached
 
 _SCHEMES = {"{PLAIN}": "in the clear", "{SHA}": "as SHA-1", "{SSHA}": "as SHA-1"}
 _DES = lazy.pattern(r"[./0-9A-Za-z]{13}")
