@@ -135,8 +135,8 @@ from typing import NamedTuple
 
 from nginxopt.config import Directive, decode, encode, layout
 from nginxopt.lint import Finding, Fix, Model, PlannedChain, Safety, Saving, Severity, pattern, rule, without_captures
-from nginxopt.lint.queries import cost, whole
-from nginxopt.semantics import Level, maphash, subjects, values
+from nginxopt.lint.queries import whole
+from nginxopt.semantics import Level, cost, maphash, subjects, values
 
 LEAST = 8
 """Fewer conditions that compare strings are as readable as a map, and take next to no time."""

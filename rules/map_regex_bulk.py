@@ -65,8 +65,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Saving, Severity, pattern, rule
-from nginxopt.lint.queries import cost
-from nginxopt.semantics import MANY_REGEXES, Level
+from nginxopt.lint.queries import severity
+from nginxopt.semantics import MANY_REGEXES, Level, cost
 
 _LITERAL = pattern(r"~\*?\^(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*(?:/\?)?\$")
 
@@ -87,14 +87,14 @@ def _finding(model: Model, level: Level, keys: list[str]) -> Iterator[Finding]:
     some = f"; {literals:,} are fixed strings" if literals else ""
     instructions = len(keys) * cost.REGEX
     saved, rows = _saved(model, level)
-    if instructions < cost.WARNING and saved < cost.PER_MICROSECOND:
+    if instructions < severity.WARNING and saved < cost.PER_MICROSECOND:
         return
     yield Finding(
         level.source,
         level.span,
         f"{name} tries {len(keys):,} regular expressions in turn, {cost.time(instructions)} if none matches{some}",
         help=_help(model, saved, rows),
-        severity=cost.severity(instructions),
+        severity=severity.by_cost(instructions),
         saves=Saving(instructions=saved) if saved else None,
     )
 

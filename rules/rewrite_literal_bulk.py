@@ -79,7 +79,8 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Span
 from nginxopt.lint import Finding, Model, Saving, Severity, rule
-from nginxopt.lint.queries import cost
+from nginxopt.lint.queries import severity
+from nginxopt.semantics import cost
 
 if TYPE_CHECKING:
     from nginxopt.lint import PlannedRun, RulesOfFile
@@ -113,7 +114,7 @@ def _finding(model: Model, part: RulesOfFile, run: PlannedRun) -> Finding:
         help=f"nginxopt rewrite-to-map {model.config.main.path} saves {about}{cost.time(saved)} a request"
         if saved
         else "",
-        severity=cost.severity(least),
+        severity=severity.by_cost(least),
         saves=Saving(instructions=saved) if saved else None,
     )
 

@@ -91,7 +91,7 @@ class Rule:
         host: Whether it checks the machine, and finds nothing without one.
         on_host: Whether it is selected by default where the machine is checked (`--host`), and only there: what it
             finds depends on the load or the machine.
-        by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.cost`).
+        by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.severity`).
         by_release: Whether its findings follow what each release declares (`nginxopt.facts.table`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.diagnostic`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.

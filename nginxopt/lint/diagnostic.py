@@ -193,7 +193,7 @@ class Saving:
     """What a request that the finding concerns would save, where that is known.
 
     Attributes:
-        instructions: User-space instructions; see `nginxopt.lint.queries.cost`.
+        instructions: User-space instructions; see `nginxopt.semantics.cost`.
         connections: Connections to upstreams that nginx would not open.
         nanoseconds: Processor time of the kernel and of nginx, for work that a count of instructions misses.
         cause: The cause of nginx's work (`nginxopt.profile.work`) of which a part is saved: the work at the place of

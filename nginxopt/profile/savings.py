@@ -13,12 +13,12 @@ from functools import cached_property
 
 from nginxopt.config import Config, Directive
 from nginxopt.lint.diagnostic import Diagnostic, SavedADay, Saving
-from nginxopt.lint.queries.cost import PER_MICROSECOND
 from nginxopt.lint.queries.model import Model
 from nginxopt.profile import terms
 from nginxopt.profile.sums import Place, Profile
 from nginxopt.profile.work import Work
 from nginxopt.semantics import Level
+from nginxopt.semantics.cost import PER_MICROSECOND
 from nginxopt.version import Version
 
 _CONNECTION = (11_000, 15_000)

@@ -18,8 +18,8 @@ from math import log2
 from typing import NamedTuple
 
 from nginxopt import lazy
-from nginxopt.lint.queries.cost import REGEX, SHARED, SHORT
 from nginxopt.profile.sums import Tries
+from nginxopt.semantics.cost import REGEX, SHARED, SHORT
 from nginxopt.version import Version
 
 SPREAD = 2.0
@@ -293,7 +293,7 @@ class Terms(NamedTuple):
         return gzip(level, raw, sent).scaled(self.gzip).plus(self.gzip_window.times(window))
 
     def of_patterns(self, tries: Tries) -> Term:
-        """Return the cost of trying patterns (`nginxopt.lint.queries.cost`)."""
+        """Return the cost of trying patterns (`nginxopt.semantics.cost`)."""
         lengths = self.short.times(tries.short).plus(self.long.times(tries.long)).plus(self.shared.times(tries.shared))
         searches = self.sought.times(tries.sought).plus(self.searched.times(tries.searched))
         return lengths.plus(searches).plus(self.place.times(tries.places)).plus(self.way.times(tries.ways))

@@ -22,6 +22,7 @@ from nginxopt.rewrite.kinds.maps import reading
 from nginxopt.rewrite.kinds.registry import KINDS, PROVED
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME, Sizes, merged_sizes, sizes_text
 from nginxopt.rewrite.proving import Emission, Proof
+from nginxopt.semantics import cost
 from nginxopt.system.files import change, folder, is_among, outside, write_all
 from nginxopt.text import Edit, Span, decode, diff, encode
 from nginxopt.text.display import count, percent_encode
@@ -376,7 +377,9 @@ def _missing(planned: Plan, verbose: bool) -> Iterator[str]:
 
 def _lists_heading(planned: Plan) -> str:
     found = [kind.heading(lists) for kind in KINDS if (lists := planned.of(kind)).total]
-    return f"{planned.subject.path}: {', '.join(found or [KINDS[0].heading(planned.of(KINDS[0]))])}"
+    saved = cost.saved(*(each.far for each in planned.cost))
+    saves = f"; a request that matches none saves {cost.time(saved)}" if saved >= cost.PER_MICROSECOND else ""
+    return f"{planned.subject.path}: {', '.join(found or [KINDS[0].heading(planned.of(KINDS[0]))])}{saves}"
 
 
 def _cost(planned: Plan) -> Iterator[str]:

@@ -13,14 +13,14 @@ from functools import partial
 from nginxopt import lazy
 from nginxopt.config import Config, File, load_text, reread
 from nginxopt.config.configuration import Context
-from nginxopt.config.filesystem import Overlay
+from nginxopt.config.filesystem import Overlay, RecordedFiles
 from nginxopt.errors import InputError, NginxoptError, UsageError
 from nginxopt.request import UrlError, read_request, read_url
 from nginxopt.request.model import SiteModel, World
 from nginxopt.request.trace import Circumstances, trace, way
 from nginxopt.rewrite import evaluations
 from nginxopt.rewrite.kinds.rules.planning import emitted
-from nginxopt.rewrite.mapfile import sizes_text
+from nginxopt.rewrite.mapfile import FRAGMENT_NAME, sizes_text
 from nginxopt.rewrite.proving import Emission
 from nginxopt.semantics.site import Build
 from nginxopt.settings.target import choose
@@ -159,8 +159,17 @@ def _states(config: Config, name: str, *args: str) -> bool:
 _SITE = "http://localhost/"
 """The site to which a path belongs. A fragment is in the only server of its configuration, which answers any host."""
 
-_AROUND = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\nlocation / { return 200 "$uri$is_args$args"; }\n}\n}\n'
-"""A server around a fragment. It answers with the URI if no rule does."""
+_AROUND = b"""events {}
+http {
+    include maps;
+    server {
+        listen 80;
+        include rules;
+        location / { return 200 "$uri$is_args$args"; }
+    }
+}
+"""
+"""A server around a fragment and its maps. It answers with the URI if no rule does."""
 
 
 def _sides(emission: Emission) -> Sequence[Config]:
@@ -168,8 +177,13 @@ def _sides(emission: Emission) -> Sequence[Config]:
     config, main = emission.plan.config, emission.plan.config.main
     if config.http is not None or len(config.files) > 1 or ("http", "server") not in config.contexts(main):
         return sides(emission)
-    texts = ((b"", main.source.data), (emission.http, emission.after(main)))
-    return [load_text(_AROUND % text, "nginx.conf", missing_ok=True) for text in texts]
+    included: dict[str, tuple[str, ...]] = {"maps": (FRAGMENT_NAME,), "rules": (main.path,)}
+    sources = (
+        {FRAGMENT_NAME: b"", main.path: main.source.data},
+        {FRAGMENT_NAME: emission.http, main.path: emission.after(main)},
+    )
+    files = (RecordedFiles(texts, included) for texts in sources)
+    return [load_text(_AROUND, "nginx.conf", missing_ok=True, files=each, roots=config.roots) for each in files]
 
 
 def ways(emission: Emission, url: str) -> Iterator[str]:

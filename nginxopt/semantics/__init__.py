@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.semantics import commands, maphash, refusals, subjects, values
+    from nginxopt.semantics import commands, cost, maphash, refusals, subjects, values
     from nginxopt.semantics.inherit import FRAGMENT, PIVOT, Level, Setting, default, levels
     from nginxopt.semantics.maps import MANY_REGEXES, BulkRegexMap, regex_maps
     from nginxopt.semantics.tables import MIXED_VALUES, VOLATILE, is_mixed
@@ -46,6 +46,7 @@ __all__ = [
     "Upstream",
     "WarningKind",
     "commands",
+    "cost",
     "default",
     "endpoints",
     "is_mixed",

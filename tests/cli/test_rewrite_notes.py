@@ -26,7 +26,7 @@ def test_maps_with_regular_expressions_are_reported(run: Any, tmp_path: Path) ->
     (tmp_path / "nginx.conf").write_bytes(b"events {}\nhttp {\n%s}\n%s" % (http, stream))
     ran = run("rewrite-to-map", "nginx.conf", "--plan-only", "--report", "report.json")
     lines = ran.out.decode().splitlines()
-    assert lines[0] == "nginx.conf: 2,402 patterns of 3 maps"
+    assert lines[0] == "nginx.conf: 2,402 patterns of 3 maps; a request that matches none saves 57 microseconds"
     assert lines[1].startswith("  tried           2,402  patterns for a request that none of them matches; now ")
     assert lines[2].startswith("  as a tree       1,201  patterns of $new (nginx.conf:3): a miss tries ")
     assert lines[3] == (

@@ -44,12 +44,13 @@ def test_the_pattern_of_a_template_is_refused(run: Any, rules: Path) -> None:
 
 
 def test_explain_shows_the_way_of_a_request(run: Any, rules: Path) -> None:
-    """The same redirect has its way through the rules and through the maps; what is no URL is refused."""
+    """The same redirect has its way through the rules and through the maps, by file; what is no URL is refused."""
     ran = run("rewrite-to-map", rules.name, "--explain", "/about")
     before, after = ran.err.split("way before\n")[1].split("way after\n")
     assert before.splitlines()[0] == after.splitlines()[0] == "    301 -> https://www.example.com/about-us"
+    assert "* rewrite    rules.conf:2 " in before
     assert "rewrite ^/about$" in before
-    assert "* map " in after
+    assert "* map        http.conf:" in after
     assert "rewrite ^/about$" not in after
     refused = run("rewrite-to-map", rules.name, "--explain", "ftp://a")
     assert refused.status == 2

@@ -87,6 +87,7 @@ ELSEWHERE = {
     "nginxopt/config/templates/values.py": "samples of text for placeholders",
     "nginxopt/lint/queries/load.py": "what operators of busy servers set",
     "nginxopt/profile/terms.py": "parts of requests, by what they take",
+    "nginxopt/profile/work.py": "parts of requests, by the directive that adds them",
     "nginxopt/lsp/outline.py": "how an editor shows blocks and definitions",
     "nginxopt/request/trace.py": "what a trace shows, in this order",
     "nginxopt/request/model.py": "kinds of steps, not directives",

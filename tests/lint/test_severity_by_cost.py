@@ -9,10 +9,11 @@ import pytest
 from nginxopt.lint import Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import examples
-from nginxopt.lint.queries import cost
 from nginxopt.lint.queries.model import Model
+from nginxopt.lint.queries.severity import by_cost
 from nginxopt.lint.report.pages import page
 from nginxopt.lint.run import Selected, lint
+from nginxopt.semantics import cost
 from tests.lintcheck import TARGET, diagnose, read
 from tests.rulegen import literal_rewrites
 
@@ -42,7 +43,7 @@ def test_what_costs_more_is_worse(rule: str, count: int, severity: Severity) -> 
     (diagnostic,) = diagnose(rule, BULKS[rule](count), context="http")
     assert diagnostic.severity is severity
     assert cost.time(count * 794).partition(" ")[0] in diagnostic.message
-    assert cost.severity(count * 794) is severity
+    assert by_cost(count * 794) is severity
 
 
 def test_the_settings_know_better_than_the_cost() -> None:

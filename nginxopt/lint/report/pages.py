@@ -11,7 +11,7 @@ from typing import Any
 from nginxopt import lazy
 from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Grade, Reach, Safety
-from nginxopt.lint.queries.cost import ERROR, WARNING
+from nginxopt.lint.queries.severity import ERROR, WARNING
 from nginxopt.settings.vocabulary import CATEGORIES, WHOLE_CONFIGURATION, Premise
 from nginxopt.text.display import Style
 

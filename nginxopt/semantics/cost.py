@@ -1,12 +1,10 @@
-"""The severity of a finding by its cost per request.
+"""What trying patterns costs nginx, in user-space instructions and as time.
 
-Costs are user-space instructions, counted on nginx 1.22.1, and reported as time (`time`). The thresholds come from the
-processor time of a worker for a request that nginx answers itself; see `docs/rules/map-regex-bulk.md`.
+Counted on nginx 1.22.1; `docs/rules/map-regex-bulk.md` has the experiments.
 """
 
 from __future__ import annotations
 
-from nginxopt.settings.vocabulary import Severity
 from nginxopt.text.display import count
 
 SHORT = 482
@@ -28,12 +26,6 @@ LOOKUP = 3_000
 """Instructions of the lookup that a map or a list of rewrites compiles to, for a value that nothing matches, without
 the regular expressions that it still tries: `nginxopt bench rewrites FILE --metric instructions` counts them.
 """
-
-WARNING = 75_000
-"""Additional instructions that about double the processor time of a request."""
-
-ERROR = 750_000
-"""Additional instructions that take about ten times as much."""
 
 
 def saved(before: int, after: int) -> int:
@@ -66,10 +58,3 @@ def between(least: float, most: float) -> str:
     if low == high:
         return low
     return f"{number} to {high}" if high.rstrip("s").endswith(f" {unit.rstrip('s')}") else f"{low} to {high}"
-
-
-def severity(instructions: int) -> Severity:
-    """Return the severity of a given number of additional instructions per request."""
-    if instructions >= ERROR:
-        return Severity.ERROR
-    return Severity.WARNING if instructions >= WARNING else Severity.INFO
