@@ -3,8 +3,8 @@
 Flags a whole configuration that sends files of a site from a `root` and compresses nothing: it has no `gzip`,
 `gzip_static`, `brotli` or `zstd` anywhere. A server is that of a site if it has TLS or a name of its own, sets
 `expires`, or has an application of one page (`try_files $uri /index.html`). Does not flag other servers, such as those
-of examples (`localhost`, `example.com`), fragments, files for developers (`nginx.dev.conf`), and servers that only
-answer on loopback addresses or sockets, behind another server.
+of examples (`localhost`, `example.com`), fragments, files for developers (`nginx.dev.conf`) and of exercises
+(`examples/nginx.conf`), and servers that only answer on loopback addresses or sockets, behind another server.
 
 ## Why it matters
 HTML, CSS, JavaScript and JSON shrink to a third or less, which matters most on slow connections. `gzip` is off by
@@ -102,7 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
     http = next(model.levels("http"), None)
     if http is None or http.source is None or any(True for _ in model.each(*COMPRESSING)):
         return
-    if names.is_for_developers(http.source.path) or not whole.is_known(model):
+    if names.is_without_service(http.source.path) or not whole.is_known(model):
         return
     if any(map(_sends_text, static.senders(model))):
         message = "gzip is off everywhere: text is sent uncompressed, in three to ten times the bytes"

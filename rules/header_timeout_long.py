@@ -1,7 +1,8 @@
 """Minutes for the header of a request: a few slow clients take all connections
 
-Flags `client_header_timeout` of more than two minutes, in servers that strangers reach. Does not flag shorter ones, and
-`client_body_timeout`, which is for slow uploads.
+Flags `client_header_timeout` of more than two minutes, in servers that strangers reach. Does not flag shorter ones,
+files for developers (`nginx.dev.conf`) or of exercises (`examples/nginx.conf`), and `client_body_timeout`, which is for
+slow uploads.
 
 ## Why it matters
 `client_header_timeout` is the time for the whole header. A client that sends a byte now and then (Slowloris) keeps a
@@ -55,7 +56,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.lint.queries import access
+from nginxopt.lint.queries import access, names
 from nginxopt.semantics import values
 
 _MOST = 120_000
@@ -65,6 +66,8 @@ _MOST = 120_000
 @rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE, about=("client_header_timeout",))
 def check(model: Model) -> Iterator[Finding]:
     """Find timeouts of minutes."""
+    if names.is_without_service(model.config.main.path):
+        return
     for directive, level in model.each("client_header_timeout"):
         time = values.milliseconds(directive.args[0]) if directive.args else None
         if time is None or time <= _MOST or not access.is_public(level):

@@ -2,8 +2,10 @@
 
 Flags servers that listen with TLS on a public address and offer no HTTP/2. Does not flag servers that only redirect or
 reject, listen on this machine only, have names or addresses of one network only (`localhost`, `.test`, `.lan`,
-`192.168.0.7`), are behind another proxy (`proxy_protocol` or `set_real_ip_from`), ask clients for certificates, or
-let only stated addresses in (`deny all`): their clients may not be browsers. Nor does it flag an explicit `http2 off`.
+`192.168.0.7`), have a certificate that no browser trusts (`snakeoil`, `self-signed`), are behind another proxy
+(`proxy_protocol` or `set_real_ip_from`), ask clients for certificates, or let only stated addresses in (`deny all`):
+their clients may not be browsers. Nor does it flag an explicit `http2 off`, and files for developers
+(`nginx.dev.conf`) or of exercises (`examples/nginx.conf`).
 
 ## Why it matters
 Over HTTP/1.1, a browser opens about six connections to a host and sends one request at a time on each; a page of a
@@ -106,6 +108,16 @@ server {
 }
 ```
 
+Browsers warn of this certificate, so it is not for the public:
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    server_name intern.example;
+    ssl_certificate self-signed.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
 Another proxy connects here:
 ```nginx http 1.28.0
 server {
@@ -133,20 +145,26 @@ without its HTTP/2 module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nginxopt.config import Change, Directive, Edit, Span, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, pattern, rule
 from nginxopt.lint.queries import access, names, tls
 from nginxopt.semantics import Endpoint, Level
 
 DIRECTIVE = Version(1, 25, 1)
 """The first version with a directive `http2` (CHANGES 1.25.1)."""
 
+_UNTRUSTED = pattern(r"snakeoil|self[-_]?signed|(?:^|[/._-])localhost(?:$|[._-])", re.IGNORECASE)
+"""Names of certificates of which browsers warn, so that the server is for its own people."""
+
 
 @rule(severity=Severity.INFO, category="tls", fix=Safety.UNSAFE, since="1.9.5")
 def check(model: Model) -> Iterator[Finding]:
     """Find servers for browsers that offer only HTTP/1.1."""
+    if names.is_without_service(model.config.main.path):
+        return
     without: dict[Level, list[Directive]] = {}
     for endpoint in tls.endpoints(model):
         if _is_for_browsers(endpoint):
@@ -171,6 +189,7 @@ def _is_excused(server: Level) -> bool:
     return (
         server.setting("http2").is_set
         or names.is_inside(server)
+        or _UNTRUSTED.search(server.setting("ssl_certificate").value or "") is not None
         or server.setting("ssl_reject_handshake").value == "on"
         or server.setting("ssl_verify_client").value in ("on", "optional", "optional_no_ca")
         or server.setting("set_real_ip_from").is_set

@@ -6,7 +6,8 @@ HTTP/1.0 as well, `proxy-http-version` reports both, and an upstream without a p
 `upstream-keepalive-missing`; they have the same fix.
 
 Does not flag other values, which keep the pool in use: an empty one, `Keep-Alive`, the `upgrade` of a WebSocket, maps
-(see `websocket-map-close`), and health checks. An explicit `close` is changed only with `--unsafe-fixes`.
+(see `websocket-map-close`), and checks (`/health`, `/metrics`). An explicit `close` is changed only with
+`--unsafe-fixes`.
 
 ## Why it matters
 The upstream closes the connection after its response because nginx asks it to. Counted on nginx 1.22.1 with a pool and

@@ -3,11 +3,11 @@
 Flags a `proxy_pass` over HTTP/1.0 to an upstream that keeps connections. HTTP/1.0 is the default before nginx 1.29.7,
 or set by `proxy_http_version`. An upstream without a pool is reported by `upstream-keepalive-missing`, with this fix.
 
-Does not flag passes that send `Connection: close` or `Connection: upgrade`, and health checks. Nor does it flag passes
-that send `Connection: keep-alive`: most servers then keep the connection open and answer in HTTP/1.1, and nginx keeps
-it as well, though not after an answer in HTTP/1.0. An explicit 1.0 is changed only with `--unsafe-fixes`, as the
-upstream may need it; so is a pass with `proxy_request_buffering off`, as the upstream gets chunked bodies over
-HTTP/1.1. The fix includes the other two lines that a pool needs.
+Does not flag passes that send `Connection: close` or `Connection: upgrade`, and checks (`/health`, `/metrics`). Nor
+does it flag passes that send `Connection: keep-alive`: most servers then keep the connection open and answer in
+HTTP/1.1, and nginx keeps it as well, though not after an answer in HTTP/1.0. An explicit 1.0 is changed only with
+`--unsafe-fixes`, as the upstream may need it; so is a pass with `proxy_request_buffering off`, as the upstream gets
+chunked bodies over HTTP/1.1. The fix includes the other two lines that a pool needs.
 
 ## Why it matters
 A server closes an HTTP/1.0 connection after its response, so the pool stays empty. Counted on nginx 1.22.1 with a pool

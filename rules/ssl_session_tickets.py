@@ -1,7 +1,8 @@
 """TLS sessions resumed only by tickets: every reload discards them
 
 Flags TLS addresses whose default server has neither `ssl_session_cache shared:...` nor `ssl_session_ticket_key`, for
-nginx 1.23.2 and later. Does not flag those of a developer's own machine (`localhost`, `.test`).
+nginx 1.23.2 and later. Unless it is named, it reports only where the configuration shows load, as `implicit-upstream`
+has it, or with `--host`. Does not flag those of a developer's own machine (`localhost`, `.test`).
 
 ## Why it matters
 Without a shared cache, each generation of workers has its own random ticket key. After a reload no ticket can be read,
@@ -92,6 +93,7 @@ from nginxopt.lint.queries import names, tls
     category="tls",
     fix=(Safety.SAFE, Safety.under(NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
     since="1.23.2",
+    under_load=True,
 )
 def check(model: Model) -> Iterator[Finding]:
     """Find addresses that lose their ticket keys at a reload."""

@@ -80,6 +80,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import commands
 
 _OF_ANGIE = "state the target version as that of Angie, such as angie-1.12, or delete it"
+_OF_COMMENT = "a comment begins with #"
 _OF_MODULE = "load the module that has it, or delete it"
 
 
@@ -106,7 +107,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield _finding(directive, similar)
         elif is_bare and name not in lexicon.FOREIGN and commands.place_of(scope.context):
             message = f'unknown directive "{name}": no release of nginx has it, and no module is loaded'
-            yield Finding(directive.source, directive.name.span, message, help=_OF_MODULE)
+            advice = _OF_COMMENT if name.startswith(("//", "/*", "--")) else _OF_MODULE
+            yield Finding(directive.source, directive.name.span, message, help=advice)
         elif directive.name in lexicon.FOREIGN:
             message = f'unknown directive "{directive.name}": nginx has no such keyword'
             yield Finding(directive.source, directive.name.span, message, help="write a second if, or a map")

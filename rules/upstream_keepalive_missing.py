@@ -6,11 +6,11 @@ nginx keeps 32 connections by default.
 Does not flag upstreams that opt out: `keepalive` is commented out, or every pass to the upstream sends `Connection:
 close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without `fastcgi_keep_conn on`. uwsgi
 and SCGI cannot keep connections, and Unicorn and the default workers of Gunicorn do not: upstreams with these names are
-left out. So are files for developers (`nginx.dev.conf`), and sockets (`unix:`) of a configuration that shows no load,
-as `implicit-upstream` has it: connecting to one takes no round trip and no port. So are those whose connections depend
-on variables, such as `proxy_bind $server_addr`: a pool would mix them. A literal `Connection: upgrade` in `location /`
-is sent with every request of the site, and nginx keeps these connections in a pool. An upstream that a variable always
-names (`set $app http://app; proxy_pass $app;`) is one like any other.
+left out. So are files for developers (`nginx.dev.conf`) and of exercises (`examples/nginx.conf`), and sockets (`unix:`)
+of a configuration that shows no load, as `implicit-upstream` has it: connecting to one takes no round trip and no port.
+So are those whose connections depend on variables, such as `proxy_bind $server_addr`: a pool would mix them. A literal
+`Connection: upgrade` in `location /` is sent with every request of the site, and nginx keeps these connections in a
+pool. An upstream that a variable always names (`set $app http://app; proxy_pass $app;`) is one like any other.
 
 Only requests that use HTTP/1.1 and leave the connection open use a pool, so the fix also adds `proxy_http_version 1.1`
 and an empty `Connection` header to the locations that lack them. For an upstream with a pool, `proxy-http-version` and
@@ -209,6 +209,6 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _is_quiet(model: Model, upstream: Upstream) -> bool:
-    """Return whether a connection for each request is no loss: it is a developer's, or one to a socket without load."""
+    """Return whether a connection for each request is no loss: nobody notices, or it is a socket without load."""
     is_cheap = all(server.args and server.args[0].startswith("unix:") for server in upstream.servers)
-    return names.is_for_developers(model.config.main.path) or (is_cheap and not load.is_shown(model))
+    return names.is_without_service(model.config.main.path) or (is_cheap and not load.is_shown(model))

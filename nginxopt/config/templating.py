@@ -38,8 +38,8 @@ PERCENT = rb"%%[A-Za-z][A-Za-z0-9_]*%%"
 PERCENT_BRACES = rb"%\{[a-z_][a-z0-9_]*\}"
 """`%{name}`, as in templates of Modoboa. `%{HTTP_HOST}`, in capitals, is a variable of Apache."""
 
-BRACES = rb"""\$\{[A-Za-z_][A-Za-z0-9_]*[^A-Za-z0-9_{}\s;"'\\][^{}\n;"'\\]*\}"""
-"""A name in braces with what no variable of nginx has: `${X:-off}`, `${X-off}` (shells), `${a.b}` (Maven, Gradle)."""
+BRACES = rb"""\$\{[A-Za-z_][A-Za-z0-9_]*[^A-Za-z0-9_{}\s;"'\\](?:[^{}\n;"'\\]|"[^{}\n;"\\]*"|'[^{}\n;'\\]*')*\}"""
+"""A name in braces with what no variable of nginx has: `${X:-off}`, `${X-"off"}` (shells), `${a.b}` (Maven, Gradle)."""
 
 UNDERSCORES = rb"__[A-Z](?:[A-Z0-9]|_(?!_))*__"
 """`__NAME__`, as in packages of YunoHost. It may be a part of a name or a path for nginx."""
@@ -59,6 +59,12 @@ so what may not stand before the text comes behind its first letter.
 
 CURLY = rb"\{(?<![$%{\\]\{)(?<!\\[A-Za-z]\{)[A-Z][A-Z0-9_]+\}(?!\})"
 """`{NAME}`. In a pattern, `\\x{AB}` is a character. Without quotes, nginx would open a block."""
+
+ESCAPED = rb"""\\(?<![^\s"(]\\)\$[a-z][a-z0-9_]*"""
+"""`\\$name` at the beginning of a word, of which a shell (`cat <<EOF`) makes a variable of nginx.
+
+It is a tag of a file that has others; alone it is a mistake, as nginx takes the backslash for text.
+"""
 
 CERTAIN = (AT, PERCENT, PERCENT_BRACES, BRACES)
 """The patterns of the placeholders that nginx certainly does not take as values."""

@@ -185,6 +185,8 @@ def test_many_connections_show_load(connections: int, speaks: bool) -> None:
         ("upstream a { server 10.0.0.2 max_conns=8; }", True),
         ("upstream a { server 10.0.0.2; }", False),
         ("proxy_cache_path /c keys_zone=c:10m;", True),
+        ("open_file_cache max=1000;", True),
+        ("server { listen 81; location / { open_file_cache max=1000; } }", False),
     ],
 )
 def test_connections_matter_where_the_text_shows_load(http: str, speaks: bool) -> None:
@@ -240,10 +242,12 @@ SOME = (
     [
         ("nginx.conf", True), ("devices.conf", True), ("/home/dev/shop/nginx.conf", True), ("nginx.dev.conf", False),
         ("nginx-local.conf", False), ("dev/nginx.conf", False), ("tools/nginx-dev/nginx.conf", False),
+        ("examples/proxy/nginx.conf", False), ("lab-3/nginx.conf", False), ("nginx.conf.example", True),
+        ("/srv/demo/nginx.conf", True),
     ],
 )  # fmt: skip
-def test_a_file_for_developers_has_no_load_and_needs_no_compression(name: str, speaks: bool) -> None:
-    """The name of a main file tells that nobody else sends requests: nothing about connections and bytes is said."""
+def test_a_file_without_service_has_no_load_and_needs_no_compression(name: str, speaks: bool) -> None:
+    """The path of a main file tells that its requests are a developer's or an exercise: their cost is not reported."""
     text = SITE.format(events="worker_connections 4096;", http=SOME).replace(*BESIDE)
     about = {"implicit-upstream", "upstream-keepalive-missing", "gzip-missing"}
     assert about & set(by_default(text, name=name)) == (about if speaks else set())

@@ -72,6 +72,7 @@ CASES = [
          "location ~ ^a$ { }\nlocation = /a%20b { }\nlocation /a//b { }\n"
          "location ~* \\.php\\?x=1$ { }\nlocation ^/(a|b)$ { }",
          (1, 2, 3, 4, 5)),
+    silent("rewrite-never-matches", "a modifier that nginx refuses", "location *~ \\.php$ { }"),
     silent("rewrite-never-matches", "names and ordinary locations",
            "location @a%20 { }\nlocation /a { }\nlocation = /?x { }\nlocation ~ \\.php$ { }"),
     # redirect-chain

@@ -8,8 +8,10 @@ from zlib import crc32
 import pytest
 
 from nginxopt.config import inputs
+from nginxopt.config.templating import is_template
 from nginxopt.lint.catalogue import catalogue
-from tests.lintcheck import TARGET
+from nginxopt.text import Source
+from tests.lintcheck import TARGET, diagnose
 from tests.template_law import broken, cases, found, judged, read_template
 
 PARTS = 401
@@ -153,6 +155,8 @@ def test_what_only_begins_like_a_tag_is_no_crash(tmp_path: Path) -> None:
         "a{{ x }}b",
         "'a {{ x }};'",
         '{{ x["a"] }}',
+        """${X-"a"}""",
+        "${X-'a'}",
         "{{ {'a': {'b': 1}}['a'] }}",
     ],
 )
@@ -160,6 +164,14 @@ def test_a_value_is_a_word(value: str) -> None:
     """A tag in a word is a value, whatever is in it; the rest of the file is judged."""
     text = f"events {{}}\nhttp {{\nserver {{\nserver_name {value};\ngzip on;\n}}\n}}\n"
     assert lines(text, "gzip-types-default") == {"gzip-types-default": [5]}
+
+
+def test_a_shell_takes_the_backslash_from_a_variable() -> None:
+    """`\\$name` is a variable in a file that a shell fills in, and text where nothing else shows that one does."""
+    table = "map $host \\$kind { default 1; }\n"
+    assert not lines(table + 'server { listen ${PORT-"80"}; }\n', "refused")
+    assert not is_template(Source("a.conf", table.encode()))
+    assert [finding.start.line for finding in diagnose("refused", table, context="http")]
 
 
 def test_a_line_of_tags_may_be_anything() -> None:

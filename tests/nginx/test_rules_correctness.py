@@ -331,3 +331,24 @@ def test_a_condition_that_is_constant_has_one_outcome(each_binary: nginx.Binary)
 
 def _head(method: str, target: str, header: str) -> bytes:
     return f"{method} {target} HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize(("pattern", "is_found"), [("/\\.(jpg|css)$", True), ("\\.(jpg|css)$", False)])
+def test_a_slash_before_the_dot_takes_no_picture(each_binary: nginx.Binary, pattern: str, is_found: bool) -> None:
+    """`location-dot-name` flags the pattern that `/photo.jpg` does not match; `/.jpg` matches either."""
+    server = f"location ~* {pattern} {{ return 200 matched; }}\nlocation / {{ return 200 other; }}"
+    assert len(diagnose("location-dot-name", server, context="server")) == is_found
+    assert ask(each_binary, server, "/a/.jpg").endswith(b"matched")
+    assert ask(each_binary, server, "/photo.jpg").endswith(b"other" if is_found else b"matched")
+
+
+def test_any_origin_and_credentials_are_sent_as_written(each_binary: nginx.Binary) -> None:
+    """nginx sends both headers that `credentials-any-origin` flags, so it is the browser that refuses them."""
+    server = (
+        "location / { add_header Access-Control-Allow-Origin *; add_header Access-Control-Allow-Credentials true;"
+        " return 200 ok; }"
+    )
+    assert len(diagnose("credentials-any-origin", server, context="server")) == 1
+    answer = ask(each_binary, server, "/")
+    assert b"Access-Control-Allow-Origin: *\r\n" in answer
+    assert b"Access-Control-Allow-Credentials: true\r\n" in answer

@@ -320,6 +320,19 @@ def test_a_file_with_a_dot_is_served(each_binary: nginx.Binary) -> None:
     assert b" 403 " in answered(each_binary, after, witness, files=files)
 
 
+def test_a_pattern_that_ends_behind_the_dot_name_denies_no_file_in_it(each_binary: nginx.Binary) -> None:
+    """The file that `location-dot-name` names is sent, but not without `$`."""
+    before = "root html;\nlocation ~ /(\\.ht|\\.git)$ { deny all; }\n"
+    files = {"html/.htpasswd": b"[secret]"}
+    asked = Witness("http://localhost/.htpasswd", "nginx sends .htpasswd")
+    (finding,) = found("location-dot-name", before)
+    assert "but not /.htpasswd" in finding.message
+    assert answered(each_binary, before, asked, files=files).endswith(b"[secret]")
+    after = before.replace("$", "")
+    assert not found("location-dot-name", after)
+    assert b" 403 " in answered(each_binary, after, asked, files=files)
+
+
 @pytest.mark.parametrize("version", ["TLSv1", "TLSv1.1"])
 def test_old_protocols_are_spoken(each_binary: nginx.Binary, version: str) -> None:
     """nginx speaks a protocol that `weak-tls` flags, where its library may, and no longer once the fix is made."""

@@ -66,7 +66,7 @@ class Tag:
     is_comments: bool = False
 
 
-_NAMES = b"|".join([*templating.CERTAIN, *templating.LIKELY])
+_NAMES = b"|".join([*templating.CERTAIN, *templating.LIKELY, templating.ESCAPED])
 _OPENING = lazy.pattern(
     rb"""\{\{\{ | \{\{ | \{% | \{\# | \{!! | <%
     | (?P<php><\?(?:php\b|=))

@@ -2,7 +2,8 @@
 
 To save a connection or some microseconds per request matters to a site with thousands of requests a second, and is
 noise for a small wiki. Unless they are named, rules with `under_load` report only where the text shows load, or with
-`--host`. A file for developers (`nginx.dev.conf`) shows none, and neither do several processes of one machine.
+`--host`. A file for developers (`nginx.dev.conf`) or of an exercise (`examples/nginx.conf`) shows none, and neither do
+several processes of one machine.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _MANY = 2_000
 """More `worker_connections` than any distribution sets by default (512, 768 or 1024)."""
 
 _TUNED = ("keepalive", "worker_rlimit_nofile", "proxy_cache_path", "fastcgi_cache_path", "open_file_cache")
-"""Directives by which operators tune a server that is busy."""
+"""Directives by which operators tune a server that is busy; those of one location often come with its example."""
 
 _LOCAL = lazy.pattern(r"unix:|127\.|localhost\b|\[::1\]")
 
@@ -41,10 +42,11 @@ def judged(check: Check, model: Model) -> Iterator[Finding]:
 
 def is_shown(model: Model) -> bool:
     """Return whether the configuration is tuned for many requests, or balances them over several servers."""
-    if names.is_for_developers(model.config.main.path):
+    if names.is_without_service(model.config.main.path):
         return False
     stated = [values.number(directive.args[0]) for directive, _ in model.each("worker_connections") if directive.args]
-    is_tuned = any((number or 0) >= _MANY for number in stated) or any(True for _ in model.each(*_TUNED))
+    tuned = (level for _, level in model.each(*_TUNED) if level.kind != "location")
+    is_tuned = any((number or 0) >= _MANY for number in stated) or any(True for _ in tuned)
     return is_tuned or balances(model) or any(map(_is_limited, model.upstreams.values()))
 
 

@@ -13,7 +13,8 @@ from nginxopt.records import record
 from nginxopt.semantics import Address, Endpoint, Level
 
 _BLANK = lazy.pattern(
-    r"x+(?:[.-]x+)*|(?:.*[._-])?(?:ip|ip[_-]?addr(?:ess)?|port)|(?:your|change)[._-]\w.*|your(?:domain|site|server|host|app|ip).*"
+    r"x+(?:[.-]x+)*|ip\.of\..+|(?:.*[._-])?(?:ip|ip[_-]?addr(?:ess)?|port)|(?:your|change)[._-]\w.*"
+    r"|your(?:domain|site|server|host|app|ip).*"
     r"|(?:.+\.)?example\.(?:com|org|net)|(?:.+[.-])?domain\.(?:com|org|net|tld|ltd)",
     re.IGNORECASE,
 )
@@ -26,6 +27,11 @@ _OF_DEVELOPER = lazy.pattern(r"(?:.*\.)?(?:localhost|test)", re.IGNORECASE)
 """Names that no public server has (RFC 6761)."""
 
 _FOR_DEVELOPERS = lazy.pattern(r"(?:^|[._-])(?:dev|devel|development|local)(?:$|[._-])", re.IGNORECASE)
+
+_FOR_PRACTICE = lazy.pattern(
+    r"(?:^|[._-])(?:exercise|example|sample|tutorial|demo|lab|workshop|homework|playground|kata|lesson)s?(?:$|[._-])",
+    re.IGNORECASE,
+)
 
 _INSIDE = lazy.pattern(
     r"local\..+|(?:.*\.)?(?:localhost|test|local|localdomain|internal|intranet|lan|home|home\.arpa|corp|private)|127(?:\.\d+){3}"
@@ -61,6 +67,16 @@ def is_for_developers(path: str) -> bool:
     file = PurePath(path)
     parts = (file.name,) if file.is_absolute() else file.parts
     return any(_FOR_DEVELOPERS.search(part) is not None for part in parts)
+
+
+def is_without_service(path: str) -> bool:
+    """Return whether a file serves nobody who would notice what it costs: only a developer, or those who learn.
+
+    Folders tell the latter, `examples/proxy/nginx.conf`, but not a name: `nginx.conf.example` is copied to a server.
+    """
+    file = PurePath(path)
+    folders = () if file.is_absolute() else file.parts[:-1]
+    return is_for_developers(path) or any(_FOR_PRACTICE.search(part) is not None for part in folders)
 
 
 def is_of_developer(server: Level) -> bool:

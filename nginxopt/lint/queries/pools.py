@@ -23,7 +23,7 @@ KEEPERS = ("proxy", "fastcgi", "grpc", "memcached")
 """The protocols whose connections can be kept."""
 
 _VARIABLE = lazy.pattern(r"\$(?:\{(\w+)\}|(\w+))")
-_CHECK = lazy.pattern(r"health|status|\bping\b", re.IGNORECASE)
+_CHECK = lazy.pattern(r"health|status|\bping\b|\bmetrics\b", re.IGNORECASE)
 _CLOSING = lazy.pattern(r"unicorn", re.IGNORECASE)
 _COMMENTED_OUT = lazy.pattern(r"\s*keepalive\s+\d+\s*;?")
 
@@ -152,7 +152,7 @@ def _may_match(pattern: str, key: str) -> bool:
 
 
 def is_check(pass_: Pass) -> bool:
-    """Return whether the location of a pass is for occasional health checks, which need no kept connection.
+    """Return whether the location of a pass is for occasional checks (health, metrics), which need no kept connection.
 
     A location with `health_check` also serves requests, unless it is internal.
     """

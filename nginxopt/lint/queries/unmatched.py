@@ -18,6 +18,7 @@ from nginxopt.config import Directive, encode, has_placeholder
 from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite.suspicious import Never, why_never
 from nginxopt.semantics import Level, subjects, values
+from nginxopt.semantics.inherit import MODIFIERS
 from nginxopt.settings.vocabulary import Severity
 
 _ESCAPE = lazy.pattern("%[0-9A-Fa-f]{2}")
@@ -72,7 +73,8 @@ def unmatched_locations(model: Model) -> Iterator[Unmatched]:
     irregular = {_server(level) for directive, level in model.each("rewrite") if _makes_irregular(directive)}
     for level in model.levels("location"):
         opener = level.opener
-        why = _why_no_location(level, opener) if opener is not None else None
+        is_refused = opener is not None and len(opener.args) > 1 and opener.args[0] not in MODIFIERS
+        why = None if opener is None or is_refused else _why_no_location(level, opener)
         if opener is None or why is None or _is_reached(model, opener, level, why):
             continue
         if not (why.severity is Severity.ERROR and _server(level) in irregular):
