@@ -134,6 +134,8 @@ class PrivateNginx:
     def __enter__(self) -> Self:
         http = http_level(self._config, Version.of(self._binary.version))
         addresses = _addresses(http_servers(http))
+        found = endpoints(read_listens(http_servers(http))).items()
+        self._mapped = {(each.port, each.datagram) for each, endpoint in found if endpoint.takes_ipv4}
         with contextlib.ExitStack() as stack:
             self._prefix = stack.enter_context(private_prefix())
             self._network = stack.enter_context(own_network())
@@ -240,9 +242,12 @@ class PrivateNginx:
         """Return a request as one to this nginx. Raises `UsageError` if no server listens where it goes."""
         connection = sent["connection"]
         is_quic = connection.get("quic", False)
-        ports = {(address.host, address.port, address.datagram): port for address, port in self._ports.items()}
-        hosts = (connection["host"], "0.0.0.0", "::")
-        port = next((ports[place] for host in hosts if (place := (host, connection["port"], is_quic)) in ports), None)
+        family, place = connection["family"], (connection["port"], is_quic)
+        everywhere = [("inet", "0.0.0.0"), ("inet6", "::")] if place in self._mapped else [(family, _ALL.get(family))]
+        ports = {
+            (each.family, each.host): port for each, port in self._ports.items() if (each.port, each.datagram) == place
+        }
+        port = next((ports[each] for each in [(family, connection["host"]), *everywhere] if each in ports), None)
         if port is None:
             where = f"{connection['host']}:{connection['port']}{' (QUIC)' if is_quic else ''}"
             listens = ", ".join(map(str, self._ports))
@@ -285,6 +290,10 @@ class PrivateNginx:
         build: Build = replace(probe(self._binary), prefix=f"{self._prefix}/")
         model = SiteModel(load_text(self._text, str(self._prefix / "nginx.conf")), build)
         return model if self._answers else model.without_upstreams()
+
+
+_ALL = {"inet": "0.0.0.0", "inet6": "::"}
+"""The host that stands for all addresses of a family."""
 
 
 def _addresses(servers: Sequence[Level]) -> tuple[Address, ...]:

@@ -449,6 +449,11 @@ class Endpoint:
         """Return whether the address has a flag, because at least one of its `listen` directives has it."""
         return any(listen.has(flag) for listen in self.listens)
 
+    @property
+    def takes_ipv4(self) -> bool:
+        """Whether it takes connections of IPv4 as well, if it is one of IPv6."""
+        return any(listen.value("ipv6only") == "off" for listen in self.listens)
+
     @cached_property
     def default(self) -> Level:
         """The default server, which answers if no name matches, and whose TLS settings apply to the session cache."""

@@ -31,6 +31,7 @@ from nginxopt.verify.patterns import starts_with
 from nginxopt.verify.reading import LocationName
 from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.symbols import URI, Variable
+from nginxopt.version import Version
 
 _UNRESOLVED = lazy.pattern(rb"//|/\.\.?(?:/|\Z)|\0")
 
@@ -44,7 +45,8 @@ class ListenAddress(NamedTuple):
     quic: bool
 
     def __str__(self) -> str:
-        place = self.host if self.family == "unix" else f"{self.host}:{self.port}"
+        host = f"[{self.host}]" if self.family == "inet6" else self.host
+        place = host if self.family == "unix" else f"{host}:{self.port}"
         return f"{place} (QUIC)" if self.quic else place
 
 
@@ -135,16 +137,43 @@ def is_default(server: Level) -> bool:
 def alone(old: VerifiedSide, new: VerifiedSide, part: Part | None = None) -> Iterator[tuple[ListenAddress, int]]:
     """Yield the TCP addresses that clients reach on one side only, with the number of that side (0 or 1).
 
-    An address counts only if the other side has no address with this port at all: one that it has might be the same
-    address under another name, or take the connections to it.
+    An address counts only if nothing of the other side takes the connections of `request_of` to it.
     """
     sides = addresses(old), addresses(new)
-    for number, (own, others) in enumerate((sides, reversed(sides))):
-        ports = {other.port for other in others if other.family != "unix" and not other.quic}
+    for number, (own, other) in enumerate(((sides[0], new), (sides[1], old))):
+        by_port: dict[int, list[tuple[ListenAddress, bool]]] = {}
+        for each, socket in sides[1 - number].items():
+            if each.family != "unix" and not each.quic:
+                is_open = socket["takes_ipv4"] or other.site.levels[0].target < _IPV6_ONLY
+                by_port.setdefault(each.port, []).append((each, is_open))
         for address in own:
             is_asked = (part is None or part.is_at(address)) and address.family.startswith("inet") and not address.quic
-            if is_asked and address.port not in ports:
+            if is_asked and not any(_takes(*each, address) for each in by_port.get(address.port, ())):
                 yield address, number
+
+
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""An address of the machine itself, by the address that stands for all of them."""
+
+_MAPPED = "::ffff:"
+
+_IPV6_ONLY = Version(1, 3, 4)
+"""The first version in which a socket of IPv6 takes no connections of IPv4 unless a parameter says so."""
+
+
+def _takes(listening: ListenAddress, takes_ipv4: bool, address: ListenAddress) -> bool:
+    """Return whether connections to an address may come to a socket that listens at another one of this port.
+
+    Those of a family come to the address itself, and to all addresses of the family. Those of IPv4 also come to a
+    socket of IPv6 with `ipv6only=off`, and may be to an address of IPv6 that stands for one of IPv4. A name may be any
+    address.
+    """
+    is_mapped = takes_ipv4 or any(each.host.startswith(_MAPPED) for each in (listening, address))
+    if listening.family == "name" or (is_mapped and "inet6" in (listening.family, address.family)):
+        return True
+    return listening.family == address.family and (
+        listening.host in EVERYWHERE or listening.host == EVERYWHERE.get(address.host, address.host)
+    )
 
 
 _SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}

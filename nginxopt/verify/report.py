@@ -78,7 +78,8 @@ class _Text:
         tls = " over QUIC" if connection.get("quic", False) else " over TLS" if connection["tls"] else ""
         yield f"  {shown(sent['method'])} {printable(shown(sent['target']))}"
         yield from (f"  {shown(name)}: {printable(shown(value))}" for name, value in sent["headers"])
-        yield f"  to {connection['host']}:{connection['port']}{tls}"
+        host = f"[{connection['host']}]" if connection["family"] == "inet6" else connection["host"]
+        yield f"  to {host}:{connection['port']}{tls}"
         yield from () if connection["client"] in (None, LOCAL) else (f"  from {connection['client']}",)
         yield from (f"  if {printable(shown(path))} exists" for path in witness.existing)
         yield from (f"  if {printable(shown(path))} does not exist" for path in witness.missing)

@@ -19,7 +19,7 @@ from nginxopt.request.client import RequestForm
 from nginxopt.request.model import OutcomeForm, SiteModel, TraceForm, World, shown
 from nginxopt.semantics import Level
 from nginxopt.verify.canonical import clients
-from nginxopt.verify.hosts import ListenAddress
+from nginxopt.verify.hosts import EVERYWHERE, ListenAddress
 from nginxopt.verify.observation import (
     HEADER,
     OF_CONNECTIONS,
@@ -266,8 +266,6 @@ _REFUSED: TraceForm = {
 
 _MOST_FAILING = 8
 """The maximum number of files that are tried as if nginx could not open them: each takes a model of its own."""
-
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Asking:
@@ -561,7 +559,7 @@ def request_of(candidate: Candidate, address: ListenAddress, *, is_tls: bool) ->
         "headers": ([("Host", candidate.host)] if candidate.host is not None else []) + headers,
         "connection": {
             "family": address.family,
-            "host": _EVERYWHERE.get(address.host, address.host),
+            "host": EVERYWHERE.get(address.host, address.host),
             "port": address.port,
             "tls": is_tls,
             "quic": address.quic,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from itertools import product
 
 import pytest
@@ -18,12 +19,13 @@ from nginxopt.request.model import OutcomeForm, SiteModel, World
 from nginxopt.request.private import PrivateNginx
 from nginxopt.semantics import Address
 from nginxopt.semantics.site import Build
+from nginxopt.system.nginx import PID_FILE, private_prefix, reserved_ports, running
 from nginxopt.verify import confirm, verify
 from nginxopt.verify.hosts import ListenAddress
 from nginxopt.verify.path_condition import Candidate
 from nginxopt.verify.witnesses import request_of
 from nginxopt.version import Version
-from tests.support import the_nginx
+from tests.support import NGINXES, the_nginx
 
 VERSION = Version(1, 31, 3)
 SITE = """events {{ }}
@@ -110,6 +112,73 @@ def test_an_address_that_differs_is_in_doubt(old: str, new: str, reason: str) ->
     """The doubt names the protocol."""
     sides = [model(f"events {{}} http {{ server {{ {text} return 200 a; }} }}") for text in (old, new)]
     assert reason in [doubt.reason for doubt in verify(*sides).doubts]
+
+
+_ALONE = [
+    (["P"], ["P", "[::]:P"], "::1"),
+    (["P", "[::]:P"], ["P"], "::1"),
+    (["[::]:P"], ["[::]:P", "P"], "127.0.0.1"),
+    (["127.0.0.2:P"], ["P"], "127.0.0.1"),
+    (["127.0.0.1:P"], ["127.0.0.1:P", "127.0.0.2:P"], "127.0.0.2"),
+    (["127.0.0.2:P"], ["127.0.0.2:P", "[::1]:P"], "::1"),
+    (["[::]:P ipv6only=off"], ["127.0.0.2:P"], "::1"),
+    (["[::]:P ipv6only=off"], ["[::]:P ipv6only=off", "127.0.0.2:P"], None),
+    (["P"], ["P", "[::ffff:127.0.0.2]:P ipv6only=off"], None),
+    (["127.0.0.1:P"], ["P"], None),
+    (["[::1]:P"], ["[::]:P"], None),
+    (["localhost:P"], ["127.0.0.2:P"], None),
+]
+"""What two sides listen at, and the address at which only one of them answers, if `verify` finds one."""
+
+
+def listening(words: list[str], port: int) -> SiteModel:
+    """A server that listens there, with what an nginx that a test starts needs."""
+    listens = " ".join(f"listen {word.replace('P', str(port))};" for word in words)
+    head = f"daemon off; master_process off; pid {PID_FILE}; error_log error.log;"
+    text = f"{head} events {{}} http {{ access_log off; server {{ {listens} return 200 a; }} }}"
+    return SiteModel(load_text(text.encode(), "nginx.conf"), Build(VERSION))
+
+
+@pytest.mark.parametrize(("old", "new", "host"), _ALONE)
+def test_an_address_that_only_one_side_has(old: list[str], new: list[str], host: str | None) -> None:
+    """A connection to it tells the sides apart, unless the other side may take it, under another name or for all."""
+    witness = verify(listening(old, 80), listening(new, 80)).witness
+    assert (None if witness is None else witness.request["connection"]["host"]) == host
+
+
+def test_old_versions_take_ipv4_over_ipv6() -> None:
+    """`ipv6only` is on since 1.3.4 only, so an address of IPv4 may be no new one before."""
+    text = "events {{}} http {{ server {{ {} return 200 a; }} }}"
+    for version, verdict in ((Version(1, 3, 3), "unknown"), (Version(1, 3, 4), "different")):
+        sides = [
+            SiteModel(load_text(text.format(listens).encode(), "nginx.conf"), Build(version))
+            for listens in ("listen [::]:80;", "listen [::]:80; listen 80;")
+        ]
+        assert verify(*sides).verdict == verdict
+
+
+@pytest.mark.nginx
+@pytest.mark.parametrize("number", [number for number, case in enumerate(_ALONE) if case[2] is not None])
+def test_nginx_takes_the_connection_on_one_side(number: int) -> None:
+    """Sockets of a real nginx, at the addresses that are written, answer there on the same side."""
+    binary = NGINXES[number % len(NGINXES)] if NGINXES else the_nginx()
+    old, new, host = _ALONE[number]
+    assert host is not None
+    taken = []
+    for words in (old, new):
+        with private_prefix() as prefix, reserved_ports(1) as (port,):
+            (prefix / "nginx.conf").write_bytes(listening(words, port).config.main.source.data)
+            with running(binary.command(prefix), prefix):
+                try:
+                    socket.create_connection((host, port)).close()
+                    taken.append(True)
+                except ConnectionRefusedError:
+                    taken.append(False)
+    result = verify(listening(old, 80), listening(new, 80)).witness
+    assert result is not None
+    assert taken == [side["outcome"]["kind"] != "refused" for side in (result.old, result.new)]
+    sides = [(site.config, site) for site in (listening(old, 80), listening(new, 80))]
+    assert confirm(result, sides[0], sides[1], binary).holds
 
 
 @pytest.mark.parametrize("word", ["ssl", "http2", "proxy_protocol"])

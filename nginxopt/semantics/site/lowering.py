@@ -295,7 +295,7 @@ def _socket(endpoint: Endpoint, servers: Mapping[Level, int], nodes: Nodes) -> S
         "http2": endpoint.has("http2") or (endpoint.default.setting("http2").value or "").lower() == "on",
         "quic": endpoint.has("quic"),
         "proxy_protocol": endpoint.has("proxy_protocol"),
-        "takes_ipv4": any(listen.value("ipv6only") == "off" for listen in endpoint.listens),
+        "takes_ipv4": endpoint.takes_ipv4,
         "servers": [servers[server] for server in endpoint.servers],
         "default": servers[endpoint.default],
     }
