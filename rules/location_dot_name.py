@@ -67,10 +67,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nginxopt.config import encode
 from nginxopt.lint import AskedRequest, Finding, Model, Severity, pattern, rule
 from nginxopt.lint.queries import access
 from nginxopt.semantics import Level, subjects
-from nginxopt.text import encode
 
 _DOT_NAMES = pattern(r".*/(?:\\\.\(?(?:\?:)?([\w|?]+)\)?|\((?:\?:)?((?:\\\.\w+\|?)+)\))\$")
 """A pattern that ends in a slash, and in names that begin with a dot."""

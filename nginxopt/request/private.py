@@ -216,7 +216,7 @@ class PrivateNginx:
 
     def _kept(self) -> list[Path]:
         """Return the files of responses, in caches and on their way there."""
-        return [path for path in (self._prefix / "temp").rglob("*") if path.is_file()]
+        return [path for path in (self._prefix / "temp").rglob("*") if os.path.isfile(path)]
 
     @property
     def network(self) -> Network:

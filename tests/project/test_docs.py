@@ -270,7 +270,7 @@ _WAYS = {
 }
 """The commands whose ways docs/architecture.md shows, on the slow site before and after a change."""
 
-_MOST_MODULES = {"One finding": 37, "One rewrite": 40, "One trace": 35, "One comparison": 60}
+_MOST_MODULES = {"One finding": 37, "One rewrite": 41, "One trace": 35, "One comparison": 60}
 """How many modules each way may enter: who follows it reads no more. Merge modules of one idea before you raise one."""
 
 _MOST_FUNCTIONS = 8
@@ -291,7 +291,7 @@ def test_the_ways_are_those_of_the_code(tmp_path: Path, way: str) -> None:
     assert shown == sorted(shown, key=entered.index), "another order: `python -m tests.project.way` prints it"
 
 
-_MOST_OF_WRITING = 44
+_MOST_OF_WRITING = 45
 """How many modules a rewrite enters that is written to its files; docs/architecture.md says why not fewer."""
 
 
