@@ -219,7 +219,7 @@ class Unfolding:
         for row in table.rows if source.value else ():
             answer = matches(row.pattern, source.value)
             if answer is None:
-                return Derived(f"{symbol.name} of", (source,))  # PCRE gives up
+                return Derived(f"{symbol.name} of", (source, *symbol.sources))  # PCRE gives up
             if answer:
                 return self._tables.value(symbol, row.value, Match(source, row.pattern))
         return self._tables.value(symbol, table.default, None)

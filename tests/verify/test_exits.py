@@ -47,3 +47,22 @@ def test_what_follows_differs(rows: int, answers: tuple[str, str]) -> None:
     """Another part behind them is never equivalent, even if only requests whose state a row has set show it."""
     for pair in (_pair(rows, answers), _pair(rows, answers[::-1])):
         assert verified(pair).verdict != "equivalent"
+
+
+_LONG = "a" * 40
+_GIVES_UP = 'map %s $looked_up { volatile; default "$other"; "~^/?(a+)+$" row; }\nserver { %s }\n'
+"""A pattern on which PCRE gives up for `_LONG` and another byte: nginx then takes the default row."""
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("$uri", f'location = "/{_LONG}!" {{ set $other %d; return 200 "$looked_up"; }}'),
+        ("$subject", f'location /a {{ set $subject "{_LONG}!"; set $other %d; return 200 "$looked_up"; }}'),
+        ("$uri", f'set $other %d; if ($uri = "/{_LONG}!") {{ return 200 "$looked_up"; }}'),
+    ],
+)
+def test_a_lookup_in_which_pcre_gives_up_depends_on_all_rows(source: str, text: str) -> None:
+    """nginx takes the default row, whose value differs."""
+    pair = Pair("gives up", *(_GIVES_UP % (source, text % value) for value in (1, 2)))
+    assert verified(pair).verdict != "equivalent"
