@@ -13,11 +13,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from nginxopt._native import LogDigest
-from nginxopt.config import roots
+from nginxopt.config import Directive, roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.profile.pieces import Range, opened, ranges, require
 from nginxopt.profile.sums import Cell, Class, LogFile, Place, Profile, Sum, Tries, Use
@@ -26,13 +26,16 @@ from nginxopt.profile.unlogged import UnloggedHeaders
 from nginxopt.profile.work import LevelFacts
 from nginxopt.records import record
 from nginxopt.request.access_logs import HOSTS, AccessLog
-from nginxopt.request.client import ClientGate, NobodyListensError, Url, is_named
+from nginxopt.request.client import ClientGate, NobodyListensError, RequestForm, Url, is_named
+from nginxopt.request.doors import Doors
 from nginxopt.request.log_places import LogPlaces
-from nginxopt.request.model import SiteModel, World
+from nginxopt.request.model import SiteModel, World, chosen_location
 from nginxopt.request.referers import VARIABLE
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.usage import usage
+from nginxopt.semantics import Level
 from nginxopt.semantics.site.form import Node, SocketForm
+from nginxopt.text import encode
 from nginxopt.text.json import loads
 
 Progress = Callable[[str, int, int], None]
@@ -187,8 +190,26 @@ class SiteLogs:
     @cached_property
     def level_facts(self) -> LevelFacts:
         """Reads what the settings of levels make nginx do."""
-        nodes = self.model.site.nodes
-        return LevelFacts(self.model.config, self.model.version, lambda directive: self.place(nodes.number(directive)))
+        return LevelFacts(self.model.config, self.model.version, self._placed, cache(self._located))
+
+    def _placed(self, directive: Directive) -> Place:
+        return self.place(self.model.site.nodes.number(directive))
+
+    def _located(self, server: Level, uri: str) -> Level | None:
+        """Return the location of a server that a request for a path gets to; None if it gets to none that is known."""
+        site = self.model.site
+        door = next(self._doors.of_server(site.servers.index(server)), None)
+        if door is None:
+            return None
+        form: RequestForm = json.loads(door.form)
+        form["target"] = encode(uri).decode("latin-1")
+        node = chosen_location(self.model.trace(form, World())["steps"])
+        levels = zip(site.levels, site.site["levels"], strict=True)
+        return next((level for level, of in levels if node is not None and of["node"] == node), None)
+
+    @cached_property
+    def _doors(self) -> Doors:
+        return Doors(self.model, by_patterns=True)
 
     @cached_property
     def _names(self) -> dict[Node, str]:

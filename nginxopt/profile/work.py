@@ -22,9 +22,7 @@ from nginxopt.profile.sums import Cell, Class, LevelFact, MeasuredSums, Place, P
 from nginxopt.profile.terms import NOTHING, SAME, Term, Terms
 from nginxopt.request.log_formats import log_formats
 from nginxopt.semantics import Level
-from nginxopt.semantics.subjects import matches
 from nginxopt.semantics.values import size
-from nginxopt.text import encode
 from nginxopt.version import Version
 
 Placed = Callable[[Directive], Place]
@@ -58,11 +56,16 @@ _SHORTEST = 60
 
 @dataclass(frozen=True)
 class LevelFacts:
-    """Reads what the settings of levels make nginx do. `place` returns the place of a directive."""
+    """Reads what the settings of levels make nginx do.
+
+    `place` returns the place of a directive, and `located` the location of a server that a request for a path gets to,
+    or None if that is not known.
+    """
 
     config: Config
     target: Version
     place: Placed
+    located: Callable[[Level, str], Level | None]
 
     def of(self, level: Level, *, tls: bool) -> tuple[LevelFact, ...]:
         """Return the facts of a level, sorted by name and place; `tls` is whether its server uses TLS."""
@@ -124,7 +127,7 @@ class LevelFacts:
         uri = setting.value
         if server is None or uri is None or uri == "off" or "$" in uri:
             return
-        asked = located(server, uri)
+        asked = self.located(server, uri)
         if asked is None:
             return
         for passed in _passes(asked):
@@ -184,23 +187,6 @@ def _passes(level: Level) -> Iterator[Directive]:
     """Yield the directive by which a level passes requests on."""
     found = (level.setting(name).directive for name in _PASSES)
     return (passed for passed in found if passed is not None)
-
-
-def located(level: Level, uri: str) -> Level | None:
-    """Return the location inside a level that a subrequest goes to, or the level; None if that is not known."""
-    inner = [one for one in level.levels if one.kind == "location"]
-    exact = next((one for one in inner if one.modifier == "=" and one.path == uri), None)
-    if exact is not None:
-        return exact
-    prefixes = [one for one in inner if one.modifier in ("", "^~") and uri.startswith(one.path)]
-    longest = max(prefixes, key=lambda one: len(one.path), default=None)
-    deeper = longest if longest is None else located(longest, uri)
-    if longest is not None and (deeper is not longest or longest.modifier == "^~"):
-        return deeper
-    for one in inner:
-        if one.modifier in ("~", "~*") and (is_matched := matches(one.pattern, encode(uri))) is not False:
-            return located(one, uri) if is_matched else None
-    return longest or level
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
 
 from nginxopt import lazy
@@ -329,6 +330,12 @@ def location_of(outcome: OutcomeForm) -> str | None:
     if outcome["location"] is not None:
         return outcome["location"]
     return next((header["value"] for header in outcome["headers"] if header["name"].lower() == "location"), None)
+
+
+def chosen_location(steps: Iterable[StepForm]) -> Node | None:
+    """Return the location that a request gets to before anything leads it elsewhere, such as an error page."""
+    before = takewhile(lambda step: step["kind"] not in ("error_page", "internal"), steps)
+    return next((step["node"] for step in reversed([*before]) if step["kind"] == "location"), None)
 
 
 def text_of(latin: str) -> str:

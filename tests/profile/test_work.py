@@ -215,6 +215,8 @@ def test_pieces(tmp_path: Path, setting: str, cost: float) -> None:
         ("location /auth/ { return 204; } location ~ ^/auth { proxy_pass http://pool; }", 6_100 + 432),
         ("location ^~ /au { proxy_pass http://pool; } location ~ ^/auth { return 204; }", 6_100 + 432),
         ("location /au { location /auth { proxy_pass http://pool; } }", 6_100 + 432),
+        ("location /au { location /auth { proxy_pass http://pool; } } location ~ ^/auth { return 204; }", 0),
+        ("location = /auth { proxy_pass http://pool; } if ($uri = /auth) { return 204; }", 0),
         ("location = /auth { fastcgi_pass 127.0.0.1:9; fastcgi_param A b; }", 7_270 + 495),
     ],
 )

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nginxopt import lazy
@@ -200,9 +199,10 @@ class Requests:
 
     def place(self, answer: ModelAnswer) -> Level | None:
         """Return the location that a request gets to before anything leads it elsewhere, such as an error page."""
-        steps = takewhile(lambda step: step["kind"] not in ("error_page", "internal"), answer.traced())
-        nodes = [step["node"] for step in steps if step["kind"] == "location"]
-        return self._levels.get(self._directive(nodes[-1])) if nodes else None
+        from nginxopt.request.model import chosen_location
+
+        node = chosen_location(answer.traced())
+        return None if node is None else self._levels.get(self._directive(node))
 
     def _steps(self, form: RequestForm, world: str) -> Sequence[StepForm]:
         assert self.model is not None  # it has answered
