@@ -29,8 +29,9 @@ from nginxopt.facts import known
 from nginxopt.facts.table import declarations
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import LoweredSite, lower
+from nginxopt.text.display import count
 from nginxopt.verify.emptied import suppositions
-from nginxopt.verify.explore import Divergence
+from nginxopt.verify.explore import Divergence, shown_pattern
 from nginxopt.verify.hosts import (
     Hosts,
     ListenAddress,
@@ -50,6 +51,7 @@ from nginxopt.verify.premises import (
     ACCEL_PATHS,
     BOTH_START,
     FIELD_ORDER,
+    MATCH_LIMIT,
     OF_FILES,
     OF_SIDES,
     OUTSIDE_SAME,
@@ -111,6 +113,7 @@ def _outside(config: Config) -> Iterator[tuple[Directive, Scope]]:
 MOST_DOUBTS = 20
 """The maximum number of doubts that are reported."""
 
+_FEW_PATTERNS = 3  # those that a premise names
 _HTTP = 0  # the number of the http block
 _MOST_ASKED = 1000  # requests, after which none for locations are tried
 _MOST_SURE = 1000  # requests, after which no more are tried for servers that are proved to answer alike
@@ -291,6 +294,11 @@ class _Verifier:
         if self._comparison.is_uneven:
             text = "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
             yield Given(text, REDIRECT_LIMIT)
+        unsure = [shown_pattern(pattern) for pattern in self._comparison.may_give_up()]
+        if unsure:
+            more = f" and {count(len(unsure) - _FEW_PATTERNS, 'other')}" if len(unsure) > _FEW_PATTERNS else ""
+            text = "no request comes to the match limit of PCRE, at which nginx answers 500"
+            yield Given(f"{text}: {', '.join(unsure[:_FEW_PATTERNS])}{more}", MATCH_LIMIT)
         if any(side.has_state for side in self._sides):
             yield Given("caches and the counters of limits hold the same before and after", STATE_SAME)
         if self._old.arranged != self._new.arranged:

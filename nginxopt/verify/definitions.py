@@ -295,11 +295,16 @@ class SideDefinitions:
     def own_groups(self, name: str) -> tuple[str, ...] | None:
         """Return the variables that the patterns of a map itself may set; None if it has no patterns."""
         if name not in self._own_groups:
-            keys = (
-                [key for key, _ in self._rows(name) if key.startswith("~")] if self.form(name)["kind"] == "map" else []
-            )
+            keys = self._pattern_keys(name)
             self._own_groups[name] = tuple(group for key in keys for group in groups_of(key)) if keys else None
         return self._own_groups[name]
+
+    def _pattern_keys(self, name: str) -> list[str]:
+        return [key for key, _ in self._rows(name) if key.startswith("~")] if self.form(name)["kind"] == "map" else []
+
+    def patterns(self, name: str) -> Iterator[bytes]:
+        """Yield the patterns of the rows of a map."""
+        return (pattern_of_key(key.encode("latin-1")) for key in self._pattern_keys(name))
 
 
 def groups_of(key: str) -> tuple[str, ...]:
@@ -352,6 +357,11 @@ def key_pattern(key: bytes) -> bytes:
     return flag + b"^" + escaped(key) + rb"\z"
 
 
+def pattern_of_key(key: bytes) -> bytes:
+    """Return the pattern of a row whose key begins with `~`."""
+    return b"(?i)" + key[2:] if key.startswith(b"~*") else key[1:]
+
+
 def table_of(form: Definition) -> MapTable | None:
     """Return the table of a map; None if its rows are not divided: host names, `geo`, `split_clients`."""
     if form["kind"] != "map":
@@ -369,7 +379,7 @@ def table_of(form: Definition) -> MapTable | None:
         if key == b"default":
             default = value
         elif key.startswith(b"~"):
-            rows.append(PatternRow(b"(?i)" + key[2:] if key.startswith(b"~*") else key[1:], value))
+            rows.append(PatternRow(pattern_of_key(key), value))
         else:
             exact[key.removeprefix(b"\\").lower()] = value
     return MapTable(form["source"].encode("latin-1"), exact, tuple(rows), default)

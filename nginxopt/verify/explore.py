@@ -121,7 +121,7 @@ class Explorer:
     both sides came to the end of a script, where a location is chosen; `arrived` is what their URIs and arguments have
     in common, except for those that an operation equal on both sides led there. `is_uneven`: whether one side chooses a
     location more often than the other for requests that both answer alike, so that only that side may reach nginx's
-    limit of ten.
+    limit of ten. `matched` are the patterns by which requests were divided.
     """
 
     def __init__(
@@ -137,6 +137,7 @@ class Explorer:
         self._searched, self._built = searches().work, searches().built
         self._unfolded = unfolding.work
         self._passed_by: list[Matches] = []
+        self.matched = unfolding.matched
         self.is_uneven = False
         self.chooses = False
         self.arrived: PathCondition | None = None
@@ -367,6 +368,8 @@ class Explorer:
         If the answer depends on a map, the requests are divided by its rows, and the question is asked again for each
         part.
         """
+        if isinstance(question.atom, Matches):
+            self.matched.add(question.atom.pattern)
         atom = atom_now(question.atom, region.found)
         # What a pattern captured of a value that is known now is known, too: it is replaced once, not in each question.
         found = region.found if atom != question.atom else {}
@@ -399,7 +402,7 @@ class Explorer:
         self._searched, self._unfolded = made.work, unfolded
         if self.done > self._work or made.are_over:
             is_hard = made.hardest is not None and made.built - self._built > self.done // 2
-            what = f"patterns such as {_shown(made.hardest)} take too long" if is_hard else "too much differs"
+            what = f"patterns such as {shown_pattern(made.hardest)} take too long" if is_hard else "too much differs"
             raise TooMuchError(f"{what} to compare all requests (budget steps)")
 
     def _add_uneven(self, pair: Pair) -> None:
@@ -458,7 +461,8 @@ class Explorer:
         return _are_equal(self._key(old), self._key(new)) if depends else True
 
 
-def _shown(pattern: bytes | None) -> str:
+def shown_pattern(pattern: bytes | None) -> str:
+    """Return a pattern in quotation marks, shortened if it is long."""
     text = (pattern or b"").decode("latin-1")
     return f'"{text}"' if len(text) <= _LONGEST_SHOWN else f'"{text[:_LONGEST_SHOWN]}..."'
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from nginxopt import lazy
-from nginxopt._native import Patterns
+from nginxopt._native import Patterns, pattern_facts
 from nginxopt.records import record
 
 
@@ -496,6 +496,17 @@ def matches(pattern: bytes, value: bytes) -> bool | None:
         return _read(pattern).first(value) is not None
     except ValueError:
         return None
+
+
+_MANY_WAYS = lazy.pattern(rb"[*+{|]|\(\?(?:R|&|P>|[-+0-9])|\\g")
+"""What a pattern needs to match in many ways: repetitions, alternatives, or calls of a group."""
+
+
+@lru_cache(maxsize=1 << 12)
+def may_give_up(pattern: bytes) -> bool:
+    """Return whether PCRE may reach its match limit on a subject; False only if it certainly answers on each."""
+    facts = pattern_facts(pattern)
+    return (facts is None or not facts[0]) and _MANY_WAYS.search(pattern) is not None
 
 
 @lru_cache(maxsize=1 << 12)

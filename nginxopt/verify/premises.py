@@ -38,6 +38,7 @@ STATE_RESTART = "state-restart"
 STATE_SAME = "state-same"
 OUTSIDE_SAME = "outside-same"
 REDIRECT_LIMIT = "redirect-limit"
+MATCH_LIMIT = "match-limit"
 ACCEL_PATHS = "accel-paths"
 PART_ALONE = "part-alone"
 REST_ALIKE = "rest-alike"
@@ -63,6 +64,7 @@ _DEFAULT = {
     STATE_RESTART: "caches and the counters of limits may start empty under another name",
     FIELD_ORDER: "the order of header fields of different names does not count (RFC 9110, 5.3)",
     REDIRECT_LIMIT: "no request comes to nginx's limit of ten internal redirects",
+    MATCH_LIMIT: "no request comes to the match limit of PCRE, at which nginx answers 500",
     ACCEL_PATHS: "X-Accel-Redirect leads only to paths that begin with a slash, and to named locations",
     NAMED_BY_TEXT: "no program and no file reads or sets a variable that has another name on the other side",
     STOCK_FILES: "files that were not read and have the name of one of a package are that file",

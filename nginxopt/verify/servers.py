@@ -24,7 +24,7 @@ from nginxopt.verify.hosts import Hosts, KnownValues
 from nginxopt.verify.influences import READING, Reads
 from nginxopt.verify.names import defined, is_own
 from nginxopt.verify.path_condition import Matches, PathCondition
-from nginxopt.verify.patterns import NO_CAPITALS, equal_to, starts_with
+from nginxopt.verify.patterns import NO_CAPITALS, equal_to, may_give_up, starts_with
 from nginxopt.verify.program import Compiler, Program
 from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.state import State, TooMuchError, Values
@@ -74,6 +74,7 @@ class ServerComparison:
         self._known: dict[tuple[int, int], ServersCompared] = {}
         self.written = ServerTexts(self._sides)
         self.is_uneven = False
+        self._matched: set[bytes] = set()
 
     def servers(self, old: int, new: int) -> ServersCompared:
         """Return what differs between two servers."""
@@ -113,6 +114,13 @@ class ServerComparison:
         if not self.keeps_paths:
             return self._region
         return self._region.with_answer(Matches(Variable(URI), starts_with(b"/")), True)
+
+    def may_give_up(self) -> list[bytes]:
+        """Return the patterns on which PCRE may give up, of those by which requests were divided, and of maps that are
+        not the same on both sides. nginx asks the others for the same requests before and after.
+        """
+        maps = (definitions.patterns(name) for name in self.unlike_definitions() for definitions in self._definitions)
+        return sorted(filter(may_give_up, self._matched.union(*maps)))
 
     def unlike_definitions(self) -> Iterator[str]:
         """Yield the variables that both sides define, and not alike."""
@@ -221,6 +229,7 @@ class ServerComparison:
             reasons.append((str(error), *nodes))
         self._work -= explorer.done
         self.is_uneven |= explorer.is_uneven
+        self._matched |= explorer.matched
         for side, these, those in (("old", mine.named, theirs.named), ("new", theirs.named, mine.named)):
             alone = (name.decode("latin-1") for name in these if name not in those)
             reasons += ((f"only the {side} server has the location {name}", None, None) for name in alone)

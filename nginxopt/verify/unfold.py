@@ -73,10 +73,14 @@ class Division:
 
 
 class Unfolding:
-    """Divides requests by the rows of maps. `work` is the cost of that so far, in operations of a script."""
+    """Divides requests by the rows of maps.
+
+    `work` is the cost of that so far, in operations of a script, `matched` the patterns by which it divided them.
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+        self.matched: set[bytes] = set()
         self._walked = 0
         self._tried = 0
 
@@ -203,6 +207,7 @@ class Unfolding:
             left = with_answer(left, atom, False)
         for row in table.rows:
             self._tried += 1 + len(left.known(source).outside) // _COMPARED
+            self.matched.add(row.pattern)
             hit, miss = _tried(row.pattern, source, left)
             if hit is not None:
                 yield hit, self._tables.value(symbol, row.value, Match(source, row.pattern))

@@ -43,7 +43,7 @@ NATIVE = {
     "verify.hosts": {"common_subject"},
     "verify.plain_keys": {"Patterns"},
     "verify.path_condition": {"common_subject"},
-    "verify.patterns": {"Patterns"},
+    "verify.patterns": {"Patterns", "pattern_facts"},
     "verify.side": {"request_settings"},
     "verify.symbols": {"captures"},
     "request.model": {"RequestModel", "SiteRefusedError"},

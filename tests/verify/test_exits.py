@@ -49,6 +49,34 @@ def test_what_follows_differs(rows: int, answers: tuple[str, str]) -> None:
         assert verified(pair).verdict != "equivalent"
 
 
+_MATCH_LIMIT = "no request comes to the match limit of PCRE, at which nginx answers 500"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_given"),
+    [
+        ('if ($uri ~ "^/(a+)+$") { set $q 1; } return 200;', "return 200;", True),
+        ('location ~ "^/(a+)+$" { return 200; }', 'location ~ "^/a+$" { return 200; }', True),
+        ("rewrite ^/(?:a|aa)+$ /x permanent;", "rewrite ^/a+$ /x permanent;", True),
+        ("rewrite ^/a/(.*) /x permanent;", "rewrite ^/a/ /x permanent;", False),
+        ('if ($uri ~ "^/(a+)+$") { return 204; } root /a;', 'if ($uri ~ "^/(a+)+$") { return 204; } root /a/;', False),
+    ],
+)
+def test_patterns_on_which_pcre_may_give_up_are_a_premise(old: str, new: str, is_given: bool) -> None:
+    """Where they stand on one side only, the other side answers requests on which PCRE gives up."""
+    result = verified(Pair("limit", f"server {{ {old} }}\n", f"server {{ {new} }}\n"))
+    assert result.verdict == "equivalent"
+    assert any(given.startswith(_MATCH_LIMIT) for given in result.given) == is_given
+
+
+@pytest.mark.parametrize("rows", [('"~^/(a+)+$" 1;', '"~^/a+$" 1;'), ('"~^/(.*)/(.*)$" 1;', '"~^/.*/" 1;')])
+def test_maps_with_patterns_on_which_pcre_may_give_up(rows: tuple[str, str]) -> None:
+    """A map that differs is asked for other requests, too."""
+    texts = (f'map $uri $m {{ {each} }}\nserver {{ return 200 "$m"; }}\n' for each in rows)
+    result = verified(Pair("limit", *texts))
+    assert any(given.startswith(_MATCH_LIMIT) for given in result.given)
+
+
 _LONG = "a" * 40
 _GIVES_UP = 'map %s $looked_up { volatile; default "$other"; "~^/?(a+)+$" row; }\nserver { %s }\n'
 """A pattern on which PCRE gives up for `_LONG` and another byte: nginx then takes the default row."""

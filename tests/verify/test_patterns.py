@@ -22,6 +22,7 @@ from nginxopt.verify.patterns import (
     group_names,
     matches,
     may_begin,
+    may_give_up,
     only_value,
     starts_with,
     without,
@@ -289,3 +290,21 @@ def test_no_value_is_in_a_region_that_is_empty(
         for subject in subjects:
             is_inside = all(matches(pattern, subject) for pattern in inside)
             assert not is_inside or any(matches(pattern, subject) is not False for pattern in outside)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "may"),
+    [
+        (b"^/(a+)+$", True),
+        (b"^/(.*)/(.*)$", True),
+        (b"(?:a|a)(?:a|a)(?!)", True),
+        (b"^/(?=a).*$", True),
+        (b"(a?(?R))", True),
+        (b"^a(?!)", False),
+        (b"^/a/(.*)", False),
+        (rb"\.(?:png|gif)\z", False),
+    ],
+)
+def test_patterns_on_which_pcre_may_give_up(pattern: bytes, may: bool) -> None:
+    """All but those that automata know, and those that can match in one way only."""
+    assert may_give_up(pattern) == may
