@@ -4,9 +4,9 @@ Flags an `Access-Control-Allow-Origin` of `*` beside an `Access-Control-Allow-Cr
 either of them alone, or a list of origins (`origin-accepted` examines those).
 
 ## Why it matters
-For a request with cookies or a password, browsers demand the name of the origin: they refuse `*`, and the script gets
-an error. For one without, `Access-Control-Allow-Credentials` says nothing. So no script gets what the two lines are
-for. nginx sends them as they are written, as 1.22.1 and 1.31.3 do.
+If a request has cookies or a password, browsers accept only the name of the origin: they refuse `*`, and the script
+gets an error. A request without them does not need `Access-Control-Allow-Credentials`. So the two lines never do what
+they are for. nginx sends both as written (seen on 1.22.1 and 1.31.3).
 
 ## Bad
 ```nginx location
@@ -32,7 +32,7 @@ location /api/ {
 ```
 
 ## When to ignore it
-If the clients are no browsers.
+If the clients are not browsers.
 
 ## References
 - https://fetch.spec.whatwg.org/#http-access-control-allow-credentials
@@ -53,18 +53,22 @@ _CREDENTIALS = "access-control-allow-credentials"
 @rule(severity=Severity.WARNING, category="correctness", about=("add_header",))
 def check(model: Model) -> Iterator[Finding]:
     """Find any origin beside credentials, in one block."""
-    for directive, level in model.each("add_header"):
-        beside = level.own("add_header")
-        credentials = next((each for each in beside if _is(each, _CREDENTIALS, "true")), None)
-        if credentials is not None and _is(directive, _ORIGIN, "*"):
-            yield Finding(
-                directive.source,
-                directive.args[1].span,
-                "browsers refuse this response to a request with credentials: * is no origin for them",
-                help="name the origin, with a map of $http_origin if there are several, or delete the credentials",
-                related=(Related(credentials.source, credentials.name.span, "credentials are allowed here"),),
-                cause="",
-            )
+    for level in dict.fromkeys(level for _, level in model.each("add_header")):
+        added = level.own("add_header")
+        credentials = next((each for each in added if _is(each, _CREDENTIALS, "true")), None)
+        if credentials is not None:
+            yield from (_finding(each, credentials) for each in added if _is(each, _ORIGIN, "*"))
+
+
+def _finding(origin: Directive, credentials: Directive) -> Finding:
+    return Finding(
+        origin.source,
+        origin.args[1].span,
+        "browsers refuse this response to a request with credentials: * stands for no origin then",
+        help="name the origin, with a map of $http_origin if there are several, or delete the credentials",
+        related=(Related(credentials.source, credentials.name.span, "credentials are allowed here"),),
+        cause="",
+    )
 
 
 def _is(directive: Directive, name: str, value: str) -> bool:

@@ -1,16 +1,16 @@
-"""Pattern of a location with a slash before the dot: `/\\.(jpg|css)$` takes `/.jpg`, and not `/photo.jpg`
+"""Location pattern with a slash before the dot: `/\\.(jpg|css)$` matches `/.jpg`, not `/photo.jpg`
 
-Flags locations whose pattern is for extensions or for hidden files, but takes only files of exactly these names:
+Flags locations whose pattern is meant for extensions or hidden files, but matches only files with exactly these names:
 
-- `/\\.(jpg|css)$` for extensions: no file of a site is called `.jpg`, so the location is for none.
-- `/(\\.ht|\\.git)$` in a location that denies: it denies `/.git`, which is a folder, and not `/.git/config`. The rule
-  asks the model of `nginxopt trace` whether the file would be sent.
+- `/\\.(jpg|css)$` for extensions: no file of a site is called `.jpg`, so the location never applies.
+- `/(\\.ht|\\.git)$` in a location that denies: it denies `/.git`, which is a folder, but not `/.git/config`. The rule
+  asks the model of `nginxopt trace` whether nginx would send the file.
 
-Does not flag patterns that match such files in another way, and those of hidden files that another location denies.
+Does not flag patterns that match such files in another way, or hidden files that another location denies.
 
 ## Why it matters
-What the location is for does not happen: images are sent without their `expires`, and `.htpasswd` or `.git/config` to
-everybody who asks. Seen on nginx 1.22.1 and 1.31.3.
+The location has no effect: images are sent without their `expires`, and everybody can read `.htpasswd` or
+`.git/config`. Seen on nginx 1.22.1 and 1.31.3.
 
 ## Bad
 ```nginx server
