@@ -25,6 +25,7 @@ from nginxopt.bench.runner import engine as engines
 from nginxopt.bench.scenario import Asks, ExpectedResponse, Experiment, ScenarioSettings, Target
 from nginxopt.cli import nginxopt
 from nginxopt.errors import MissingError, NginxoptError
+from tests.rows import every_row
 
 SCENARIOS = sorted(catalogue())
 GENERATORS = {"vegeta": Vegeta(), "wrk": Wrk()}
@@ -43,8 +44,8 @@ def compose(experiment: Experiment, images: Images, *, published: bool = False) 
     return parsed
 
 
-@pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize("name", SCENARIOS)
+@every_row("published", [False, True])
+@every_row("name", SCENARIOS)
 def test_every_node_has_a_container(name: str, published: bool) -> None:
     """Each node is a service with limits and its own prefix, the load waits for all; published is 127.0.0.1 only."""
     experiment = build(name)
@@ -118,8 +119,8 @@ def test_dockerfiles() -> None:
     assert "--no-install-recommends wrk" in Images("wrk").files()["images/load/Dockerfile"].decode()
 
 
-@pytest.mark.parametrize("generator", sorted(GENERATORS))
-@pytest.mark.parametrize("name", SCENARIOS)
+@every_row("generator", sorted(GENERATORS))
+@every_row("name", SCENARIOS)
 def test_a_folder_is_whole(name: str, generator: str, tmp_path: Path) -> None:
     """Its scripts are sound, each attack has its targets, and each answer that is known is probed."""
     experiment = build(name)

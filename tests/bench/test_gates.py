@@ -13,9 +13,10 @@ from nginxopt.bench.result import to_json
 from nginxopt.bench.saved import from_json
 from nginxopt.errors import UsageError
 from tests.bench.samples import experiment, result, sample
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "figure", "operator", "value", "of"),
     [
         ("p99<=2ms", "p99", "<=", 0.002, None),
@@ -35,7 +36,7 @@ def test_gates(text: str, figure: str, operator: str, value: float, of: str | No
     assert parsed.value == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "column", "expected"),
     [
         ("", 0, "a figure"),

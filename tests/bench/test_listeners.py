@@ -20,6 +20,7 @@ from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.text import Source
 from nginxopt.version import Version
+from tests.rows import every_row
 
 USUAL = """\
 server { listen 80 default_server; listen [::]:80; server_name shop.example www.shop.example;
@@ -65,7 +66,7 @@ def measured(before: str, targets: str, after: str | None = None) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("site", "targets", "listens"),
     [
         # A path means the content of a site, not what sends to it.
@@ -108,7 +109,7 @@ def test_the_listen_of_a_target(site: str, targets: str, listens: str) -> None:
     assert found.startswith(listens)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("site", "targets", "message"),
     [
         ("server { listen 80; }", "https://a.example/", r"before: no server listens for https://a\.example"),

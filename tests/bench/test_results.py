@@ -13,6 +13,7 @@ from nginxopt.bench.result import Ratio, to_json
 from nginxopt.bench.saved import from_json
 from nginxopt.errors import InputError
 from tests.bench.samples import result
+from tests.rows import every_row
 from tests.schemas import schema, validate, validator
 
 SCHEMA = schema("bench-result")
@@ -90,7 +91,7 @@ def test_the_table_tells_of_a_queue() -> None:
     assert text.count("took 90% of a CPU") == text.count("of a CPU") == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("figure", "number", "text"),
     [("p50", 0.000122, "122 us"), ("cpu.edge", 6.1e-6, "6.1 us"), ("throughput", 20500.0, "20,500 req/s"),
      ("throughput", 999.7, "1,000 req/s"),

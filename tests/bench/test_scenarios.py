@@ -18,6 +18,7 @@ from nginxopt.bench.scenario import (
 )
 from nginxopt.errors import InputError
 from tests.bench.samples import experiment
+from tests.rows import every_row
 
 SETTINGS = ScenarioSettings(counts=(0, 3, 7))
 
@@ -31,7 +32,7 @@ def test_every_scenario_is_named_like_its_module() -> None:
     assert all(experiment.scenario == name for name, experiment in SCENARIOS.items())
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@every_row("name", SCENARIOS)
 def test_a_scenario_is_whole(name: str) -> None:
     """An experiment refers only to entries, roles and variants that it has."""
     experiment = SCENARIOS[name]
@@ -47,8 +48,8 @@ def test_a_scenario_is_whole(name: str) -> None:
     assert experiment.expects.endswith(".")
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-@pytest.mark.parametrize("generator", [Vegeta(), Wrk()], ids=["vegeta", "wrk"])
+@every_row("name", SCENARIOS)
+@every_row("generator", [Vegeta(), Wrk()], ids=["vegeta", "wrk"])
 def test_a_folder_is_whole(name: str, generator: Vegeta | Wrk) -> None:
     """Every placeholder of an address has become one, no two alike, and the script starts and attacks all there is."""
     experiment = SCENARIOS[name]

@@ -26,6 +26,7 @@ from nginxopt.bench.target import TargetUrl, url
 from nginxopt.errors import RunError, UsageError
 from tests.bench.clusters import fake_vegeta
 from tests.nginx.benching import needs_vegeta
+from tests.rows import every_row
 
 OWNED = ("--i-own-this-host", "--max-rate", "50")
 
@@ -98,7 +99,7 @@ def test_urls(text: str, expected: TargetUrl) -> None:
     assert url(str(expected)) == expected
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     ["", "a.test", "ftp://a.test/", "http://", "http://u:p@a.test/", "http://a.test/#b", "http://a.test/b c",
      "http://a.test:0/", "http://a.test:99999/", "http://a.test:b/", "http://a;b/", "http://[::1/", "http://a.test/\n"],

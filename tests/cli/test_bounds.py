@@ -26,6 +26,7 @@ from nginxopt.rewrite.compilation import Plan, plan
 from nginxopt.rewrite.proving import proved
 from nginxopt.rewrite.suspicious import why_never
 from nginxopt.version import Version
+from tests.rows import every_row
 from tests.support import PATIENCE
 
 
@@ -338,7 +339,7 @@ def limited(megabytes: int) -> Callable[[], None]:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+@every_row("pattern", PATTERNS.values(), ids=PATTERNS)
 def test_no_pattern_exhausts_the_stack(pattern: str) -> None:
     """A pattern may be nested or long: the process is not killed, whatever it is asked for."""
     script = DEEP.replace("{pattern}", pattern)

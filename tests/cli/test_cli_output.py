@@ -11,6 +11,7 @@ import pytest
 from nginxopt import cli
 from nginxopt.cli import rewriting
 from nginxopt.errors import OutputError
+from tests.rows import every_row
 from tests.support import PATIENCE, ROOT
 
 RULES = "fixtures/fec/redirects-sers.conf"
@@ -39,7 +40,7 @@ def run(command: list[str], redirection: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@every_row("command", COMMANDS, ids=" ".join)
 def test_a_full_disk(command: list[str]) -> None:
     """What cannot be printed is told in one line; it is no defect."""
     message = "standard output cannot be written: No space left on device\n"
@@ -48,7 +49,7 @@ def test_a_full_disk(command: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@every_row("command", COMMANDS, ids=" ".join)
 def test_closed_output(command: list[str]) -> None:
     """A closed descriptor is told as well; nothing is lost without a word."""
     assert run(command, ">&-") == (OutputError.exit_code, "standard output is closed\n")
@@ -56,7 +57,7 @@ def test_closed_output(command: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@every_row("command", COMMANDS, ids=" ".join)
 def test_nobody_reads(command: list[str]) -> None:
     """A closed pipe ends a command in silence, as SIGPIPE does."""
     line = f"(sleep 0.1; {' '.join([sys.executable, '-m', 'nginxopt', *command])}; echo $? >&2) | true"

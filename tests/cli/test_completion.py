@@ -8,6 +8,7 @@ from click.shell_completion import CompletionItem, ShellComplete
 
 from nginxopt.cli import nginxopt
 from nginxopt.cli.completion import SHELLS, VARIABLE, script
+from tests.rows import every_row
 
 
 def completions(*words: str) -> list[CompletionItem]:
@@ -15,7 +16,7 @@ def completions(*words: str) -> list[CompletionItem]:
     return ShellComplete(nginxopt, {}, "nginxopt", VARIABLE).get_completions(list(words[:-1]), words[-1])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "words",
     [
         ("lint", "ngi"),

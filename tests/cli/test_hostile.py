@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.configs import run
+from tests.rows import every_row
 from tests.support import ROOT
 
 STATUSES = set(range(8))
@@ -121,7 +122,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@every_row("case", CASES)
 def test_what_once_failed(tmp_path: Path, case: str) -> None:
     """Text that is not Latin-1, and directives without arguments."""
     ends_well(tmp_path, *CASES[case])
@@ -159,7 +160,7 @@ NAMING = (
 )
 
 
-@pytest.mark.parametrize("command", NAMING)
+@every_row("command", NAMING)
 def test_a_name_that_no_file_has_is_an_error(command: str, tmp_path: Path) -> None:
     """A name that is too long is one of a file that is not there."""
     (tmp_path / "site.conf").write_text(WHOLE)

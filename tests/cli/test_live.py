@@ -21,6 +21,7 @@ from nginxopt.request.judgement import Answer
 from nginxopt.request.live import LiveAnswers, LiveOptions, judge_live, live_site, read_resolved
 from nginxopt.request.table import ExpectedRow
 from tests.certificates import issue
+from tests.rows import every_row
 from tests.schemas import validate
 from tests.servers import free_port, haproxy
 
@@ -245,7 +246,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("status", "answer", "verdict"), KINDS)
+@every_row(("status", "answer", "verdict"), KINDS)
 def test_kinds(status: int | str, answer: Answer, verdict: str) -> None:
     """A kind of the old server says that something behind it answers, and no code."""
     row = ExpectedRow(1, read_request("http://h/"), "", status)

@@ -13,6 +13,7 @@ import pytest
 
 from nginxopt.cli import nginxopt, options
 from nginxopt.errors import UsageError
+from tests.rows import every_row
 
 _PURPOSES = {
     "--assume", "--diff", "--explain", "--header", "--input-format", "--nginx", "--output", "--profile", "--rate",
@@ -112,7 +113,7 @@ def test_a_target_version_is_a_version() -> None:
         command.main(["--target-version", "latest"], standalone_mode=False)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("arguments", "format_"),
     [
         ([], "text"),

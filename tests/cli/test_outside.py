@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nginxopt.lint.report import FORMATS
+from tests.rows import every_row
 
 MARK = "Sw0rdf1sh"
 """The secret; no name of a file has it."""
@@ -168,7 +169,7 @@ def test_an_option_before_the_path_names_no_more(run: Any, command: tuple[str, .
     refuse_shown(run(*command, "--nginx", "site/nginx.conf"), tmp_path)
 
 
-@pytest.mark.parametrize("way", ["absolute", "link", "link to a directory", "wildcard", "main", "settings", "baseline"])
+@every_row("way", ["absolute", "link", "link to a directory", "wildcard", "main", "settings", "baseline"])
 def test_ways_out(way: str, tmp_path: Path) -> None:
     """By an absolute path, by links, by a link in place of the main file, and by settings."""
     secret = f"SECRET={MARK}\n"

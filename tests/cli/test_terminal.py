@@ -16,6 +16,7 @@ from nginxopt.ingress.manifests import PREFIX
 from nginxopt.lint.report import FORMATS
 from nginxopt.text.display import cell, line, terminal
 from tests.forked import Run, commands
+from tests.rows import every_row
 
 EVIL = "\x1b[2J\x1b[8m\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
 """Clears the screen, hides text, begins lines with commands, and turns text around; also in a name of a file."""
@@ -209,7 +210,7 @@ def test_no_text_is_a_command(command: tuple[str, ...], strange: Path, forked: R
             assert "##[" not in each
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("a\tb", "a\tb"),
@@ -232,7 +233,7 @@ def test_a_terminal_gets_colors() -> None:
     assert terminal("\x1b[1ma\x1b[0m\t\n\r\x1b[2J\x07\u202e\udcff") == "\x1b[1ma\x1b[0m\t\n\\r\\x1b[2J\\x07\\u202e\\xff"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("=1+1", "'=1+1"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from nginxopt.config import Bulk, Comment
 from nginxopt.config.tree import FOLD, parse
 from nginxopt.text import Source
 from tests.config.texts import rewrites, texts, tree
+from tests.rows import every_row
 
 
 def test_a_directive_knows_its_place() -> None:
@@ -52,7 +51,7 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize("text", CONDITIONS)
+@every_row("text", CONDITIONS)
 def test_conditions_lose_their_parentheses(text: bytes) -> None:
     """One parenthesis is taken off each end of a condition, as nginx does, and the spans follow."""
     (condition,) = tree(text)

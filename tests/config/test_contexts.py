@@ -11,11 +11,12 @@ from nginxopt.config.configuration import parse_context
 from nginxopt.config.tree import FOLD
 from nginxopt.errors import UsageError
 from tests.config.texts import rewrites, write
+from tests.rows import every_row
 
 # --- contexts
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         (b"events {}", [""]),
@@ -71,7 +72,7 @@ def test_a_stated_context(tmp_path: Path) -> None:
     assert config.contexts(tmp_path / "b.conf") == (("http", "server", "if"),)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         ("main", ()),

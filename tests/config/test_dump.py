@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nginxopt.config import filesystem, load, load_text
 from nginxopt.config.filesystem import DISK, Dump
 from nginxopt.errors import InputError
+from tests.rows import every_row
 from tests.support import run_nginx, the_nginx
 
 GLOBALS = ("-g", "pid nginx.pid;")
@@ -74,7 +75,7 @@ def test_places_are_those_of_the_files(end: bytes) -> None:
     assert caught.value.render().startswith("/e/a.conf:2:3: ")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         b"",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nginxopt.config import Block, Bulk, Directive, layout, load_text
 from nginxopt.config.tree import FOLD
 from nginxopt.text import Change, apply, decode
+from tests.rows import every_row
 
 Tree = list[tuple[tuple[str, ...], "Tree | None"]]
 
@@ -264,7 +265,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new"), [pytest.param(*case[1:], id=case[0]) for case in TABLE])
+@every_row(("old", "new"), [pytest.param(*case[1:], id=case[0]) for case in TABLE])
 def test_what_a_deletion_looks_like(old: str, new: str) -> None:
     """A deletion leaves the text as an author would."""
     directive = next(directive_ for directive_ in load_text(old.encode()).main.block.walk() if directive_.name == "b")
@@ -297,7 +298,7 @@ APPENDED = {
 }
 
 
-@pytest.mark.parametrize(("old", "new"), APPENDED.values(), ids=APPENDED)
+@every_row(("old", "new"), APPENDED.values(), ids=APPENDED)
 def test_what_an_addition_to_a_block_looks_like(old: str, new: str) -> None:
     """Appended is where and how an author would append."""
     block = next(
@@ -317,7 +318,7 @@ AT_THE_END = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new"), AT_THE_END)
+@every_row(("old", "new"), AT_THE_END)
 def test_what_an_addition_to_a_file_looks_like(old: str, new: str) -> None:
     """Appended to a file is behind all of it, whether it ends with a line end or not."""
     assert changed(old.encode(), layout.append(load_text(old.encode()).main.block, ["new;"])) == new.encode()
@@ -360,7 +361,7 @@ PLAIN = [r"~\.php$", "$host", "${a}b", "/x", "~^/(.*)$", "a=b,c"]
 QUOTED = [("", '""'), ("a b", '"a b"'), (r"\t", r'"\\t"'), ("^/x{2}$", '"^/x{2}$"'), ("a\\", r'"a\\"'), ('"', r'"\""')]
 
 
-@pytest.mark.parametrize(("word", "text"), [*((word, word) for word in PLAIN), *QUOTED])
+@every_row(("word", "text"), [*((word, word) for word in PLAIN), *QUOTED])
 def test_quotes_stand_where_they_must(word: str, text: str) -> None:
     """A word is quoted only if it must be, and a backslash doubled only where it would be lost."""
     assert layout.quoted(word) == text

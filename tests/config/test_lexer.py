@@ -18,6 +18,7 @@ from nginxopt.config import statements
 from nginxopt.config.tree import Statement, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source, encode
+from tests.rows import every_row
 
 
 def read(text: bytes, **options: int) -> list[Statement]:
@@ -114,7 +115,7 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("text", REFUSALS, ids=lambda text: text[:12])
+@every_row("text", REFUSALS, ids=lambda text: text[:12])
 def test_refusals(text: bytes) -> None:
     """Each refusal has its place, what is wrong, what was expected, and nginx's words."""
     offset, message, nginx = REFUSALS[text]

@@ -9,6 +9,7 @@ import pytest
 from nginxopt.config import inputs
 from nginxopt.config.recognition import is_configuration, looks_like_nginx
 from tests.lsp.foreign import FOREIGN
+from tests.rows import every_row
 
 # Texts of nginx, as they are found in repositories: templates, parts, broken ones, and those of vendors.
 NGINX = {
@@ -58,13 +59,13 @@ OTHERS = FOREIGN | {
 }
 
 
-@pytest.mark.parametrize("text", NGINX.values(), ids=NGINX)
+@every_row("text", NGINX.values(), ids=NGINX)
 def test_texts_of_nginx(text: str) -> None:
     """A template, a part, or a text with a fault is for nginx."""
     assert is_configuration(text.encode())
 
 
-@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+@every_row("text", OTHERS.values(), ids=OTHERS)
 def test_texts_of_other_programs(text: str) -> None:
     """Neither words nor braces alone make a configuration of nginx."""
     assert not is_configuration(text.encode())
@@ -77,7 +78,7 @@ def test_hostile_text_is_soon_judged(opening: str) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         b"\n" * 1_000_000,

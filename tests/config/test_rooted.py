@@ -16,6 +16,7 @@ from nginxopt.config.filesystem import Rooted
 from nginxopt.config.inputs import InputOptions, read
 from nginxopt.config.places import may_read_more
 from nginxopt.config.root_folder import RootFolder
+from tests.rows import every_row
 
 _NAMES = ("a", "b", "c")
 _STEPS = st.lists(st.sampled_from([*_NAMES, "..", ".", ""]), min_size=1, max_size=4).map("/".join)
@@ -167,8 +168,8 @@ def test_an_included_file_is_no_configuration_of_its_own(root: Path) -> None:
     assert not inputs.errors
 
 
-@pytest.mark.parametrize("link", ["/outside", "../outside", "../../outside"])
-@pytest.mark.parametrize("include", ["/*/x.conf", "/et?/x.conf", "/link/*.conf", "/*/*", "/link/x.conf", "/*k/x.conf"])
+@every_row("link", ["/outside", "../outside", "../../outside"])
+@every_row("include", ["/*/x.conf", "/et?/x.conf", "/link/*.conf", "/*/*", "/link/x.conf", "/*k/x.conf"])
 def test_no_include_leads_out_of_the_tree(tmp_path: Path, link: str, include: str) -> None:
     """No wildcard and no name is followed along a link to what this machine has, and the tree has not."""
     outside, root = tmp_path / "outside", tmp_path / "tree"

@@ -7,6 +7,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.config.templating import refuse_tags, refused
 from nginxopt.errors import InputError
+from tests.rows import every_row
 
 pytestmark = pytest.mark.no_cover
 
@@ -45,7 +46,7 @@ def error_of(text: str) -> InputError:
     return caught.value
 
 
-@pytest.mark.parametrize("text", TEMPLATES)
+@every_row("text", TEMPLATES)
 def test_templates_that_do_not_parse(text: str) -> None:
     """A template is called one, with its kind and the place of its first tag outside of comments and quotes."""
     kind, place = TEMPLATES[text]
@@ -53,7 +54,7 @@ def test_templates_that_do_not_parse(text: str) -> None:
     assert shown[0] == f"f:{place}: this is {kind}: check the rendered file"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "user a",
@@ -78,7 +79,7 @@ def test_an_error_without_a_place() -> None:
     assert refused(error) is error
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "place", "kind"),
     [
         ("listen <%= port %>;", "1:8", ERB),
@@ -102,7 +103,7 @@ def test_templates_that_parse(text: str, place: str, kind: str) -> None:
     assert caught.value.render().split("\n")[0] == f"f:{place}: this is {kind}: check the rendered file"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "# {{ ansible_managed }} <% @A@\nuser a;",
@@ -127,7 +128,7 @@ def test_tags_in_configurations(text: str) -> None:
     assert config.files == (config.main,)
 
 
-@pytest.mark.parametrize("part", ["{{ ", " '", ' "\\', "<% ", "@A", "# {{\n", "\t ", "\n ", "{{{.}"])
+@every_row("part", ["{{ ", " '", ' "\\', "<% ", "@A", "# {{\n", "\t ", "\n ", "{{{.}"])
 def test_long_texts_are_told_at_once(part: str) -> None:
     """No text is looked through again and again: a megabyte of any part of a tag is told at once."""
     text = part * (1_000_000 // len(part)) + "\n}"
@@ -135,9 +136,7 @@ def test_long_texts_are_told_at_once(part: str) -> None:
     assert refused(error).source is error.source
 
 
-@pytest.mark.parametrize(
-    "placeholder", ["@DOMAIN@", "%%DOMAIN%%", "%domain%", "__DOMAIN__", "${DOMAIN}", "${DOMAIN:-a.test}"]
-)
+@every_row("placeholder", ["@DOMAIN@", "%%DOMAIN%%", "%domain%", "__DOMAIN__", "${DOMAIN}", "${DOMAIN:-a.test}"])
 def test_a_placeholder_of_each_form_is_named(placeholder: str) -> None:
     """What makes a file a template also says of which kind it is."""
     config = load_text(f"http {{ server {{ server_name {placeholder}; }} }}".encode(), "f")

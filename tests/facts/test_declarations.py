@@ -12,6 +12,7 @@ import pytest
 
 from nginxopt.facts.table import PLACES, declarations, names, turning_points
 from nginxopt.version import Version
+from tests.rows import every_row
 
 _SCRIPT = Path(__file__).parents[2] / "docs" / "directives.py"
 _SOURCE = """
@@ -145,7 +146,7 @@ def test_every_row_is_read() -> None:
     assert Version(1, 25, 1) in turning_points()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "release", "place", "arguments", "default", "is_once"),
     [
         ("keepalive_requests", "1.19.9", "http", "1", "100", True),
@@ -167,7 +168,7 @@ def test_known_directives(name: str, release: str, place: str, arguments: str, d
     assert (declaration.arguments, declaration.default, declaration.is_once) == (arguments, default, is_once)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "compared"),
     [
         ("gzip", "flag"),

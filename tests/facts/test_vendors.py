@@ -13,13 +13,14 @@ from nginxopt.facts.table import declarations
 from nginxopt.facts.vendors import target, vendor_of
 from nginxopt.semantics import commands
 from nginxopt.version import Version
+from tests.rows import every_row
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "nginxopt" / "facts" / "vendors"
 TABLES = (vendors.OLDER, vendors.MODULES, vendors.FURTHER, *vendors.TABLES)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@every_row("table", TABLES)
 def test_every_line_is_read(table: str) -> None:
     """Each line of a table is a declaration, in the order of names, and what nginx has always had is in none."""
     stated = sorted(vendors.names(table))
@@ -43,7 +44,7 @@ def test_every_vendor_has_releases_and_a_table() -> None:
         assert vendors.vendor_of(vendors.target(example[1])) == vendor
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "nginx", "build"),
     [
         ("1.22.1", "1.22.1", ""),
@@ -67,7 +68,7 @@ def test_a_target_names_a_vendor(text: str, nginx: str, build: str) -> None:
     assert vendor_of(version) == build.partition("-")[0]
 
 
-@pytest.mark.parametrize("text", ["plus-R99", "plus-34x", "angie-9.9", "openresty-2.0", "tengine-1.4", "angie-", "2.4"])
+@every_row("text", ["plus-R99", "plus-34x", "angie-9.9", "openresty-2.0", "tengine-1.4", "angie-", "2.4"])
 def test_other_targets_are_refused(text: str) -> None:
     """What no table names is no target; the hint names one that is."""
     with pytest.raises(UsageError) as error:

@@ -30,6 +30,7 @@ from nginxopt.fleet.judging import judge
 from nginxopt.fleet.plan import FleetOptions, versions
 from nginxopt.fleet.storage import Stored
 from nginxopt.fleet.tables import columns, row
+from tests.rows import every_row
 
 SITE = b"events {}\nhttp { server { listen 80; } }\n"
 MIB = 1024**2
@@ -174,10 +175,8 @@ def test_a_text_with_many_names_is_there_once() -> None:
     assert len(dump._source.data) < 2 * MIB
 
 
-@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip"])
-@pytest.mark.parametrize(
-    "content", [b"", b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\0", b"PK\5\6" + b"\xff" * 18, b"PK\6\6" * 20]
-)
+@every_row("suffix", [".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip"])
+@every_row("content", [b"", b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\0", b"PK\5\6" + b"\xff" * 18, b"PK\6\6" * 20])
 def test_what_is_no_archive_is_an_error(tmp_path: Path, suffix: str, content: bytes) -> None:
     """Damaged archives of all kinds end with an error."""
     path = tmp_path / f"hosts{suffix}"

@@ -6,9 +6,10 @@ import pytest
 
 from nginxopt.errors import UsageError
 from nginxopt.fleet.hosts import default_name, named_by
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "path", "host"),
     [
         ("{host}/nginx.conf", "a/web1/nginx.conf", "web1"),

@@ -11,6 +11,7 @@ from nginxopt.format import IndentStyle, edits, formatted
 from nginxopt.format import formatting as module
 from nginxopt.text import Edit, Source, Span, apply
 from tests.cases import cases, expect
+from tests.rows import every_row
 
 ODD = {
     "blanks behind a comment": (b"# 1 \t\na; # 2  ", b"# 1\na; # 2\n"),
@@ -41,7 +42,7 @@ TEXTS = {path.stem: path.read_bytes() for path in FOLDER.glob("*.conf")} | {
 """All texts that are laid out here."""
 
 
-@pytest.mark.parametrize("case", cases(FOLDER))
+@every_row("case", cases(FOLDER))
 def test_layout(case: Path) -> None:
     """A text becomes the layout that is documented (`cases/`), and stays as it is from then on."""
     after = formatted(case.read_bytes())
@@ -49,7 +50,7 @@ def test_layout(case: Path) -> None:
     stays(after)
 
 
-@pytest.mark.parametrize("name", ODD)
+@every_row("name", ODD)
 def test_layout_of_odd_bytes(name: str) -> None:
     """So does a text that an editor would not keep as it is."""
     before, after = ODD[name]
@@ -76,7 +77,7 @@ def test_invalid_width(width: int) -> None:
         IndentStyle(width)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message", "column"),
     [
         (b"a { };\n", "missing directive before this", 6),

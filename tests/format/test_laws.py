@@ -27,6 +27,7 @@ from nginxopt.text import Source
 from nginxopt.version import Version
 from tests.config.test_corpus import CORPUS, rows
 from tests.format.texts import FEW_WORDS, SUPPRESSIONS, configurations
+from tests.rows import every_row
 
 pytestmark = [pytest.mark.extended, pytest.mark.no_cover]
 
@@ -149,7 +150,7 @@ def test_corpus(style: IndentStyle, record_property: Callable[[str, object], Non
     assert counts["changed"] >= 100
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         b"# old clients\ngzip on; ssl_protocols TLSv1; server { }",

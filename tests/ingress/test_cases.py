@@ -19,6 +19,7 @@ from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.ingress.cases import CASES, Case
+from tests.rows import every_row
 from tests.support import the_nginx
 
 CLIENT = b"127.0.0.1"
@@ -38,8 +39,8 @@ def asked(config: Config, request: str, build: Build) -> Trace:
     return trace(model, replace(read_request(request), client=CLIENT), Circumstances(World(), model.gate(), "stated"))
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("version", [Version(1, 22, 1), Version(1, 28, 0)], ids=str)
+@every_row("name", CASES)
+@every_row("version", [Version(1, 22, 1), Version(1, 28, 0)], ids=str)
 def test_answers(name: str, version: Version, tmp_path: Path) -> None:
     """The model answers as the controller does."""
     case = CASES[name]

@@ -14,6 +14,7 @@ from nginxopt.ingress.documents import documents
 from nginxopt.ingress.locations import _ends
 from nginxopt.text import Source
 from nginxopt.version import Version
+from tests.rows import every_row
 
 _HEAD = "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
 _PATH = "{path: /, pathType: Exact, backend: {service: {name: s, port: {number: 1}}}}"
@@ -57,7 +58,7 @@ def made(tmp_path: Path, annotations: dict[str, str], hosts: int = 1, *, validat
     return text
 
 
-@pytest.mark.parametrize("case", BOMBS)
+@every_row("case", BOMBS)
 def test_aliases_count_as_what_they_stand_for(tmp_path: Path, case: str) -> None:
     """A few hundred bytes stand for millions of values, in whatever a manifest has."""
     with pytest.raises(budget.ExceededError) as caught:
@@ -72,14 +73,14 @@ def test_an_alias_of_itself(tmp_path: Path, text: str) -> None:
         read(tmp_path, text)
 
 
-@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "&a [", "!!a {b: ", '{"a":'])
+@every_row("opening", ["[", "{a: ", "- ", "? ", "&a [", "!!a {b: ", '{"a":'])
 def test_deep_nesting(tmp_path: Path, opening: str) -> None:
     """What is nested without end is an error."""
     with pytest.raises(InputError):
         read(tmp_path, opening * 100_000)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "value"),
     [
         *(("80", 80), ("0x50", 80), ("0b11", 3), ("010", 8), ("1_000", 1_000), ("-5", -5), ("9" * 5_000, "9" * 5_000)),
@@ -102,7 +103,7 @@ def test_keys_are_texts(tmp_path: Path) -> None:
         read(tmp_path, "a: b\n? [c]\n: d\n")
 
 
-@pytest.mark.parametrize("host", ["~^.*", "~", "_", "*", "*.*", "*.~a", "a b", "a;", "a'", "é.test", "h\x1b[8m.test"])
+@every_row("host", ["~^.*", "~", "_", "*", "*.*", "*.~a", "a b", "a;", "a'", "é.test", "h\x1b[8m.test"])
 def test_a_host_is_a_name(tmp_path: Path, host: str) -> None:
     """Kubernetes refuses others, which nginx would take for a pattern, or for the server of all names."""
     spec = f"spec: {{rules: [{{host: {json.dumps(host)}, http: {{paths: [{_PATH}]}}}}]}}\n"
@@ -120,7 +121,7 @@ def test_messages_are_short(tmp_path: Path) -> None:
 LONG = "9" * 5_000
 
 
-@pytest.mark.parametrize(
+@every_row(
     "annotations",
     [
         {"cors-allow-methods": "A" * 10_000 + "!", "enable-cors": "true"},
@@ -132,7 +133,7 @@ LONG = "9" * 5_000
         {"next-upstream": "error " * 50_000 + "!", "proxy-cookie-domain": " " * 50_000},
     ],
 )
-@pytest.mark.parametrize("validates", [True, False])
+@every_row("validates", [True, False])
 def test_annotations(tmp_path: Path, annotations: dict[str, str], validates: bool) -> None:
     """Values that take a pattern, a number or a URL long, or that are none."""
     assert "server_name" in made(tmp_path, annotations, validates=validates)
@@ -146,7 +147,7 @@ def test_a_snippet_of_many_hosts(tmp_path: Path) -> None:
     assert caught.value.budget == "result-bytes"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("snippet", "ends", "answers"),
     [
         *(("break;", True, False), ("a b;break ;", True, False), ("x_break;", False, False)),

@@ -17,6 +17,7 @@ from nginxopt.ingress import ControllerSettings, Converted, convert, ingresses, 
 from nginxopt.ingress.annotations import _KINDS, _WHY, known
 from nginxopt.version import Version
 from tests.ingress.cases import ANY, CASES, HOST, ingress
+from tests.rows import every_row
 
 VERSION = Version(1, 28, 0)
 
@@ -88,7 +89,7 @@ def test_what_is_no_manifest(tmp_path: Path, text: str, message: str) -> None:
     assert message in caught.value.render() or "not UTF-8" in caught.value.render()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "value", "message"),
     [
         (("metadata", "annotations", "nginx.ingress.kubernetes.io/ssl-redirect"), False, 'write it as "false"'),
@@ -212,7 +213,7 @@ def test_the_table_of_annotations() -> None:
     assert len(used) > 15
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("state", "annotations"),
     [
         ("dropped", {"custom_http_errors": "abc"}),

@@ -19,6 +19,7 @@ from tests.ingress.cases import CASES, HOST, Case, ingress
 from tests.ingress.printed import SUPPORTED, printed
 from tests.ingress.test_cases import asked
 from tests.ingress.test_ingress import run
+from tests.rows import every_row
 
 VERSION = Version(1, 28, 0)
 
@@ -51,7 +52,7 @@ def answer(config: Config, request: str) -> object:
     return outcome["status"], outcome["location"]
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@every_row("name", PRINTED)
 def test_it_answers_as_the_manifests(name: str, tmp_path: Path) -> None:
     """Both readings of a case answer its requests alike."""
     case = PRINTED[name]
@@ -99,7 +100,7 @@ def _call(states: list[tuple[str, str]]) -> str:
     return f"rewrite_by_lua_block {{ lua_ingress.rewrite({{ {inner} }}) balancer.rewrite() plugins.run() }}"
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@every_row("name", PRINTED)
 def test_blocks_answer_as_files(name: str, tmp_path: Path) -> None:
     """The code of the controller in blocks is known, too."""
     case = PRINTED[name]

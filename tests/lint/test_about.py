@@ -16,6 +16,7 @@ from nginxopt.lint.examples import examples, wrapped
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
+from tests.rows import every_row
 from tests.support import PATIENCE
 
 TARGETS = (Version(1, 22, 1), Version(1, 31, 3))
@@ -41,7 +42,7 @@ def _judged(rules: list[Selected], config: Config, target: Version) -> tuple[Lin
 
 
 @pytest.mark.no_cover  # test_conformance runs the same
-@pytest.mark.parametrize("name", sorted(catalogue()))
+@every_row("name", sorted(catalogue()))
 def test_a_rule_that_is_not_asked_would_find_nothing(name: str) -> None:
     """On the examples of every rule, whole as in a fragment, rules find and decline what they do if all are asked."""
     for example in examples(catalogue()[name].page):

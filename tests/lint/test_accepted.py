@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
-
 from nginxopt.config.layout import after, before, delete, replace
 from nginxopt.lint import Finding, Fix, Model, Rule
 from nginxopt.lint.baseline import Baseline, entries
 from nginxopt.text import Change, Edit, Span
 from tests.lintrules import about, configuration, fix_texts, rule_of, run_rules, texts_of
+from tests.rows import every_row
 
 
 def becomes(old: str, new: str) -> Rule:
@@ -57,7 +56,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@every_row("name", CASES)
 def test_what_is_recorded_stays_in_all_rounds(name: str) -> None:
     """A recorded finding is not fixed, nor is its line changed; the others are fixed. The next run knows it again."""
     rules, old, recorded, new = CASES[name]

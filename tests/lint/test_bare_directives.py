@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.config import load_text
 from nginxopt.facts import lexicon
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Selected, lint
 from tests.lintcheck import TARGET
+from tests.rows import every_row
 
 _SITE = """events {{ }}
 http {{ {http}
@@ -22,9 +21,9 @@ http {{ {http}
 """
 
 
-@pytest.mark.parametrize("form", ["{};", '{} "";'])
-@pytest.mark.parametrize("place", ["http", "server", "location"])
-@pytest.mark.parametrize("names", ["all", "allow", "deny", "listen", "return", "set_real_ip_from", "limit_req_zone"])
+@every_row("form", ["{};", '{} "";'])
+@every_row("place", ["http", "server", "location"])
+@every_row("names", ["all", "allow", "deny", "listen", "return", "set_real_ip_from", "limit_req_zone"])
 def test_no_rule_fails(place: str, form: str, names: str) -> None:
     """All rules read a site with a directive that has no argument or an empty one, and one with all of them."""
     added = "\n".join(form.format(name) for name in (sorted(lexicon.NAMES) if names == "all" else [names]))

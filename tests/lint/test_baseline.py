@@ -17,6 +17,7 @@ from nginxopt.lint import Diagnostic, Finding, Severity, baseline
 from nginxopt.lint.baseline import Baseline, BaselineEntry, BaselineSplit
 from nginxopt.lint.report.model import grouped
 from nginxopt.text import Source, Span
+from tests.rows import every_row
 
 RULES = ("slow", "late")
 
@@ -219,7 +220,7 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize(("data", "place", "message"), DAMAGED)
+@every_row(("data", "place", "message"), DAMAGED)
 def test_a_damaged_baseline_is_an_error_with_its_place(data: bytes, place: str, message: str) -> None:
     """An invalid baseline is an error with file, line, column and a hint."""
     with pytest.raises(InputError) as caught:

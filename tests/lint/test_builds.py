@@ -15,11 +15,12 @@ from nginxopt.settings.file import Settings
 from nginxopt.settings.target import ASSUMED, GUESSES, TargetVersion, image_version, recognised, shown_image
 from nginxopt.version import Version
 from tests.lintcheck import diagnose
+from tests.rows import every_row
 
 _GUESS = TargetVersion(Version(1, 22, 1), "nginx -v", is_guess=True)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("image", "version"),
     [
         ("nginx:1.25-alpine", "1.25.5"),
@@ -98,7 +99,7 @@ def test_what_is_outside_of_the_working_directory_says_nothing(tmp_path: Path, m
     assert shown_image([load_text(b"events {}\n", "a/b/nginx.conf")]) is not None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("http", "build"),
     [
         ("server { location / { proxy_pass http://a; health_check; } }", "plus"),

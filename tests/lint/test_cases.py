@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.cases import cases, expect
 from tests.lintcheck import TARGET, diagnose
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).parent / "cases"))
+@every_row("case", cases(Path(__file__).parent / "cases"))
 def test_what_is_found(case: Path) -> None:
     """The findings of the rule, each with its place and severity; an empty file if there is none."""
     text = case.read_bytes()

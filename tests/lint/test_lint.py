@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from nginxopt.semantics import Level
 from nginxopt.text import Change
 from nginxopt.version import Version
 from tests.lintrules import TARGET, about, configuration, fix_texts, rule_of, run_rules, texts_of
+from tests.rows import every_row
 
 
 def gone(directive: Directive) -> Fix:
@@ -89,7 +89,7 @@ SHARED = {
 }
 
 
-@pytest.mark.parametrize("texts", SHARED.values(), ids=SHARED.keys())
+@every_row("texts", SHARED.values(), ids=SHARED.keys())
 def test_a_finding_is_reported_once(texts: dict[str, bytes]) -> None:
     """A file that is included several times has one finding, with the fix that is right in all places."""
     texts = {**texts, "s": b"a; b;"}
@@ -98,7 +98,7 @@ def test_a_finding_is_reported_once(texts: dict[str, bytes]) -> None:
     assert texts_of(texts, fix_texts(texts, about("a", gone)))["s"] == b"b;"
 
 
-@pytest.mark.parametrize("texts", SHARED.values(), ids=SHARED.keys())
+@every_row("texts", SHARED.values(), ids=SHARED.keys())
 def test_a_fix_that_not_all_places_have_is_withdrawn(texts: dict[str, bytes]) -> None:
     """A fix is withdrawn, with the reason, if only some places that include the file have the finding."""
     texts = {**texts, "s": b"a;"}

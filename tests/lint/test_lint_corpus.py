@@ -21,6 +21,7 @@ from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
+from tests.rows import every_row
 
 pytestmark = pytest.mark.no_cover
 
@@ -125,8 +126,8 @@ def _shown(fixed: Fixed) -> list[tuple[str, object, str]]:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@pytest.mark.parametrize("target", TARGETS, ids=str)
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+@every_row("target", TARGETS, ids=str)
+@every_row("path", FIXTURES, ids=lambda path: path.stem)
 def test_fixtures(path: Path, target: Version) -> None:
     """All rules check real configurations, and their fixes end after one run."""
     hold(path.read_bytes(), target, unsafe=True)

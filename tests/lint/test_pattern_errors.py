@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.lint import pattern_error
+from tests.rows import every_row
 
 _SOME = [
     "a*?",
@@ -26,7 +25,7 @@ _SOME = [
 ]
 
 
-@pytest.mark.parametrize("pattern", _SOME)
+@every_row("pattern", _SOME)
 def test_what_looks_like_it_is_not_refused(pattern: str) -> None:
     """Some PCRE takes it."""
     assert pattern_error(pattern.replace("\\\\", "\\").encode()) is None

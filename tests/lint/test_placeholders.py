@@ -18,6 +18,7 @@ from nginxopt.settings.file import Settings
 from nginxopt.text import Source
 from tests.lintcheck import TARGET, diagnose
 from tests.placeholder_law import FORMS, arguments, faults
+from tests.rows import every_row
 from tests.support import ROOT
 
 PARTS = 29
@@ -40,7 +41,7 @@ http {
 """
 
 
-@pytest.mark.parametrize("form", FORMS)
+@every_row("form", FORMS)
 def test_a_placeholder_is_no_value(form: bytes) -> None:
     """In the place of any argument, no error speaks of a placeholder, and no fix moves or changes it."""
     words = arguments(SITE)
@@ -78,15 +79,13 @@ def _is_refused(word: str, *, names: bool = False, name: str = "root") -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    "word", ["${X:-off}", "/a/${X-off}/b", "${a.b}", "${X:=1}", "${X:+1}", "@X@/y", "%%X%%", '"${a.b}"']
-)
+@every_row("word", ["${X:-off}", "/a/${X-off}/b", "${a.b}", "${X:=1}", "${X:+1}", "@X@/y", "%%X%%", '"${a.b}"'])
 def test_other_commands_refuse_a_placeholder(word: str) -> None:
     """A word with a placeholder has no value, so a command that needs it refuses the file."""
     assert _is_refused(word)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "word",
     ["${x}", "$x", "$x.b", "/a$", "~^/a${x}b$", '"x{1,2}$"', "${x_1}", "${x}-off", "a@b", "__x__", "~^/(?<NAME>a)$"],
 )
@@ -113,7 +112,7 @@ def test_a_placeholder_may_be_several_words(word: str) -> None:
     assert one.finding.message == '"fastcgi_buffers" takes 2 arguments, not 1'
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "is_refused"),
     [
         ("listen [::]:<http_port>;", False),

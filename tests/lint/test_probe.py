@@ -16,6 +16,7 @@ from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.lint.probe import Effort, probe
 from nginxopt.system.upstream import UpstreamResponse, UpstreamTarget
 from tests import origins
+from tests.rows import every_row
 from tests.support import PATIENCE
 
 QUICK = Effort(held=3, idle=0.3, wait=1.0)
@@ -33,7 +34,7 @@ KINDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("reply", "serial", "against", "expected"), KINDS.values(), ids=KINDS)
+@every_row(("reply", "serial", "against", "expected"), KINDS.values(), ids=KINDS)
 def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], expected: str) -> None:
     """The observations contradict the premises that the server breaks, and no other."""
     with origins.serving(reply, serial=serial) as origin:

@@ -13,6 +13,7 @@ from nginxopt.lint.report.model import grouped
 from nginxopt.settings.file import Settings
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, diagnose
+from tests.rows import every_row
 
 DEBUG = "error_log /var/log/nginx/{name}.log debug;"
 MEANT = {
@@ -31,7 +32,7 @@ NOT_MEANT = {
 }
 
 
-@pytest.mark.parametrize("text", MEANT.values(), ids=MEANT)
+@every_row("text", MEANT.values(), ids=MEANT)
 def test_an_intention_is_respected(text: str) -> None:
     """A comment or a name that speaks of debugging makes a debug log no finding."""
     assert diagnose("error-log-debug", text, context="http") == ()
@@ -93,7 +94,7 @@ def test_connections_are_closed_on_purpose(text: str, found: int) -> None:
     assert len(diagnose("client-keepalive", text, context="http")) == found
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("host", "found"),
     [
         *((blank, 0) for blank in ("XX.XX.XX.XX", "x.x.x.x", "your-app.example.net", "SERVER_IP", "api.example.com")),
@@ -175,7 +176,7 @@ def test_many_connections_show_load(connections: int, speaks: bool) -> None:
     assert ("upstream-variable-target" in by_default(text)) == speaks
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("http", "speaks"),
     [
         ("", False),
@@ -237,7 +238,7 @@ SOME = (
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "speaks"),
     [
         ("nginx.conf", True), ("devices.conf", True), ("/home/dev/shop/nginx.conf", True), ("nginx.dev.conf", False),
@@ -303,7 +304,7 @@ location / {{
 _ALL = "X-Frame-Options and X-Content-Type-Options"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("comment", "lost"),
     [
         ("disable no-sniff", "X-Frame-Options"),

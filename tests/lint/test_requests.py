@@ -15,6 +15,7 @@ from nginxopt.semantics import Level, subjects
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, diagnose, judge, read
 from tests.lintrules import configuration
+from tests.rows import every_row
 
 
 def model_of(text: str, context: str | None = "server", target: Version = TARGET) -> Model:
@@ -34,7 +35,7 @@ SITE = (
 )
 
 
-@pytest.mark.parametrize("name", LOCATIONS)
+@every_row("name", LOCATIONS)
 def test_a_request_reaches_its_location(name: str) -> None:
     """One of the requests for a location settles there, as the model says."""
     model = model_of(SITE)
@@ -45,7 +46,7 @@ def test_a_request_reaches_its_location(name: str) -> None:
     assert answer.url.startswith("http://localhost/")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("condition", "has"),
     [
         ("$request_method = POST", AskedRequest(b"/", "POST")),
@@ -166,7 +167,7 @@ def test_headers_that_a_level_drops_are_not_lost_further_in() -> None:
     assert not inheritance.lost(location_of(model, "/c"), "add_header")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "may"),
     [("$uri", True), ("$request_uri", False), ("$1", True), ("$host$arg_a", False), ("$copy", True), ("$page", True),
      ("$fixed", False), ("$name", True)],

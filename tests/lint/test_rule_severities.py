@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.lint import Severity
 from tests.lintcheck import diagnose
+from tests.rows import every_row
 
 _CACHE = "proxy_cache_path /c keys_zone=pages:10m;\n"
 
@@ -42,7 +41,7 @@ SEVERITIES = {
 }
 
 
-@pytest.mark.parametrize(("rule", "text", "severity"), SEVERITIES.values(), ids=SEVERITIES)
+@every_row(("rule", "text", "severity"), SEVERITIES.values(), ids=SEVERITIES)
 def test_severity(rule: str, text: str, severity: Severity) -> None:
     """A finding has the severity that its certainty allows."""
     (diagnostic,) = diagnose(rule, text)

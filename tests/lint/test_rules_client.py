@@ -9,6 +9,7 @@ from nginxopt.lint import Model
 from nginxopt.lint.queries.static import is_for_files
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, fixed, judge
+from tests.rows import every_row
 
 # The words of a location, and whether it is for files that seldom change.
 PATTERNS = {
@@ -33,7 +34,7 @@ PATTERNS = {
 }
 
 
-@pytest.mark.parametrize(("words", "expected"), PATTERNS.items())
+@every_row(("words", "expected"), PATTERNS.items())
 def test_for_files(words: str, expected: bool) -> None:
     """A location serves files if all extensions of its pattern are static ones, or its last folder is."""
     quoted = " ".join(f'"{word}"' for word in words.split())
@@ -92,7 +93,7 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rule", "http"),
     [pytest.param(rule, http, id=claim) for rule, cases in SILENT.items() for claim, http in cases.items()],
 )
@@ -173,7 +174,7 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize(("rule", "before", "after"), FIXED.values(), ids=FIXED)
+@every_row(("rule", "before", "after"), FIXED.values(), ids=FIXED)
 def test_fixed(rule: str, before: str, after: str) -> None:
     """The rule reports the text, and its fix writes the expected one."""
     assert diagnose(rule, before, context="http")

@@ -9,6 +9,7 @@ from nginxopt.facts.vendors import target
 from nginxopt.lint import Safety
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, fixed, judge
+from tests.rows import every_row
 
 SILENT = {
     "a module's own directive": "http { mruby_init /a.rb; check interval=3000; brotli_types text/css; }",
@@ -24,7 +25,7 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("case", SILENT)
+@every_row("case", SILENT)
 def test_names_of_others(case: str) -> None:
     """Directives of modules, newer directives and values are not reported."""
     assert diagnose("unknown-directive", f"events {{}}\n{SILENT[case]}\n") == ()
@@ -42,7 +43,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("case", FOUND)
+@every_row("case", FOUND)
 def test_misspelt(case: str) -> None:
     """A misspelt directive is reported in every context, at its name."""
     (diagnostic,) = diagnose("unknown-directive", FOUND[case])
@@ -79,7 +80,7 @@ def test_an_include_is_not_written() -> None:
     assert diagnostic.finding.help == 'replace it with "include"'
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "place", "places"),
     [
         ("stream { upstream u { ip_hash; server 127.0.0.1:1; } }", "upstream of stream", "upstream"),
@@ -115,7 +116,7 @@ def test_the_advice_about_an_if_fits_its_directives(content: str, advice: str) -
     assert found.finding.help == advice
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "read_as"),
     [
         ("/a$is_args$args", "plain text"),

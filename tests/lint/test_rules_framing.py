@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.lint import Severity
 from tests.lint.pools import OLD, PIVOT
 from tests.lintcheck import diagnose, fixed
+from tests.rows import every_row
 
 APP = "upstream app { server 10.0.0.1:8080; keepalive 4; }\n"
 KEPT = 'proxy_http_version 1.1; proxy_set_header Connection "";'
@@ -122,7 +121,7 @@ CASES: dict[str, tuple[str, str, Severity | None]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "target", "severity"), CASES.values(), ids=CASES)
+@every_row(("text", "target", "severity"), CASES.values(), ids=CASES)
 def test_how_grave_it_is(text: str, target: str, severity: Severity | None) -> None:
     """The rule reports what is certain, and how grave it is depends on what becomes of the connection."""
     found = diagnose("request-framing", text, context="http", target=target)
@@ -179,7 +178,7 @@ FIXES: dict[str, tuple[str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+@every_row(("before", "after"), FIXES.values(), ids=FIXES)
 def test_what_a_fix_adds(before: str, after: str | None) -> None:
     """A fix keeps all other headers, and changes no other request; without one, the help says what to do."""
     text = f"{APP} server {{ {before} }}"

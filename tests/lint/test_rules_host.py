@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from nginxopt.lint.conformance import HOST
 from nginxopt.system.host import Host, Nofile
 from tests.lintcheck import judge, read
+from tests.rows import every_row
 
 EVENTS = "events { worker_connections 10240; }\n"
 PROXY = "http { server { location / { proxy_pass http://10.0.0.1:8080; } } }\n"
@@ -128,7 +127,7 @@ MESSAGES = {
 }
 
 
-@pytest.mark.parametrize("case", MESSAGES)
+@every_row("case", MESSAGES)
 def test_messages(case: str) -> None:
     """The message compares the need of the configuration with the limit of the machine, with both figures."""
     text, host, messages = MESSAGES[case]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.lintcheck import diagnose
+from tests.rows import every_row
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +19,7 @@ IFS = "".join(f"if ($arg_k = {key}) {{ set $x v; }} " for key in ("a", "b", "c")
 LONG = "".join(f'if ($arg_k = "{key * 50}") {{ set $x v; }} ' for key in ("a", "b", "c"))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("http", "is_offered"),
     [
         (f"server {{ {IFS} }}", True),
@@ -45,7 +46,7 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("rest", OTHERWISE.values(), ids=OTHERWISE.keys())
+@every_row("rest", OTHERWISE.values(), ids=OTHERWISE.keys())
 def test_no_map_where_something_else_sets_the_variable(rest: str) -> None:
     """The rule is silent where a map would give the variable other values."""
     assert [each.fix is None for each in diagnose("if-chain-to-map", f"server {{ {SKIP} }}", context="http")] == [False]
@@ -74,7 +75,7 @@ def chain(pattern: str, value: str = "v") -> str:
     return f'{others} if ($arg_k ~ "{pattern}") {{ set $x "{value}"; }}'
 
 
-@pytest.mark.parametrize(
+@every_row(
     "conditions",
     [
         *map(chain, [r"(a)\\1", r"(a)\\g{-1}", "(a)?(?(1)b|c)", "(a)(?1)", "(a|b(?R))", "(?|(a)|(b))"]),
@@ -89,7 +90,7 @@ def test_no_map_is_suggested_that_is_not_equivalent(conditions: str) -> None:
     assert diagnose("if-chain-to-map", f"server {{ {conditions} }}", context="http") == ()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rest", "is_offered"),
     [
         ("return 200 $x;", True),

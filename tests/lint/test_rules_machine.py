@@ -19,6 +19,7 @@ from nginxopt.system.host import Host
 from nginxopt.system.machine import Accounts, Machine
 from tests.certificates import NOW, Issued, issue, rsa_key
 from tests.lintcheck import judge, read
+from tests.rows import every_row
 
 ACCOUNTS = Accounts({"root": (0, 0), "web": (50, 60)}.get, {"root": 0, "web": 60}.get, lambda _: frozenset())
 SERVER = "server { listen 443 ssl; server_name %s; ssl_certificate %s; ssl_certificate_key key; }"
@@ -67,8 +68,8 @@ MACHINE_RULES = (
 )
 
 
-@pytest.mark.parametrize("rule", MACHINE_RULES)
-@pytest.mark.parametrize("host", [None, Host()])
+@every_row("rule", MACHINE_RULES)
+@every_row("host", [None, Host()])
 def test_without_a_machine_nothing_is_found(rule: str, host: Host | None) -> None:
     """Without `--host` and `--root` the rules are silent, and so they are with limits alone."""
     text = (
@@ -79,7 +80,7 @@ def test_without_a_machine_nothing_is_found(rule: str, host: Host | None) -> Non
     assert judge(rule, read(text), host=host).diagnostics == ()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("days", "expected"),
     [
         ((-90, 31), []),
@@ -122,7 +123,7 @@ def test_a_certificate_of_many_servers_is_one_finding(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("names", "server_names", "lacking"),
     [
         (["a.example"], "a.example", ""),
@@ -254,7 +255,7 @@ PASSWORDS = {
 }
 
 
-@pytest.mark.parametrize("case", PASSWORDS)
+@every_row("case", PASSWORDS)
 def test_password_files(tmp_path: Path, case: str) -> None:
     """Weak forms are counted; no name and no hash is shown."""
     data, expected = PASSWORDS[case]

@@ -18,6 +18,7 @@ from nginxopt.settings.file import Settings
 from nginxopt.version import Version
 from tests.lint.pools import APP, CLEAR, OLD, PIVOT, POOL, V11, WS
 from tests.lintcheck import diagnose, fixed, judge, read
+from tests.rows import every_row
 
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
 
@@ -118,7 +119,7 @@ def map_with(http: str = "", server: str = "") -> str:
     )
 
 
-@pytest.mark.parametrize("case", OTHER_USES)
+@every_row("case", OTHER_USES)
 def test_a_map_with_other_uses_has_no_safe_fix(case: str) -> None:
     """The fix is unsafe, or missing, where something else may read the variable, whatever is assumed."""
     text = map_with(*OTHER_USES[case])
@@ -222,7 +223,7 @@ def test_connections_that_differ_by_request_need_no_pool(http: str) -> None:
     assert diagnose("upstream-keepalive-missing", text, target=OLD) == ()
 
 
-@pytest.mark.parametrize("http", REFUSED.values(), ids=REFUSED)
+@every_row("http", REFUSED.values(), ids=REFUSED)
 def test_a_pool_that_may_mix_connections_is_never_made(http: str) -> None:
     """There is no fix, whatever is assumed, and the finding says why."""
     text = f"events {{}}\nhttp {{ {http}\n}}\n"

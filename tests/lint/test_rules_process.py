@@ -15,6 +15,7 @@ from nginxopt.lint import (
     Safety,
 )
 from tests.lintcheck import diagnose, fixed, judge
+from tests.rows import every_row
 
 # What is claimed -> rule, a whole configuration in which it finds nothing.
 SILENT = {
@@ -76,7 +77,7 @@ def test_a_folder_for_containers(folder: str) -> None:
     assert [len(diagnostics) for diagnostics in reports] == [0, 1]
 
 
-@pytest.mark.parametrize(("rule", "text"), SILENT.values(), ids=SILENT)
+@every_row(("rule", "text"), SILENT.values(), ids=SILENT)
 def test_silent(rule: str, text: str) -> None:
     """The rule reports nothing."""
     assert diagnose(rule, text) == ()
@@ -195,7 +196,7 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize(("rule", "before", "after"), FIXED.values(), ids=FIXED)
+@every_row(("rule", "before", "after"), FIXED.values(), ids=FIXED)
 def test_fixed(rule: str, before: str, after: str) -> None:
     """The rule reports the text, and its fix writes the expected one."""
     assert diagnose(rule, before)
@@ -292,7 +293,7 @@ SAFETY = {
 }
 
 
-@pytest.mark.parametrize(("rule", "text", "safety"), SAFETY.values(), ids=SAFETY)
+@every_row(("rule", "text", "safety"), SAFETY.values(), ids=SAFETY)
 def test_safety(rule: str, text: str, safety: Safety) -> None:
     """The fix has the expected safety."""
     assert [finding.fix and finding.fix.safety for finding in diagnose(rule, text)] == [safety]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.lint.pools import CLEAR, OLD, POOL, V11
 from tests.lintcheck import diagnose, fix_text
+from tests.rows import every_row
 
 FIXES: dict[str, tuple[str, str, str]] = {
     "the set of the location gets the header": (
@@ -53,7 +54,7 @@ FIXES: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("rule", "server", "after"), FIXES.values(), ids=FIXES)
+@every_row(("rule", "server", "after"), FIXES.values(), ids=FIXES)
 def test_where_a_fix_puts_its_lines(rule: str, server: str, after: str) -> None:
     """The fix adds its lines in the right place and changes nothing else."""
     newline = "\r\n" if "\r\n" in server else "\n"

@@ -9,6 +9,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.lint import PCRE_LIBRARY, PLAIN_COMMAND_LINE, Safety
 from tests.lintcheck import diagnose, fixed, judge, read
+from tests.rows import every_row
 from tests.rulegen import literal_rewrites
 
 
@@ -218,7 +219,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@every_row("case", CASES, ids=str)
 def test_what_is_found(case: Case) -> None:
     """A rule reports the expected lines and no others."""
     first = {None: 1, "http": 3, "server": 4}[case.context]
@@ -269,7 +270,7 @@ FIXES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "before", "after"), FIXES)
+@every_row(("rule", "before", "after"), FIXES)
 def test_what_is_fixed(rule: str, before: str, after: str) -> None:
     """A fix changes the expected bytes and no others, in any layout."""
     assert fixed(rule, before, context="server").decode() == after
@@ -293,7 +294,7 @@ NOT_FIXED = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text"), NOT_FIXED)
+@every_row(("rule", "text"), NOT_FIXED)
 def test_what_is_not_fixed(rule: str, text: str) -> None:
     """A finding whose fix might be wrong, or refused by nginx, has help and no fix."""
     diagnostics = diagnose(rule, text, context="server")
@@ -302,7 +303,7 @@ def test_what_is_not_fixed(rule: str, text: str) -> None:
     assert fixed(rule, text, context="server").decode() == text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "safety"),
     [
         (r"^/(a)/.*", Safety.SAFE),
@@ -341,7 +342,7 @@ def test_a_duplicate_with_groups_is_deleted_on_request() -> None:
 JIT = Safety.under(PCRE_LIBRARY, PLAIN_COMMAND_LINE)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("more", "safety"),
     [
         ("", JIT),
@@ -451,7 +452,7 @@ def test_the_steps_of_a_loop_are_notes() -> None:
     assert notes == ["/a is redirected to /b", "/b is redirected to /c", "/c is redirected to /a"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "pattern",
     [r"^/[0-9]{,3}/*.html$", r"^/\Q/*.html\E$", r"^/a(?>//)b$", r"^old{1, 3}$", r"^/\p{Greek}//x$", r"^(?>/a%20b)$"],
 )

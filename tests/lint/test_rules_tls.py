@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from nginxopt.lint import NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Safety
 from tests.lintcheck import diagnose, fixed
+from tests.rows import every_row
 
 SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
 OFF = "ssl_session_tickets off;\n"
@@ -76,7 +75,7 @@ FIXES = {
 }
 
 
-@pytest.mark.parametrize("case", FIXES)
+@every_row("case", FIXES)
 def test_fixes(case: str) -> None:
     """The fix writes the expected text, and a second run changes nothing."""
     rule, before, after = FIXES[case]
@@ -193,8 +192,8 @@ SAFETIES: dict[str, tuple[str, Safety | None]] = {
 }
 
 
-@pytest.mark.parametrize("rule", ["ssl-session-cache", "ssl-session-tickets"])
-@pytest.mark.parametrize("case", SAFETIES)
+@every_row("rule", ["ssl-session-cache", "ssl-session-tickets"])
+@every_row("case", SAFETIES)
 def test_how_safe_a_session_cache_is(rule: str, case: str) -> None:
     """The safety of the fix depends on what servers and handshakes decide; without a fix the finding says why."""
     text, safety = SAFETIES[case]

@@ -22,6 +22,7 @@ from nginxopt.settings.vocabulary import CATEGORIES, PREMISES
 from nginxopt.text import Source
 from nginxopt.version import Version
 from tests.lint.sample_rules import RULES
+from tests.rows import every_row
 
 
 def read(text: str | bytes, name: str = "nginxopt.toml") -> Settings:
@@ -160,7 +161,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "place", "marked", "message", "hint"), ERRORS)
+@every_row(("text", "place", "marked", "message", "hint"), ERRORS)
 def test_an_error_has_its_place(
     text: str | bytes, place: str, marked: str | None, message: str, hint: str | None
 ) -> None:

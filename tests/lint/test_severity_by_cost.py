@@ -15,6 +15,7 @@ from nginxopt.lint.report.pages import page
 from nginxopt.lint.run import Selected, lint
 from nginxopt.semantics import cost
 from tests.lintcheck import TARGET, diagnose, read
+from tests.rows import every_row
 from tests.rulegen import literal_rewrites
 
 pytestmark = pytest.mark.no_cover
@@ -26,7 +27,7 @@ BULKS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@every_row(
     ("count", "severity"),
     [
         (26, Severity.INFO),
@@ -37,7 +38,7 @@ BULKS = {
         (42_000, Severity.ERROR),
     ],
 )
-@pytest.mark.parametrize("rule", BULKS)
+@every_row("rule", BULKS)
 def test_what_costs_more_is_worse(rule: str, count: int, severity: Severity) -> None:
     """At 794 instructions a pattern the severity is warning from 75,000 instructions, and error from 750,000."""
     (diagnostic,) = diagnose(rule, BULKS[rule](count), context="http")
@@ -90,7 +91,7 @@ def test_the_help_names_the_command_and_what_it_saves(rule: str, text: str, leas
     assert said[1] == cost.time(saves.instructions)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("instructions", "said"),
     [
         (0, "less than a microsecond"),

@@ -15,6 +15,7 @@ from nginxopt.config.tree import parse
 from nginxopt.lint import Diagnostic, Finding, Severity
 from nginxopt.lint.suppress import FAULTY, UNUSED, Suppressed, suppress, suppressions
 from nginxopt.text import Source, Span, apply
+from tests.rows import every_row
 
 KNOWN = ("slow", "late")
 ALL = (*KNOWN, FAULTY, UNUSED)
@@ -119,7 +120,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), PLACES.values(), ids=PLACES.keys())
+@every_row(("text", "expected"), PLACES.values(), ids=PLACES.keys())
 def test_a_comment_hides_what_is_in_its_place(text: str, expected: list[str]) -> None:
     """A suppression hides findings of its rules in its line, block or file, and no others."""
     result = judged(text)
@@ -172,7 +173,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "marked", "message", "helps"), FAULTS)
+@every_row(("text", "marked", "message", "helps"), FAULTS)
 def test_an_invalid_suppression_is_reported(text: str, marked: str, message: str, helps: str) -> None:
     """A malformed or misplaced suppression is a finding at the wrong word."""
     diagnostic = next(diagnostic for diagnostic in judged(text).diagnostics if diagnostic.rule == "suppression")
@@ -209,7 +210,7 @@ def without_unused(text: bytes) -> bytes:
     return apply(text, [change.edit for fix in fixes for change in fix.changes])
 
 
-@pytest.mark.parametrize(("text", "expected"), REMOVALS)
+@every_row(("text", "expected"), REMOVALS)
 def test_what_is_unused_can_be_deleted(text: str, expected: str) -> None:
     """The fix of an unused suppression deletes the comment or the id, with the blanks or the line around it."""
     assert without_unused(text.encode()).decode() == expected

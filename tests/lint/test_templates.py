@@ -12,6 +12,7 @@ from nginxopt.config.templating import is_template
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.text import Source
 from tests.lintcheck import TARGET, diagnose
+from tests.rows import every_row
 from tests.template_law import broken, cases, found, judged, read_template
 
 PARTS = 401
@@ -42,7 +43,7 @@ def written(text: str) -> list[str]:
 # --- blocks
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "{% if a %}\nroot /a;\n{% elif b %}\nroot /b;\n{% else %}\nroot /c;\n{% endif %}\n",
@@ -58,7 +59,7 @@ def test_each_branch_is_read(text: str) -> None:
     assert written(f"user a;\n{text}") == ["user a; root /a;", "user a; root /b;", "user a; root /c;"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "{% for x in y %}\nroot /a;\n{% endfor %}\n",
@@ -75,7 +76,7 @@ def test_loops_are_read_more_than_once(text: str) -> None:
     assert written(f"user a;\n{text}") == ["user a; root /a;", "user a; root /a; root /a;", "user a;"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "readings"),
     [
         ("{# a #}<%# b %>{{/* c */}}{{!-- d --}}user a;<% x = 1 %>{% set y = '%}' %}", ["user a;"]),
@@ -96,7 +97,7 @@ def test_what_is_written(text: str, readings: list[str] | None) -> None:
         assert [part.removesuffix(' include "/unread of a template/anything";') for part in texts] == readings
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "line", "reason"),
     [
         ("{% if a %}\nserver {\n{% endif %}\n}", 1, "this closes no block"),
@@ -140,7 +141,7 @@ def test_what_only_begins_like_a_tag_is_no_crash(tmp_path: Path) -> None:
 # --- values
 
 
-@pytest.mark.parametrize(
+@every_row(
     "value",
     [
         "{{ x }}",

@@ -7,8 +7,6 @@ from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
-import pytest
-
 from nginxopt.config import layout, load, load_text
 from nginxopt.lint import WHOLE_CONFIGURATION, Fix, Model, Premise, Reach, Rule, Safety
 from nginxopt.lint.catalogue import Catalogue, catalogue
@@ -22,6 +20,7 @@ from nginxopt.settings.file import Settings
 from nginxopt.settings.vocabulary import PREMISES
 from nginxopt.version import Version
 from tests.lintrules import about, run_rules
+from tests.rows import every_row
 
 # What is claimed -> what stands in http, whether that is all.
 PARTS = {
@@ -37,7 +36,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(("part", "expected"), PARTS.values(), ids=PARTS)
+@every_row(("part", "expected"), PARTS.values(), ids=PARTS)
 def test_what_was_read(tmp_path: Path, part: str, *, expected: bool) -> None:
     """A wildcard is believed if it finds files below the main file; other parts fill an empty folder."""
     (tmp_path / "empty").mkdir()
@@ -90,7 +89,7 @@ def safe_fixes(rule: Rule, text: bytes, assumed: frozenset[Premise] = ASSUMED) -
     return [one.fix for one in found if one.fix and one.fix.safety.grade is Grade.SAFE]
 
 
-@pytest.mark.parametrize("rule", FIXING, ids=attrgetter("id"))
+@every_row("rule", FIXING, ids=attrgetter("id"))
 def test_no_safe_fix_where_something_else_may_stand(rule: Rule) -> None:
     """An include that was not read, at any level of the first bad example, leaves no safe fix that it may matter to."""
     example = next(example for example in examples(rule.page) if example.kind == "bad")
@@ -128,7 +127,7 @@ def test_some_rules_have_safe_fixes_where_everything_was_read() -> None:
     assert len(safe) > len(FIXING) * 2 / 3
 
 
-@pytest.mark.parametrize("rule", FIXING, ids=attrgetter("id"))
+@every_row("rule", FIXING, ids=attrgetter("id"))
 def test_the_premise_restores_every_fix(rule: Rule) -> None:
     """With the premise, a wildcard without matches makes no difference to a rule that judges everything it reads."""
     example = next(example for example in examples(rule.page) if example.kind == "bad")
@@ -163,7 +162,7 @@ REACHES = {
 }
 
 
-@pytest.mark.parametrize("case", REACHES.values(), ids=REACHES)
+@every_row("case", REACHES.values(), ids=REACHES)
 def test_what_a_fix_depends_on(case: tuple[str, ...]) -> None:
     """A fix needs the premise if its part is open; a rule says what it depends on, but no rule may add lines safely."""
     text, *expected = case

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.config.recognition import looks_like_nginx
 from tests.lsp.foreign import FOREIGN
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize("name", list(FOREIGN))
+@every_row("name", list(FOREIGN))
 def test_files_of_other_programs_are_not_taken_for_nginx(name: str) -> None:
     """The configuration of another program is not nginx's, nor is any beginning of it, as while typing."""
     data = FOREIGN[name].encode()
@@ -17,7 +16,7 @@ def test_files_of_other_programs_are_not_taken_for_nginx(name: str) -> None:
     assert not any(looks_like_nginx(data[:end]) for end in ends[1:])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "server { listen 80; }",
@@ -36,7 +35,7 @@ def test_text_of_nginx_is_recognised_while_it_is_typed(text: str) -> None:
     assert looks_like_nginx(text.encode())
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# a comment\n", "x", '"', "{", "}", ";"])
+@every_row("text", ["", "\n", "# a comment\n", "x", '"', "{", "}", ";"])
 def test_text_without_a_directive_shows_nothing(text: str) -> None:
     """Without a directive of nginx, a text may be anything."""
     assert not looks_like_nginx(text.encode())

@@ -14,6 +14,7 @@ from nginxopt.lsp import recovery
 from nginxopt.lsp.recovery import recovered
 from nginxopt.text import Source
 from tests.lsp.editing import MAIN, SITE
+from tests.rows import every_row
 
 _LONG = f"{MAIN}# a comment\n{SITE}map $uri $to {{ default 0; '~^/(a|b){{2}}$' \"$1\"; }}\n"
 
@@ -25,7 +26,7 @@ def names(data: bytes) -> list[tuple[str, int]]:
     return [(str(directive.name), directive.name.start) for directive in file.block.walk()]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("before", "typed", "after"),
     [
         ("listen 80;", "listen 80; prox", ["server", "listen", "proxy_pass"]),

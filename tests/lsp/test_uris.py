@@ -8,9 +8,10 @@ from nginxopt.lsp.diagnostics import Judges
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.workspace import Workspace, path_of
 from nginxopt.version import Version
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize("uri", ["file:///a%00b.conf", "file:///\0", "file://[x/a.conf", "file:", "untitled:1", ""])
+@every_row("uri", ["file:///a%00b.conf", "file:///\0", "file://[x/a.conf", "file:", "untitled:1", ""])
 def test_what_no_file_has_is_no_path(uri: str) -> None:
     """A NUL and a host that is no address are no error: one such document would fail all requests after it."""
     assert path_of(uri) is None

@@ -23,6 +23,7 @@ from tests.browser import Page, browser, needs_chromium
 from tests.fleet.fleets import SITE, in_threads, lint, tree
 from tests.profile.days import day
 from tests.profile.test_planted import profile_of
+from tests.rows import every_row
 from tests.support import ROOT, made_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -111,9 +112,9 @@ def test_it_is_html_and_one_file(pages: Path, name: str) -> None:
 
 
 @needs_chromium
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", NAMES)
+@every_row("dark", [False, True], ids=["light", "dark"])
+@every_row("width", [390, 1280])
+@every_row("name", NAMES)
 def test_everybody_can_use_it(pages: Path, tab: Page, axe: str, name: str, width: int, dark: bool) -> None:
     """axe-core, the checker of accessibility, has no complaint; nothing is wider than the window or asked for."""
     tab.look(width, dark=dark)

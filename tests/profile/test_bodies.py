@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.profile.bodies import text
+from tests.rows import every_row
 
 
 @given(st.integers(0, 200_000), st.sampled_from([1.0, 1.4, 2.2, 3.0, 4.5, 8.0]))
@@ -20,8 +21,8 @@ def test_it_has_the_size(size: int, ratio: float) -> None:
     assert text(size, ratio) == made
 
 
-@pytest.mark.parametrize("size", [3_000, 20_000, 150_000])
-@pytest.mark.parametrize("ratio", [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0])
+@every_row("size", [3_000, 20_000, 150_000])
+@every_row("ratio", [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0])
 def test_it_shrinks_as_much(size: int, ratio: float) -> None:
     """gzip shrinks it by about the factor that is asked for."""
     made = text(size, ratio)

@@ -22,6 +22,7 @@ from nginxopt.profile import json as report
 from tests.fuzz.configs import run
 from tests.profile.days import day
 from tests.profile.test_planted import profile_of
+from tests.rows import every_row
 
 WRONG: tuple[Any, ...] = (
     *(None, True, -1, 1.5, 1e308, float("nan"), 10**30, "x", "\x1b[2J\n::error::", [], {}, [[]], {"a": 1}),
@@ -147,7 +148,7 @@ DAMAGED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("start", "broken"), DAMAGED)
+@every_row(("start", "broken"), DAMAGED)
 def test_damaged_lines_are_counted(start: str, broken: int, tmp_path: Path) -> None:
     """A damaged host or scheme hides no line: each is a request, or of another format."""
     made = day(1, 20)

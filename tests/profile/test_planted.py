@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nginxopt.config import load_text
 from nginxopt.profile.figures import Figures
 from nginxopt.profile.reading import SiteLogs
@@ -16,6 +14,7 @@ from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
 from tests.profile.days import CONF, Day, day
+from tests.rows import every_row
 
 SEEDS = range(20)
 
@@ -33,7 +32,7 @@ def figures_of(made: Day, folder: Path) -> Figures:
     return Figures(profile_of([path]))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_row("seed", SEEDS)
 def test_what_is_planted_is_found(tmp_path: Path, seed: int) -> None:
     """A server that drifted, a dead rule, a slow upstream, a robot with most of the work, and nothing else."""
     made = day(seed)

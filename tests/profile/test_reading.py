@@ -18,6 +18,7 @@ from nginxopt.request.log_places import LogPlaces, log_name
 from nginxopt.semantics.site import Build, lower
 from nginxopt.version import Version
 from tests.profile.test_planted import profile_of
+from tests.rows import every_row
 
 LINE = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] "{}" {} 512 "-" "curl/8"\n'
 FILES = """
@@ -65,7 +66,7 @@ http {
 """
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("target", "status", "verdict", "variable"),
     [
         ("/key/1", 200, "unknown", "http_x_api_key"),
@@ -89,7 +90,7 @@ def test_headers_that_the_log_lacks(
 _COMBINED = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] "GET /old HTTP/1.1" 301 5 "-" "curl/8"'
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "line"),
     [
         ("main", f'{_COMBINED} "-"'),
@@ -151,7 +152,7 @@ def test_a_format_that_ends_its_line(tmp_path: Path) -> None:
     assert (file.format, file.lines, file.broken) == ("own", 2, 0)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_line", "status", "verdict", "line"),
     [
         ("GET /a.html HTTP/1.1", 200, "agrees", 8),
@@ -210,11 +211,11 @@ def test_the_file_of_an_error_page(tmp_path: Path, page: str, level: str, verdic
         assert key.level.line == line
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("user", "status", "verdict", "passwords"),
     [("bob", 200, "agrees", 1), ("bob", 401, "agrees", 1), ("-", 401, "agrees", 0), ("-", 200, "differs", 0)],
 )
-@pytest.mark.parametrize("is_logged", [True, False])
+@every_row("is_logged", [True, False])
 def test_the_status_settles_passwords(
     tmp_path: Path, user: str, status: int, verdict: str, passwords: int, is_logged: bool
 ) -> None:
@@ -239,7 +240,7 @@ def test_the_status_settles_passwords(
         assert (key.verdict, cell.tries.passwords) == ("agrees", int(status == 200))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("target", "status", "verdict", "kind"),
     [
         ("/app/x", 200, "agrees", "proxy"),
@@ -292,7 +293,7 @@ http {{
 """
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("names", "line", "verdict"),
     [
         ("a.test a.test", '"GET / HTTP/1.1" 200 3 "http://a.test/" "-"', "agrees"),
@@ -348,7 +349,7 @@ _URI = 'escape=json {"u":"$request_uri","h":"$host","s":$status}'
 _NO_HOST = '$http_host "$request" $status'
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("stated", "line", "time", "example"),
     [
         (f'"$request" $status {_LISTS}', f'"GET /app/x HTTP/1.1" 200 {_RETRIED}', 201, "/app/x"),

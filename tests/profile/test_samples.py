@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from nginxopt.config import load_text
 from nginxopt.profile import samples
 from nginxopt.profile.reading import SiteLogs
@@ -13,10 +11,11 @@ from nginxopt.request.client import RequestForm
 from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize("agent", [samples._BROWSER[0], samples._OTHER], ids=["Chrome", "Firefox"])
-@pytest.mark.parametrize("length", [70, 97, 150, 240, 500, 2_000])
+@every_row("agent", [samples._BROWSER[0], samples._OTHER], ids=["Chrome", "Firefox"])
+@every_row("length", [70, 97, 150, 240, 500, 2_000])
 def test_a_request_is_as_long_as_in_the_log(length: int, agent: tuple[str, str]) -> None:
     """Headers are added and shortened up to the length; nginx still sees the same browser."""
     form: RequestForm = {

@@ -27,13 +27,12 @@ from nginxopt.version import Version
 from tests.bench.clusters import cluster
 from tests.profile.days import CONF, day
 from tests.profile.test_planted import profile_of
+from tests.rows import every_row
 from tests.support import PATIENCE
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"a\n", b"a", b"\n\n\n", b"abc\n" * 5, b"a\n" + b"x" * 50 + b"\nb", b"x" * 99]
-)
-@pytest.mark.parametrize("size", [1, 4, 7, 1_000])
+@every_row("content", [b"", b"a\n", b"a", b"\n\n\n", b"abc\n" * 5, b"a\n" + b"x" * 50 + b"\nb", b"x" * 99])
+@every_row("size", [1, 4, 7, 1_000])
 def test_parts_are_whole_lines(tmp_path: Path, content: bytes, size: int) -> None:
     """Parts follow each other without a gap, and each but the last ends with a line."""
     path = tmp_path / "log"

@@ -14,6 +14,7 @@ from nginxopt.profile.figures import Figures
 from nginxopt.profile.sums import Profile, Tries, load, save
 from nginxopt.profile.work import Work
 from tests.profile.test_planted import profile_of
+from tests.rows import every_row
 
 LINE = '192.0.2.1 a.example {} [27/Nov/2026:10:{:02}:00 +0200] "GET {} HTTP/1.1" {} {} {} {} {} {}\n'
 SITE = """
@@ -75,7 +76,7 @@ def test_tries_of_rewrites(tmp_path: Path) -> None:
     assert places(work)["patterns"] == (place.text, 110 * 794 + (9 * 11 + 12) * 28)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("server", "is_logged"),
     [
         ("root /srv;", True),
@@ -114,7 +115,7 @@ def test_rewrites_run_again(tmp_path: Path) -> None:
     assert (tries.short, tries.long) == (10, 10)  # "/elsewhere" is shorter than what they match
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("server", "http", "tries"),
     [
         ("location ~ \\.php$ { return 204; } location ~ ^/b/ { return 204; }", "", Tries(short=1, long=1, sought=6)),
@@ -206,7 +207,7 @@ def test_pieces(tmp_path: Path, setting: str, cost: float) -> None:
     assert more == pytest.approx(52_000 * cost)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("place", "cost"),
     [
         ("location = /auth { return 204; }", 0),

@@ -44,6 +44,7 @@ from nginxopt.semantics.refusals import refusals
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
+from tests.rows import every_row
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -414,7 +415,7 @@ def test_editing_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(lsp.rows([lsp.Result(1_000, 3, 0.2, 0.1)]))[1].endswith("EXCEEDED")
 
 
-@pytest.mark.parametrize("kind", growth.KINDS)
+@every_row("kind", growth.KINDS)
 def test_kinds_of_growth_are_configurations(kind: str) -> None:
     """Each kind of content is a configuration that nginx accepts as far as its text goes, and grows with its size."""
     few, many = (growth.KINDS[kind](size) for size in (3, 30))

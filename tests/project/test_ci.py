@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from nginxopt.lint.report import FORMATS
 from tests.lint.report.test_report_sarif import official
 from tests.project.action import ACTION, STEPS, expanded, step
+from tests.rows import every_row
 from tests.support import PATIENCE, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -177,7 +178,7 @@ def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
     assert 'pip install --quiet "$NGINXOPT_PACKAGE"' in "\n".join(GITLAB["before_script"])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("schema", "name"),
     [
         ("vendor.github-actions", "action.yml"),
@@ -214,7 +215,7 @@ def scripts() -> Iterator[tuple[str, str, str]]:
 SPLIT = {"GitLab": "--exclude=SC2086"}
 
 
-@pytest.mark.parametrize(("name", "shell", "text"), list(scripts()), ids=[name for name, *_ in scripts()])
+@every_row(("name", "shell", "text"), list(scripts()), ids=[name for name, *_ in scripts()])
 def test_shellcheck_finds_nothing(name: str, shell: str, text: str) -> None:
     """The scripts are sound shell."""
     command = [

@@ -23,6 +23,7 @@ from nginxopt.rewrite.kinds.rules.planning import reasons
 from nginxopt.rewrite.premises import PREMISES
 from nginxopt.rewrite.tables import premises
 from tests import origins, servers
+from tests.rows import every_row
 from tests.support import PATIENCE, the_nginx
 
 ROOT = Path(__file__).parents[2]
@@ -248,7 +249,7 @@ def test_the_oldest_nginx_is_told(text: str) -> None:
     assert f"nginx {OLDEST} or later" in text
 
 
-@pytest.mark.parametrize("path", sorted(DOCUMENTS), ids=lambda path: str(path.relative_to(ROOT)))
+@every_row("path", sorted(DOCUMENTS), ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
     """Every link to a file of the repository has its file."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", DOCUMENTS[path])

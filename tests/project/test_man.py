@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from nginxopt.cli import nginxopt
 from tests.cli.test_options import commands
+from tests.rows import every_row
 from tests.support import PATIENCE, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -82,8 +83,8 @@ def asked(shell: str, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-@pytest.mark.parametrize(
+@every_row("shell", ["bash", "zsh", "fish"])
+@every_row(
     ("words", "expected"),
     [
         (("nginxopt", "rew"), "rewrite-to-map"),

@@ -8,6 +8,7 @@ import pytest
 
 from nginxopt import _native
 from tests.fuzz.native import OF_THE_PROCESS, TARGETS, WITHOUT_INPUT, panics
+from tests.rows import every_row
 
 pytestmark = pytest.mark.no_cover
 
@@ -27,7 +28,7 @@ def test_every_function_has_a_target() -> None:
     assert public == {*TARGETS, *WITHOUT_INPUT, *OF_THE_PROCESS, *RESULTS, *ENUMS}
 
 
-@pytest.mark.parametrize("name", sorted(TARGETS))
+@every_row("name", sorted(TARGETS))
 def test_hostile_values_do_not_panic(name: str) -> None:
     """A hundred calls with hostile texts, numbers and spans; `python -m tests.fuzz.native` makes more."""
     assert [place for seed in range(100) if (place := panics(name, seed)) is not None] == []

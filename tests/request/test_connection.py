@@ -6,6 +6,7 @@ import pytest
 
 from nginxopt.request import ClientGate, NobodyListensError, read_request, read_url
 from nginxopt.semantics.site.form import SiteForm, SocketForm
+from tests.rows import every_row
 
 
 def socket(host: str, port: int, *servers: int, tls: bool = False, family: str = "inet") -> SocketForm:
@@ -41,7 +42,7 @@ MET = [
 ]
 
 
-@pytest.mark.parametrize(("site_", "url", "host"), MET)
+@every_row(("site_", "url", "host"), MET)
 def test_a_client_connects_to_the_likely_address(site_: SiteForm, url: str, host: str) -> None:
     """A name leads to the address where a server has it, an address to itself."""
     assert ClientGate(site_).connection(read_url(url))["host"] == host

@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
-
 from nginxopt.config import load_text
 from nginxopt.request import ClientGate, Request, from_curl, read_request, read_url
 from nginxopt.request.batch import Batch
@@ -19,6 +17,7 @@ from nginxopt.request.traffic import groups_of
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET
 from tests.request.test_connection import site, socket
+from tests.rows import every_row
 
 MOVED = Answer("redirect", 301, "https://h/b")
 PAGE = Answer("return", 200)
@@ -66,7 +65,7 @@ JUDGED: list[tuple[str, int | str | None, Answer, Verdict]] = [
 ]
 
 
-@pytest.mark.parametrize(("to", "status", "answer", "verdict"), JUDGED)
+@every_row(("to", "status", "answer", "verdict"), JUDGED)
 def test_an_answer_is_judged(to: str, status: int | str | None, answer: Answer, verdict: Verdict) -> None:
     """A row passes if all it expects is known to hold, and fails if something is known not to."""
     assert judge(ExpectedRow(1, read_request("https://h/a"), to, status), answer) == verdict
@@ -170,7 +169,7 @@ def test_the_answers_of_many_requests_are_those_of_each_outcome() -> None:
     assert batch.uses[server] == sum(form["server"] is not None for form in forms)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "text"),
     [
         (MOVED, "301 to https://h/b"),
@@ -217,7 +216,7 @@ def chain_of(text: str) -> RedirectSteps:
     return chain
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "end", "count", "address"),
     [
         ("http://a.example/1", "answered", 3, "https://www.b.example/3#part"),
@@ -258,7 +257,7 @@ def test_several_chains_are_asked_together() -> None:
     assert rounds == [3, 2, 1]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "url", "serves"),
     [
         ("a.example", "http://A.example./x", True),

@@ -7,9 +7,10 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.request.listing import Listing, read
 from nginxopt.text import Source
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "existing", "folders", "marks"),
     [
         (b"/srv\n/srv/a\n/srv/d\n/srv/d/b\n", ("/srv/", "/srv/a", "/srv/d/", "/srv/d/b"), ("/srv",), False),

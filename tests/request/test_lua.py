@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import pickle
 
-import pytest
-
 from nginxopt.config import load_text
 from nginxopt.request import read_request
 from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics.site import Build, lower
 from nginxopt.semantics.site.lua import answered, returned
 from tests.lintcheck import TARGET
+from tests.rows import every_row
 
 RETURNED = (
     ("return 'a'", "a"),
@@ -111,14 +110,14 @@ ANSWERED = (
 """The code of a handler, and the arguments of the `return` that answers alike; None for code that is not read."""
 
 
-@pytest.mark.parametrize(("code", "value"), RETURNED)
+@every_row(("code", "value"), RETURNED)
 def test_an_expression_is_a_value_of_nginx(code: str, value: str | None) -> None:
     """Nothing is read that may fail, or whose value depends on what nginx cannot say in a value."""
     read = returned(code)
     assert (None if read is None else read.text) == value
 
 
-@pytest.mark.parametrize(("code", "args"), ANSWERED)
+@every_row(("code", "args"), ANSWERED)
 def test_a_constant_answer_is_a_return(code: str, args: tuple[str, ...] | None) -> None:
     """An answer that is not one call with constants is not read."""
     assert answered(code) == args
@@ -163,7 +162,7 @@ ASKED: tuple[tuple[str, dict[str, str], int | None, str | None], ...] = (
 """The text of a location, values of variables, the status or None if it is not known, and the variable that decides."""
 
 
-@pytest.mark.parametrize(("text", "values", "status", "name"), ASKED)
+@every_row(("text", "values", "status", "name"), ASKED)
 def test_what_is_read_is_answered(text: str, values: dict[str, str], status: int | None, name: str | None) -> None:
     """Also in another process; the other readers of a site take all Lua as before."""
     config = load_text(f"events {{}} http {{ server {{ listen 80; location / {{ {text} }} }} }}".encode(), "nginx.conf")

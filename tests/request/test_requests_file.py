@@ -21,6 +21,7 @@ from nginxopt.request import ClientGate, read_url
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.traffic import Traffic
 from tests.request.test_connection import site, socket
+from tests.rows import every_row
 
 SITE = site(socket("0.0.0.0", 80, 0), socket("0.0.0.0", 443, 0, tls=True), names=("shop.example",))
 SEVERAL = site(socket("0.0.0.0", 80, 0, 1), socket("0.0.0.0", 8443, 1, tls=True))
@@ -63,7 +64,7 @@ def test_targets_of_vegeta_in_json(tmp_path: Path, stated: str | None) -> None:
     assert (b"X-B", b"") in headers
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "message"),
     [
         ('{"method":"GET"}', "a target has a method and a url, which are strings"),

@@ -15,6 +15,7 @@ from nginxopt.request.columns import columns_of
 from nginxopt.request.locations import leads_to, normal
 from nginxopt.request.table import ExpectedRow, ExpectedTable, read_table
 from nginxopt.text import Source
+from tests.rows import every_row
 
 BASE = read_url("https://shop.example")
 
@@ -103,7 +104,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "place", "message"), WRONG)
+@every_row(("text", "place", "message"), WRONG)
 def test_a_broken_row_is_an_error_with_its_place(text: str, place: str, message: str) -> None:
     """An error has the line and column of what is wrong with a row, which does not lose the others."""
     if place.startswith("1:"):
@@ -249,7 +250,7 @@ EQUAL = [
 ]
 
 
-@pytest.mark.parametrize(("location", "expected", "equal"), EQUAL)
+@every_row(("location", "expected", "equal"), EQUAL)
 def test_a_location_leads_to_what_is_expected(location: str, expected: str, equal: bool) -> None:
     """Addresses are equal if clients ask for the same; an expected path is on the host of the request."""
     assert leads_to(location, expected, read_url("https://shop.example/a")) is equal

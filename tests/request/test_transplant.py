@@ -13,6 +13,7 @@ from nginxopt.request.transplant import PrivateStage, transplanted
 from nginxopt.semantics import Address, Level
 from nginxopt.semantics.site.lowering import http_level, placed
 from nginxopt.version import Version
+from tests.rows import every_row
 
 PORTS = {
     Address("inet", "0.0.0.0", 80): 7001,
@@ -36,7 +37,7 @@ def moved(text: str, stage: PrivateStage = STAGE) -> list[str]:
     return [line for line in lines if "temp_path" not in line and line != "access_log off;"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "line"),
     [
         ("listen 80 backlog=5 default_server;", "listen 127.0.0.1:7001 default_server reuseport;"),
@@ -105,7 +106,7 @@ def test_a_url_that_is_a_variable_cannot_be_replaced() -> None:
         moved("http { server { location /a { proxy_pass $url; } } }")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "line"),
     [
         ("access_log /var/log/a.log combined buffer=64k if=$a;", "access_log logs/27.log combined buffer=64k if=$a;"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nginxopt.request import UrlError, from_curl, read_request, read_url
+from tests.rows import every_row
 
 # The URL, the header Host, the port, the target: as curl 7.88.1 sends them with --path-as-is.
 SENT = [
@@ -34,7 +35,7 @@ SENT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "host", "port", "target"), SENT)
+@every_row(("text", "host", "port", "target"), SENT)
 def test_a_url_is_read_as_curl_reads_it(text: str, host: str, port: int, target: str) -> None:
     """A URL has the host, port and target that curl sends."""
     url = read_url(text)
@@ -85,7 +86,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "column", "message"), WRONG)
+@every_row(("text", "column", "message"), WRONG)
 def test_what_is_no_url_is_refused_with_its_column(text: str, column: int, message: str) -> None:
     """An error says what is wrong, and where."""
     with pytest.raises(UrlError) as caught:

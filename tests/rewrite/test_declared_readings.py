@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nginxopt import load_text
 from nginxopt.rewrite import Options, Readings, plan
 from nginxopt.rewrite.proving import proved
+from tests.rows import every_row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 NAMES = [field.name for field in fields(Readings)]
@@ -56,8 +57,8 @@ def comes_true(text: bytes, readings: Readings) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("readings", EVERY, ids=str)
-@pytest.mark.parametrize("size", [1, 30, 100, 300])
+@every_row("readings", EVERY, ids=str)
+@every_row("size", [1, 30, 100, 300])
 def test_generated_lists(readings: Readings, size: int) -> None:
     """A list of mixed rules, some of which are never the first to match, is written as it was planned."""
     rules = [SHAPES[number % len(SHAPES)].format(number % 77, number) for number in range(size)]
@@ -80,8 +81,8 @@ def test_any_list(random: Random, size: int, readings: Readings) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", ["fec/redirects-transition.conf", "fec/exact.conf", "fec/redirects-sers.conf"])
-@pytest.mark.parametrize("readings", EVERY[1:], ids=str)
+@every_row("name", ["fec/redirects-transition.conf", "fec/exact.conf", "fec/redirects-sers.conf"])
+@every_row("readings", EVERY[1:], ids=str)
 def test_real_lists(name: str, readings: Readings) -> None:
     """So are the published redirects of a site."""
     comes_true((FIXTURES / name).read_bytes(), readings)

@@ -11,6 +11,7 @@ from nginxopt.config import load, load_text
 from nginxopt.rewrite import Emission, Options, plan, prove
 from nginxopt.rewrite.premises import FAILED_CAPTURES, LOCATION_INCLUDES, LOCATION_SETTINGS
 from nginxopt.rewrite.proving import proved
+from tests.rows import every_row
 
 NAMED = "".join(f"rewrite ^/docs/{number}/(?<old>.*)$ /doc/{number}/$old permanent;\n" for number in range(40))
 GATED = "".join(
@@ -120,7 +121,7 @@ def test_the_proof_reads_included_files(settings: str, tmp_path: Path) -> None:
 SERVING = "".join(f"location ~ ^/p/{number}/(.*)$ {{ %s proxy_pass http://u$1; }}\n" for number in range(20))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("content", "located", "is_assumed"),
     [
         ("deny all;", 20, False),
@@ -144,7 +145,7 @@ GROUPS = "".join(f"location ~ ^/(a|b){number}/ {{ return 404; }}\n" for number i
 """Regex locations whose patterns have groups."""
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("server", "reading", "is_stated"),
     [
         ("server_name ~^(.+)[.]example[.]com$;", "return 200 $1;", True),

@@ -10,11 +10,12 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Options, plan, premises
 from nginxopt.rewrite.premises import Lengths
 from tests.rewrite import composed
+from tests.rows import every_row
 
 DOUBLING = "".join(f'map $d{level} $d{level + 1} {{ default "$d{level}$d{level}"; }}' for level in range(20))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "value", "least", "most"),
     [
         ("", "$uri", 8_192, 8_192),

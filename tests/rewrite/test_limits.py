@@ -16,6 +16,7 @@ from nginxopt.rewrite.evaluations import DEEPEST, Evaluations
 from nginxopt.rewrite.kinds.registry import MAPS
 from nginxopt.rewrite.proving import emit, proved
 from tests.rewrite import composed
+from tests.rows import every_row
 
 
 def planned(text: str) -> Plan:
@@ -35,7 +36,7 @@ def test_few_levels_are_compiled(levels: int) -> None:
     assert (len(compiled.maps.compiled), reasons(compiled)) == (levels, Counter())
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("http", "fewest"),
     [
         (composed.by_default(52), 20),
@@ -67,7 +68,7 @@ def test_as_many_as_fit_are_compiled(http: str, fewest: int) -> None:
         assert within_limits(with_more) != with_more
 
 
-@pytest.mark.parametrize(
+@every_row(
     "http",
     [
         composed.in_a_circle(1),

@@ -17,6 +17,7 @@ from nginxopt.rewrite.premises import (
     SERVER_INCLUDES,
     RewritePremise,
 )
+from tests.rows import every_row
 
 RULES = "rewrite ^/a$ /to/a permanent;\nrewrite ^/b$ /to/b permanent;\n"
 MORE_RULES = "rewrite ^/c$ /to/c permanent;\nrewrite ^/(d|e)$ /to/$1 permanent;\n"
@@ -54,7 +55,7 @@ def after(emission: Emission) -> str:
     return emission.after(emission.plan.config.main).decode()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         (site(), ()),
@@ -99,8 +100,8 @@ def test_a_file_of_rules_may_be_included_by_what_is_missing(tmp_path: Path) -> N
 UNKNOWN = ["nobody_knows this;", "rewrite ^/b$ /c; my_module on;", "return 200; ssi on;", "content_by_lua_file x.lua;"]
 
 
-@pytest.mark.parametrize("hostile", UNKNOWN)
-@pytest.mark.parametrize(
+@every_row("hostile", UNKNOWN)
+@every_row(
     "server",
     [
         f"{RULES} include part.conf;\n {MORE_RULES}",
@@ -121,7 +122,7 @@ def test_a_missing_file_is_compiled_as_a_hostile_one(tmp_path: Path, server: str
     assert lines == there.maps.decode().splitlines()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("http", "expected"),
     [
         ("include mime.types;", "include mime.types;\n{};"),

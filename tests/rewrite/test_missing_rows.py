@@ -10,6 +10,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan, premises, prove
 from nginxopt.rewrite.premises import MISSING_ROWS
+from tests.rows import every_row
 
 WORDS = "".join(f'"~*\\bword{number}x\\b" 1;\n' for number in range(40))
 
@@ -51,7 +52,7 @@ def test_other_rows_stay(rows: str, reason: str) -> None:
     assert [kept.reason for kept in emitted(rows).plan.maps.kept] == [reason]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("old", "new"),
     [
         ("~*good 0;", ""),

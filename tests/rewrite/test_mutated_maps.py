@@ -8,10 +8,9 @@ from dataclasses import fields, replace
 from itertools import product
 from random import Random
 
-import pytest
-
 from nginxopt import load_text
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
+from tests.rows import every_row
 
 NAMES = [field.name for field in fields(Readings)]
 EVERY = [Readings(**dict(zip(NAMES, chosen, strict=True))) for chosen in product([False, True], repeat=len(NAMES))]
@@ -61,7 +60,7 @@ def with_parts(emission: Emission, rewrites: bytes, groups: bytes, trees: bytes)
     return replace(emission, maps=rewrites + groups + trees, groups=groups, trees=trees)
 
 
-@pytest.mark.parametrize("readings", EVERY, ids=str)
+@every_row("readings", EVERY, ids=str)
 def test_rules(readings: Readings) -> None:
     """Rules whose keys or lookups lack a row, or have another value in one, are refuted."""
     config = load_text("\n".join(RULES).encode(), "rules.conf", context="server")

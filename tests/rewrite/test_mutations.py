@@ -40,6 +40,7 @@ from tests.rewrite.mutations.programs import (
     WHOLES,
     program,
 )
+from tests.rows import every_row
 from tests.support import ROOT
 
 pytestmark = pytest.mark.no_cover
@@ -63,7 +64,7 @@ MUTATIONS = (
 )
 
 
-@pytest.mark.parametrize("name", [*KINDS, *WHOLES, *FILTERS, *SITES, "missing", "groups-location", "of-kinds-location"])
+@every_row("name", [*KINDS, *WHOLES, *FILTERS, *SITES, "missing", "groups-location", "of-kinds-location"])
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)
@@ -82,7 +83,7 @@ def test_where_a_script_ends() -> None:
     assert {name for name, text in texts.items() if b"    break;" in text} == set(STOPPED)
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+@every_row("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_a_fault_is_refuted(mutation: Mutation) -> None:
     """Each fault changes the emission, and is refuted by the obligation that it breaks."""
     right = program(mutation.program)
@@ -91,7 +92,7 @@ def test_a_fault_is_refuted(mutation: Mutation) -> None:
     assert Refutation.of(prove(wrong).refutation) is mutation.refuted_by, mutation.says
 
 
-@pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.why)
+@every_row("forgery", FORGERIES, ids=lambda forgery: forgery.why)
 def test_a_forged_move_is_refuted(forgery: Forgery) -> None:
     """A rule that cannot be moved is not proved, whoever moves it; what is emitted for its look-alikes is."""
     around = b"events {} http { map $host $site { default main; } server { %s } }"

@@ -7,12 +7,13 @@ import pytest
 from nginxopt import load_text
 from nginxopt.rewrite import Options, plan
 from nginxopt.rewrite.kinds.kind import Cost
+from tests.rows import every_row
 
 RULES = "".join(f"rewrite ^/{name}/(.*)x$ /to/$1;\n" for name in "abc")
 ROWS = "".join(f"~^/{name} 1;" for name in "abcd")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "tried"),
     [
         pytest.param(f"server {{ {RULES} }} server {{ {RULES} }}", 3, id="one server"),

@@ -17,6 +17,7 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
 from tests.fuzz.rewrites.patterns import KINDS
+from tests.rows import every_row
 from tests.rulegen import escape
 
 CONTEXTS = st.sampled_from(["server", "location"])
@@ -128,8 +129,8 @@ def test_a_rule_behind_listed_keys() -> None:
     assert not compiled(first.after(first.plan.config.main), "location", Options()).changes
 
 
-@pytest.mark.parametrize("context", ["server", "location"])
-@pytest.mark.parametrize(
+@every_row("context", ["server", "location"])
+@every_row(
     ("stays", "literal"),
     [
         (rb"^/t/(a+)+$", rb"(?i)^/t/Bx1b$"),
@@ -143,8 +144,8 @@ def test_what_stands_behind_a_choice(context: str, stays: bytes, literal: bytes)
     assert sum(compiled(text, context, Options()).plan.rules.reasons().values()) >= 1
 
 
-@pytest.mark.parametrize("context", ["server", "location"])
-@pytest.mark.parametrize(
+@every_row("context", ["server", "location"])
+@every_row(
     ("stays", "literal"),
     [
         (b"^/id/[0-9]{,3}$", b"^/id/42$"),
@@ -153,7 +154,7 @@ def test_what_stands_behind_a_choice(context: str, stays: bytes, literal: bytes)
         (b"^/(?:[^x]|y)*z$", b"^/%s$" % (b"a" * 2_600)),
     ],
 )
-@pytest.mark.parametrize("before", [b"", b"rewrite ^/0$ /0 permanent;\n"])
+@every_row("before", [b"", b"rewrite ^/0$ /0 permanent;\n"])
 def test_no_rule_goes_behind_one_that_may_match(context: str, stays: bytes, literal: bytes, before: bytes) -> None:
     """A rule behind one that may match its strings, or not, is not dead: the proof refutes a text without it."""
     gone = b"rewrite %s /2 redirect;\n" % literal

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
 from tests.rewrite.test_missing import SPARING
+from tests.rows import every_row
 
 # What reads captures in a whole configuration, and what does not.
 READERS = {
@@ -31,7 +30,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+@every_row("reader", READERS)
 def test_what_reads_captures(reader: str) -> None:
     """Neither the planner nor the proof takes captures for unused where they may be read, and both do where not."""
     reads, not_read = READERS[reader]

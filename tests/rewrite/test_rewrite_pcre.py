@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Emission, Options, emit, plan, premises, prove
+from tests.rows import every_row
 
 pytestmark = pytest.mark.no_cover
 
@@ -47,8 +48,8 @@ def compiled(text: bytes, options: Options | None = None) -> Emission:
     return emit(plan(load_text(text, context="server"), options))
 
 
-@pytest.mark.parametrize("pattern", UNPORTABLE)
-@pytest.mark.parametrize("most", [64, 1024])
+@every_row("pattern", UNPORTABLE)
+@every_row("most", [64, 1024])
 def test_what_not_every_release_reads_alike_stays(pattern: bytes, most: int) -> None:
     """It is no error, and what it may match stays with it; what begins otherwise moves."""
     text = b'rewrite "%s" /x permanent;\nrewrite ^/id/42$ /y permanent;\n%s' % (pattern, LITERALS)
@@ -58,8 +59,8 @@ def test_what_not_every_release_reads_alike_stays(pattern: bytes, most: int) -> 
     assert prove(emission).holds
 
 
-@pytest.mark.parametrize("pattern", [b"^/[a", b"^/(a", b"^/a)", b"*a", b"^/[b-a]", b"^/a{3,2}"])
-@pytest.mark.parametrize("rest", [b"/x permanent", b"/x", b"http://d/ break", b"$1 last"])
+@every_row("pattern", [b"^/[a", b"^/(a", b"^/a)", b"*a", b"^/[b-a]", b"^/a{3,2}"])
+@every_row("rest", [b"/x permanent", b"/x", b"http://d/ break", b"$1 last"])
 def test_what_no_release_takes_is_an_error(pattern: bytes, rest: bytes) -> None:
     """nginx does not start with it, also where the rule would stay for another reason."""
     with pytest.raises(InputError, match="PCRE2 does not compile the pattern"):
@@ -85,7 +86,7 @@ def forged(odd: bytes, uri: bytes) -> tuple[Emission, bool]:
     return emission, prove(emission).holds
 
 
-@pytest.mark.parametrize("pattern", UNPORTABLE)
+@every_row("pattern", UNPORTABLE)
 def test_the_proof_judges_no_such_pattern(pattern: bytes) -> None:
     """It refutes that a rule was moved past one that may match, or that such a rule is gone."""
     assert forged(rb"^/id/[0-9]{1,3}$", b"/id/zz")[1]
@@ -126,7 +127,7 @@ BACKTRACKING = [
 OTHER = b"/" + b"z" * 2_600
 
 
-@pytest.mark.parametrize("pattern", BACKTRACKING)
+@every_row("pattern", BACKTRACKING)
 def test_behind_what_fails_at_once(pattern: bytes) -> None:
     """What the planner moves past such a rule, in one spelling or in all, the proof lets pass."""
     text = b'rewrite "%s" /k permanent;\nrewrite ^%s$ /1 permanent;\nrewrite (?i)^%sx$ /2 permanent;\n'
@@ -208,7 +209,7 @@ def test_every_plan_is_proved(patterns: list[str], most: int) -> None:
     assert proof.holds, (proof.refutation, proof.counterexample)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "pattern",
     [
         rb"^/[0-9a-f][0-9a-f](?:[0-9][0-9]^|x)\z",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nginxopt.rewrite.requests import FORMS, VARIANTS, receivable, sample, spell_least, spell_most
 from nginxopt.text.display import percent_encode
+from tests.rows import every_row
 
 uris = st.binary(max_size=12).map(lambda tail: b"/" + tail)
 
@@ -26,13 +27,13 @@ def test_targets_are_legal_in_a_request_line(uri: bytes) -> None:
         assert not set(variant(uri)) & {*range(0x21), 0x7F, *b"?#"}
 
 
-@pytest.mark.parametrize("uri", [b"", b"a", b"/a//b", b"/./a", b"/a/..", b"/a\0", b"//"])
+@every_row("uri", [b"", b"a", b"/a//b", b"/./a", b"/a/..", b"/a\0", b"//"])
 def test_what_nginx_never_receives(uri: bytes) -> None:
     """URIs that nginx normalises away or refuses are not asked."""
     assert not receivable(uri)
 
 
-@pytest.mark.parametrize("uri", [b"/", b"/.a", b"/a..", b"/a/...", b"/a\n", b"/\xff", b"/a%2F"])
+@every_row("uri", [b"/", b"/.a", b"/a..", b"/a/...", b"/a\n", b"/\xff", b"/a%2F"])
 def test_what_nginx_receives(uri: bytes) -> None:
     """URIs that only look odd are asked."""
     assert receivable(uri)

@@ -16,6 +16,7 @@ from nginxopt.rewrite import Emission, Options, Readings, emit, plan, prove
 from nginxopt.rewrite.mapfile import LONGEST_GROUP, RunNames
 from nginxopt.rewrite.proving import proved
 from nginxopt.semantics.maphash import Verdict, suitable, verdict
+from tests.rows import every_row
 
 WHOLE = b"events {}\n%s\nhttp {\n    %s\n    server { rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; }\n}\n"
 NAMES = (
@@ -66,7 +67,7 @@ def test_any_table(keys: list[bytes], max_size: int, bucket: int) -> None:
     suitable([keys], max_size, bucket)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         b"map_hash_max_size 9223372036854775807;",

@@ -15,6 +15,7 @@ from nginxopt.rewrite import Emission, Options, emit, plan, prove
 from tests.corpus_report import AS_MEANT, AS_WRITTEN, configurations
 from tests.rewrite.mutations.programs import KINDS, WHOLES, program
 from tests.rewrite.test_rewrite_laws import CONTEXTS, compiled, few, texts
+from tests.rows import every_row
 
 DEFAULT = b'    default "";\n'
 WHOLE = b"""events {}
@@ -62,7 +63,7 @@ _WITH_MAPS = [name for name in (*KINDS, *WHOLES) if name != "named-groups"]
 """The programs that have maps of keys."""
 
 
-@pytest.mark.parametrize("name", _WITH_MAPS)
+@every_row("name", _WITH_MAPS)
 def test_maps_of_every_shape(name: str) -> None:
     """A program of each shape has such maps."""
     check_maps(program(name))
@@ -91,7 +92,7 @@ def test_maps_of_the_corpus(options: Options) -> None:
     assert any(emission.maps for emission in emissions)
 
 
-@pytest.mark.parametrize("name", _WITH_MAPS)
+@every_row("name", _WITH_MAPS)
 def test_a_map_without_a_default_is_proved(name: str) -> None:
     """The proof takes a map as it was emitted before there was a default."""
     emission = program(name)

@@ -14,6 +14,7 @@ from tests.rewrite.mutations import directives, grouped, guards, listed, residua
 from tests.rewrite.mutations.fault import Mutation
 from tests.rewrite.mutations.obligations import Refutation
 from tests.rewrite.mutations.programs import program
+from tests.rows import every_row
 from tests.support import ROOT
 
 pytestmark = pytest.mark.no_cover
@@ -47,13 +48,13 @@ def verdict(emission: Emission) -> str:
         return "refused"
 
 
-@pytest.mark.parametrize("name", _SMALL)
+@every_row("name", _SMALL)
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are equivalent."""
     assert verdict(program(name)) == "equivalent"
 
 
-@pytest.mark.parametrize("mutation", _FAULTS, ids=lambda mutation: mutation.name)
+@every_row("mutation", _FAULTS, ids=lambda mutation: mutation.name)
 def test_a_fault_is_not_equivalent(mutation: Mutation) -> None:
     """A fault that may change a response is never called equivalent."""
     assert verdict(mutation.damage(program(mutation.program))) != "equivalent"
@@ -99,7 +100,7 @@ EQUIVALENT = {
 }
 
 
-@pytest.mark.parametrize("name", EQUIVALENT)
+@every_row("name", EQUIVALENT)
 def test_a_result_is_equivalent(name: str) -> None:
     """What is moved is equivalent by the second proof, too."""
     emission = compiled(*EQUIVALENT[name])

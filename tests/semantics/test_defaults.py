@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.semantics import PIVOT, default
 from nginxopt.version import Version
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "release", "expected"),
     [
         ("accept_mutex", "1.11.2", "on"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.facts.lexicon import NAMES, nearest
+from tests.rows import every_row
 
 LONG = sorted(name for name in NAMES if len(name) >= 8)
 
@@ -38,13 +38,13 @@ NOBODYS = [
 ]
 
 
-@pytest.mark.parametrize("name", MEANT)
+@every_row("name", MEANT)
 def test_what_is_meant(name: str) -> None:
     """A letter or two that are wrong, missing, too many or swapped are seen through."""
     assert nearest(name) == MEANT[name]
 
 
-@pytest.mark.parametrize("name", NOBODYS)
+@every_row("name", NOBODYS)
 def test_what_is_near_to_nothing(name: str) -> None:
     """Short names, values and names of modules are near to none of nginx's."""
     assert nearest(name) == ()

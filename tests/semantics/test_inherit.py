@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.lint import Model
 from nginxopt.semantics import FRAGMENT, Level, levels
 from nginxopt.version import Version
 from tests.lintrules import TARGET, configuration
+from tests.rows import every_row
 
 
 def innermost(texts: dict[str, bytes]) -> Level:
@@ -41,7 +40,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "single", "several"), CASES.values(), ids=CASES.keys())
+@every_row(("text", "single", "several"), CASES.values(), ids=CASES.keys())
 def test_what_is_known(text: bytes, single: tuple[bool, bool], several: tuple[bool, bool]) -> None:
     """A value is known if all that could set it was read; of a list all must have been read that could add to it."""
     level = innermost({"nginx.conf": text})
@@ -101,7 +100,7 @@ CONTEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind", "is_open"), CONTEXTS)
+@every_row(("text", "kind", "is_open"), CONTEXTS)
 def test_the_outermost_level(text: bytes, kind: str, is_open: bool) -> None:
     """A whole configuration begins at the top; of a fragment, what is around it is unknown."""
     level = levels(configuration({"nginx.conf": text}), Version(1, 28, 0))
@@ -109,7 +108,7 @@ def test_the_outermost_level(text: bytes, kind: str, is_open: bool) -> None:
     assert Model(configuration({"nginx.conf": text}), TARGET).is_whole == (not is_open)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("server", "location", "values"),
     [
         ("", "", ["A"]),

@@ -8,6 +8,7 @@ from nginxopt.lint import Model
 from nginxopt.semantics import Address, Endpoint, sockets
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, read
+from tests.rows import every_row
 
 ALL = "0.0.0.0"
 
@@ -43,14 +44,14 @@ def model(http: str, target: Version = TARGET) -> Model:
     return Model(read(http, "http"), target)
 
 
-@pytest.mark.parametrize("text", ADDRESSES)
+@every_row("text", ADDRESSES)
 def test_addresses_are_those_of_nginx(text: str) -> None:
     """A `listen` is read as the addresses that nginx makes of it."""
     (listen,) = model(f"server {{ listen {text}; }}").listens
     assert list(listen.addresses) == ADDRESSES[text]
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@every_row("text", REFUSED)
 def test_what_nginx_refuses_is_no_address(text: str) -> None:
     """A `listen` that nginx refuses has no address."""
     (listen,) = model(f"server {{ listen {text}; }}").listens
@@ -126,7 +127,7 @@ def test_the_backlog_of_an_address_is_that_which_is_stated() -> None:
     assert endpoint.backlog == 4096
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("address", "loopback"),
     [
         ("127.0.0.1:80", True),

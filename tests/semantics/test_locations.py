@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.request import from_curl, read_url
 from nginxopt.request.model import SiteModel, World
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET, read
+from tests.rows import every_row
 
 LOCATIONS = """
     location = /e { } location / { } location /a/ { location /a/b/ { } location ~ n$ { } } location ^~ /s/ { }
@@ -26,7 +25,7 @@ def chosen(text: str, uri: str) -> Level:
     return model.site.levels[level]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("uri", "name"),
     [("/e", "=/e"), ("/x", "/"), ("/a/x", "/a/"), ("/a/b/x", "/a/b/"), ("/a/n", "~n$"), ("/a/b/x.p", r"~\.p$"),
      ("/s/x.p", "^~/s/"), ("/q.p", "~q"), ("/x.g", r"~*\.G$"), ("/a", "/"), ("/r/x", "~/r/"), ("/r/y", "~/r/")],

@@ -21,6 +21,7 @@ from nginxopt.semantics.refusals import Refusal, RefusalStage, refusals
 from nginxopt.text import encode
 from nginxopt.version import Version
 from tests.fuzz import refusals as mutants
+from tests.rows import every_row
 
 _TABLES = Path(__file__).parent / "refusals"
 _RELEASES = ("1.22.1", "1.31.3")
@@ -167,7 +168,7 @@ def test_a_refusal_has_the_word_that_is_wrong() -> None:
     assert (str(second.word), second.stage) == ("expires", RefusalStage.SETTER)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "server { listen 80; limit_req zone=around; access_log a.log around; return 200 $around; }",
@@ -210,7 +211,7 @@ def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]
     assert [each.startswith(start) for each, start in zip(told, found, strict=True)] == [True] * len(found)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("inside", "message"),
     [
         ("sendfile on;\nsendfile maybe;", '"sendfile" directive is duplicate'),

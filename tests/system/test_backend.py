@@ -5,9 +5,8 @@ from __future__ import annotations
 import socket
 import struct
 
-import pytest
-
 from nginxopt.system.backend import Backend, BackendAnswer
+from tests.rows import every_row
 
 BEGIN = struct.pack(">BBHHBx", 1, 1, 1, 8, 0)
 STDIN = struct.pack(">BBHHBx", 1, 5, 1, 0, 0)
@@ -33,7 +32,7 @@ def asked(port: int, request: bytes, times: int = 1) -> tuple[bytes, bool]:
             return received, False
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_", "is_open", "head"),
     [
         (HTTP, True, b"HTTP/1.1 201 Created\r\nX-A: b\r\nContent-Length: 4\r\n\r\nbody"),

@@ -12,6 +12,7 @@ import pytest
 
 from nginxopt.system.echo import Echo, EchoedRequest
 from nginxopt.system.exchange import exchange
+from tests.rows import every_row
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def test_a_closed_connection_has_no_response() -> None:
 FASTCGI = struct.pack(">BBHHBx", 1, 1, 1, 8, 0) + bytes(8) + struct.pack(">BBHHBx", 1, 5, 1, 0, 0)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_", "asked", "answer"),
     [
         (

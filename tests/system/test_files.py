@@ -16,6 +16,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.system.files import BACKUP, write_all
 from nginxopt.system.writing import steps, targets
+from tests.rows import every_row
 from tests.system.places import NAMES, hidden, needs_root, texts, write
 
 NOBODY = 65534
@@ -131,7 +132,7 @@ def test_one_file_by_two_names(tmp_path: Path) -> None:
     assert texts(tmp_path) == {"a": b"2", "b": b"2", "c": b"2"}
 
 
-@pytest.mark.parametrize("name", NAMES, ids=repr)
+@every_row("name", NAMES, ids=repr)
 def test_any_name(tmp_path: Path, name: bytes) -> None:
     """Files of any name, as long as they may be, are written, and their old text is kept."""
     file = tmp_path / os.fsdecode(name)
@@ -201,8 +202,8 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "/dev/fd/1", "link"])
-@pytest.mark.parametrize("kind", ["file", "pipe"])
+@every_row("name", ["/dev/stdout", "/proc/self/fd/1", "/dev/fd/1", "link"])
+@every_row("kind", ["file", "pipe"])
 def test_standard_output_is_written_to(tmp_path: Path, name: str, kind: str) -> None:
     """/dev/stdout is what standard output is, and goes on where that has come to."""
     (tmp_path / "link").symlink_to("/dev/stdout")

@@ -20,6 +20,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.system.files import write_all
 from nginxopt.system.writing.copies import Scratch, sweep
+from tests.rows import every_row
 from tests.support import PATIENCE, ended
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and other users are root's")
@@ -266,8 +267,8 @@ def writers(folder: Path) -> Iterator[Callable[[int, float], None]]:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("links", [False, True], ids=["", "hard links"])
+@every_row("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+@every_row("links", [False, True], ids=["", "hard links"])
 def test_a_process_that_ends_at_any_moment(tmp_path: Path, number: int, links: bool) -> None:
     """A signal leaves all files old or all new, and nothing beside them; kill -9 no file half written, unless it has
     several names, and nothing that the next run does not remove.

@@ -11,6 +11,7 @@ import pytest
 from nginxopt.config import load, load_text
 from nginxopt.errors import MissingError
 from nginxopt.system.host import UNLIMITED, Host, Nofile, pid_files, read_host
+from tests.rows import every_row
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the limits of the machine are read on Linux only")
 
@@ -131,7 +132,7 @@ QUOTAS = {
 
 
 @on_linux
-@pytest.mark.parametrize("case", QUOTAS)
+@every_row("case", QUOTAS)
 def test_processors_that_may_be_used(tmp_path: Path, case: str) -> None:
     """The least of affinity and the quotas of all control groups around the process counts."""
     groups, files, cpus = QUOTAS[case]

@@ -15,6 +15,7 @@ from nginxopt.config.root_folder import RootFolder
 from nginxopt.system import machine as machine_
 from nginxopt.system.machine import READ, SEARCH, WRITE, Account, Machine, refuses, resolvable
 from tests.certificates import NOW
+from tests.rows import every_row
 from tests.support import PATIENCE
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
@@ -62,8 +63,8 @@ def test_without_a_list_of_users_nothing_is_known(tmp_path: Path) -> None:
     assert Machine.at(str(_root(tmp_path, group=_GROUP)), NOW).accounts is None
 
 
-@pytest.mark.parametrize("mode", [0o000, 0o004, 0o040, 0o400, 0o440, 0o644, 0o750, 0o705, 0o070, 0o007, 0o222])
-@pytest.mark.parametrize(("uid", "groups"), [(1234, {5}), (4321, {5678}), (4321, {5}), (4321, {5, 5678}), (0, {0})])
+@every_row("mode", [0o000, 0o004, 0o040, 0o400, 0o440, 0o644, 0o750, 0o705, 0o070, 0o007, 0o222])
+@every_row(("uid", "groups"), [(1234, {5}), (4321, {5678}), (4321, {5}), (4321, {5, 5678}), (0, {0})])
 @needs_root
 def test_permissions_are_those_of_the_kernel(tmp_path: Path, mode: int, uid: int, groups: set[int]) -> None:
     """A file in a folder is out of reach of a user exactly if the kernel says so."""

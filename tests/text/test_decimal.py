@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.text.source import decimal
+from tests.rows import every_row
 
 
 @given(st.integers(0, 10**18 - 1))
@@ -15,7 +15,7 @@ def test_a_number_is_read(value: int) -> None:
     assert decimal(str(value)) == value
 
 
-@pytest.mark.parametrize("text", ["", "-1", "+1", " 1", "1_0", "1e5", "\u00b2", "\u0661", "9" * 19, "9" * 5_000])
+@every_row("text", ["", "-1", "+1", " 1", "1_0", "1e5", "\u00b2", "\u0661", "9" * 19, "9" * 5_000])
 def test_any_other_text_is_none(text: str) -> None:
     """Signs, digits of other scripts, and more digits than `int` takes are no numbers, and raise nothing."""
     assert decimal(text) is None

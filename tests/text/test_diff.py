@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.text import Edit, Span, apply, diff
+from tests.rows import every_row
 
 TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"dd", b"e e\n"]), max_size=30).map(b"".join)
 
@@ -65,7 +66,7 @@ NAMES = {
 APPLYING = {"patch": ["patch", "-p0"], "git": ["git", "apply", "-p0", "-"]}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_row("name", NAMES)
 def test_names(name: str) -> None:
     """A name with a space is followed by a tab, and one that is not a printable line is quoted."""
     written = NAMES[name]
@@ -74,8 +75,8 @@ def test_names(name: str) -> None:
     assert diff.added(b"b\n", name) == b"--- /dev/null\n+++ %s\n@@ -0,0 +1,1 @@\n+b\n" % written
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("program", APPLYING)
+@every_row("name", NAMES)
+@every_row("program", APPLYING)
 def test_names_are_read(tmp_path: Path, program: str, name: str) -> None:
     """`patch` and `git apply` change and create the file that a diff names."""
     if shutil.which(program) is None:

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.text import fit, shorten
+from tests.rows import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("sentence", "width", "cut"),
     [
         ("as it is", 8, "as it is"),

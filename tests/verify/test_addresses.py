@@ -25,6 +25,7 @@ from nginxopt.verify.hosts import ListenAddress
 from nginxopt.verify.path_condition import Candidate
 from nginxopt.verify.witnesses import request_of
 from nginxopt.version import Version
+from tests.rows import every_row
 from tests.support import NGINXES, the_nginx
 
 VERSION = Version(1, 31, 3)
@@ -61,8 +62,8 @@ def answer(site: SiteModel, host: str, *, quic: bool = False) -> OutcomeForm:
     return site.trace(request, World())["outcome"]
 
 
-@pytest.mark.parametrize("on", ["443", "[::]:443", "127.0.0.1:443"])
-@pytest.mark.parametrize(
+@every_row("on", ["443", "[::]:443", "127.0.0.1:443"])
+@every_row(
     ("host", "over_tcp", "over_quic"),
     [
         ("a.example", "b", "a"),
@@ -139,7 +140,7 @@ def listening(words: list[str], port: int) -> SiteModel:
     return SiteModel(load_text(text.encode(), "nginx.conf"), Build(VERSION))
 
 
-@pytest.mark.parametrize(("old", "new", "host"), _ALONE)
+@every_row(("old", "new", "host"), _ALONE)
 def test_an_address_that_only_one_side_has(old: list[str], new: list[str], host: str | None) -> None:
     """A connection to it tells the sides apart, unless the other side may take it, under another name or for all."""
     witness = verify(listening(old, 80), listening(new, 80)).witness

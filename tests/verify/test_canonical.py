@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nginxopt._native import captures
 from nginxopt.verify.symbols import Capture, Derived, Join, KnownBytes, Match, Variable, behind_segments, canonical
+from tests.rows import every_row
 
 RESTS = (
     b"(.*)$",
@@ -22,7 +22,7 @@ RESTS = (
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "same"),
     [
         (rb"^/a/b/(.*)$", rb"^/[^/]*/[^/]*/(.*)$"),

@@ -11,6 +11,7 @@ from nginxopt.facts.lexicon import NAMES
 from nginxopt.semantics.site.levels import listed
 from nginxopt.verify import Verification, verify
 from nginxopt.verify.influences import CODE, INVISIBLE, NOT_SHOWN, Reads, counting, reads
+from tests.rows import every_row
 from tests.verify.test_verify import model
 
 _RUNS_CODE = re.compile(
@@ -159,7 +160,7 @@ def test_a_setting_beside_a_program() -> None:
         assert any("client_body_buffer_size" in text for text in (*result.given, *(d.reason for d in result.doubts)))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "unlike"),
     [
         ("js_var $x $tier; server { listen 80; return 200 $x; }", _MAPS),

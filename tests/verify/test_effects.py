@@ -8,6 +8,7 @@ from nginxopt.config import load_text
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import RequestWitness, verify
+from tests.rows import every_row
 from tests.verify.pairs import Pair, whole
 from tests.verify.pairs.effects import HIDDEN, LED, SHOWN, SUPPOSED, UNSUPPOSED
 from tests.verify.test_verify import VERSION, model, names, verified
@@ -27,21 +28,21 @@ def part(text: str) -> SiteModel:
     return SiteModel(load_text(text.encode(), "part.conf", missing_ok=True), Build(VERSION))
 
 
-@pytest.mark.parametrize("pair", SHOWN + LED, ids=names(SHOWN + LED))
+@every_row("pair", SHOWN + LED, ids=names(SHOWN + LED))
 def test_what_is_shown_is_different(pair: Pair) -> None:
     """A request shows it, in both directions."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
         assert result.verdict == "different", result.doubts
 
 
-@pytest.mark.parametrize("pair", HIDDEN, ids=names(HIDDEN))
+@every_row("pair", HIDDEN, ids=names(HIDDEN))
 def test_what_is_not_shown_is_not_different(pair: Pair) -> None:
     """No witness says that it is."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
         assert result.verdict != "different", result.witness
 
 
-@pytest.mark.parametrize("pair", SUPPOSED, ids=names(SUPPOSED))
+@every_row("pair", SUPPOSED, ids=names(SUPPOSED))
 def test_a_part_is_different_if_it_is_included_so(pair: Pair) -> None:
     """A premise says how."""
     for sides in ((pair.old, pair.new), (pair.new, pair.old)):
@@ -57,7 +58,7 @@ def test_a_part_is_not_different_however_it_is_included(pair: Pair) -> None:
         assert verify(*map(part, sides)).witness is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("setting", "is_kept"),
     [
         ('more_set_headers "X-A: $uri";', True),

@@ -9,6 +9,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import verify
 from nginxopt.version import Version
+from tests.rows import every_row
 
 _PASS = """
 events {}
@@ -40,7 +41,7 @@ def test_an_empty_host_is_that_of_the_upstream(release: str, header: str, other:
     assert verify(_passed("one", header, release), _passed("one", other, release)).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("release", "header", "verdict"),
     [
         ("1.31.3", 'proxy_set_header Host "";', "equivalent"),

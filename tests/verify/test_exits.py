@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import every_row
 from tests.verify.pairs import Pair
 from tests.verify.test_verify import verified
 
@@ -41,8 +42,8 @@ def test_what_follows_is_equal(rows: int, answer: str) -> None:
     assert verified(_pair(rows, (answer, answer))).verdict == "equivalent"
 
 
-@pytest.mark.parametrize("rows", [_FEW, _MANY])
-@pytest.mark.parametrize("answers", [("$flag$flag", "$flag"), ("$flag", "${flag}0"), ("$flag", "$flag$uri")])
+@every_row("rows", [_FEW, _MANY])
+@every_row("answers", [("$flag$flag", "$flag"), ("$flag", "${flag}0"), ("$flag", "$flag$uri")])
 def test_what_follows_differs(rows: int, answers: tuple[str, str]) -> None:
     """Another part behind them is never equivalent, even if only requests whose state a row has set show it."""
     for pair in (_pair(rows, answers), _pair(rows, answers[::-1])):

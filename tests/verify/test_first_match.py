@@ -23,6 +23,7 @@ from nginxopt.verify.pattern_parts import Parts, covers, may_start, sequences
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import Interner, pieces
 from nginxopt.version import Version
+from tests.rows import every_row
 
 ROWS = [
     *(rf'"~^/doc/{word}\.html$" /{word};' for word in ("alpha", "beta", "gamma", "delta", "about", "archive")),
@@ -172,7 +173,7 @@ def test_damaged_lookups_are_not_proved() -> None:
     assert proved < 10
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("was", "now"),
     [
         ('"000012|/feed"', '"000107|/feed"'),
@@ -206,7 +207,7 @@ _KEYS = 'map $request_uri $key {{ "~^(?<k>{})" $k; }}'.format("|".join(rf"/l{num
 _TREE = f"map $key $tree {{ %s {_KEYED} }} {_KEYS}"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("before", "after", "right", "fault"),
     [
         ("", f'"~^/l" $in; }} map $request_uri $in {{ %s {_LIST}', "", "/l3/x /wrong;"),

@@ -15,6 +15,7 @@ from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
 from nginxopt.verify.canonical import access, canonical_words, default_words, folded, variables
 from nginxopt.version import Version
+from tests.rows import every_row
 from tests.verify.pairs.form import Forms
 from tests.verify.pairs.forms import ALIKE, IN_DOUBT, IN_DOUBT_OF_HOSTS, UNLIKE, http
 
@@ -39,15 +40,15 @@ def verdict(forms: Forms, version: str) -> str:
     return compared(old, new, version).verdict
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("forms", ALIKE, ids=lambda forms: forms.name)
+@every_row("version", VERSIONS)
+@every_row("forms", ALIKE, ids=lambda forms: forms.name)
 def test_two_forms_of_the_same(forms: Forms, version: str) -> None:
     """Both are equivalent, on the versions of nginx that take them for the same."""
     assert (verdict(forms, version) == "equivalent") == version.startswith(forms.versions)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("forms", [*UNLIKE, *IN_DOUBT, *IN_DOUBT_OF_HOSTS], ids=lambda forms: forms.name)
+@every_row("version", VERSIONS)
+@every_row("forms", [*UNLIKE, *IN_DOUBT, *IN_DOUBT_OF_HOSTS], ids=lambda forms: forms.name)
 def test_what_only_looks_the_same(forms: Forms, version: str) -> None:
     """They are not equivalent."""
     assert (verdict(forms, version) != "equivalent") == version.startswith(forms.versions)
@@ -94,7 +95,7 @@ _PASS = "proxy_pass http://127.0.0.1:9001;"
 _SERVER = "server {{ listen 80; {} }}"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("old", "new", "expected"),
     [
         # A file that was not read may state a setting in the block, or around it.

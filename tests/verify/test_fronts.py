@@ -12,6 +12,7 @@ from nginxopt.verify.first_match import same_values
 from nginxopt.verify.fronts import alternatives
 from nginxopt.verify.lookups import NotProvedError
 from nginxopt.verify.pattern_parts import sequences
+from tests.rows import every_row
 from tests.verify.test_first_match import definitions, tables, value
 
 _ENDS = (("html$", "intro.*"), ("html", "a.b$"), ("htm$", "txt.txt$"), ("php$", "x"), ("x", "new"))
@@ -63,7 +64,7 @@ def test_a_front_is_proved() -> None:
     assert same_values(definitions(before), definitions(after), "new")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("was", "now"),
     [
         ('"/v1.3/x" "/v3"', '"/v1.3/x" "/v4"'),
@@ -110,7 +111,7 @@ def front(**changes: str) -> str:
     return _FRONT.format(**forms | changes)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rows", "changes", "fault"),
     [
         # Of two alternatives that match, the first one counts.

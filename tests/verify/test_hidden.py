@@ -13,6 +13,7 @@ from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
 from nginxopt.verify.premises import OF_FILES, PREMISES, Premises, is_outcome, read
 from nginxopt.version import Version
+from tests.rows import every_row
 from tests.verify.pairs import whole
 from tests.verify.pairs.hidden import HIDDEN, Hidden
 
@@ -82,7 +83,7 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "used"), ALIKE)
+@every_row(("old", "new", "used"), ALIKE)
 def test_premises_that_are_used_are_named(old: str, new: str, used: set[str]) -> None:
     """Those that hold by default are named where they are used; denied, they are what is in doubt."""
     result = compared(old, new)
@@ -173,7 +174,7 @@ SETTLED = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "premise"), SETTLED)
+@every_row(("old", "new", "premise"), SETTLED)
 def test_a_premise_settles_what_is_in_doubt(old: str, new: str, premise: str) -> None:
     """It is unknown without the premise, which is named as a condition or is one of several; denied, it is not."""
     assert compared(old, new).verdict == "unknown"
@@ -205,8 +206,8 @@ def test_each_request_names_its_host() -> None:
     assert compared(old, new, "host-header").verdict == "equivalent"
 
 
-@pytest.mark.parametrize("premise", ["unread-neutral", "unread-rules", "unread-silent=etag", "unread-names"])
-@pytest.mark.parametrize(
+@every_row("premise", ["unread-neutral", "unread-rules", "unread-silent=etag", "unread-names"])
+@every_row(
     ("old", "new"),
     [
         ("include nx; add_header X 1; root /r;", "include nx; add_header X 2; root /r;"),
@@ -224,7 +225,7 @@ def test_a_premise_says_no_more_than_it_says(old: str, new: str, premise: str) -
     assert compared(old, new, premise).verdict != "equivalent"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("assumed", "denied", "message"),
     [
         (("unread-neutrl",), (), "unknown premise 'unread-neutrl'"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt.verify.dataflow import Liveness
 from nginxopt.verify.program import Compiler
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import Interner
+from tests.rows import every_row
 from tests.verify.pairs import whole
 from tests.verify.test_verify import model
 
@@ -23,7 +22,7 @@ def kept(script: str) -> frozenset[str]:
     return Liveness((side, side), (definitions, definitions)).of(0, 0).kept & {"k", "t"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "script",
     [
         f"set $k ''; {MATCH} {READ}",
@@ -40,7 +39,7 @@ def test_set_before(script: str) -> None:
     assert not kept(script)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "script",
     [
         f"{MATCH} {READ}",

@@ -28,6 +28,7 @@ from nginxopt.verify.patterns import (
     without,
 )
 from nginxopt.verify.program import Operation
+from tests.rows import every_row
 
 SUBJECTS = st.text("/abA-.\n", max_size=7).map(str.encode)
 
@@ -83,7 +84,7 @@ def test_what_a_group_holds(pattern: bytes, subject: bytes) -> None:
             assert captures(own.holding(escaped(text)), subject) is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "text", "determines"),
     [
         (rb"^(.*)\z", b"/a", True),
@@ -142,7 +143,7 @@ def test_plain_text(text: bytes, subject: bytes) -> None:
     assert (captures(starts_with(text), subject) is not None) == subject.startswith(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "pattern",
     [
         "^/(a)*", "^/(a|b)?", "^/((a)b)", "^(?:/(a))", "^/(a)|b", "^/(?=a)(b)", r"^/(a)\1", "^/(?>a)(b)", "^/a++(b)",
@@ -292,7 +293,7 @@ def test_no_value_is_in_a_region_that_is_empty(
             assert not is_inside or any(matches(pattern, subject) is not False for pattern in outside)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "may"),
     [
         (b"^/(a+)+$", True),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import every_row
 from tests.verify.pairs import Pair
 from tests.verify.pairs.shapes import LIKE, UNLIKE
 from tests.verify.test_verify import names, verified
 
 
-@pytest.mark.parametrize("pair", LIKE, ids=names(LIKE))
+@every_row("pair", LIKE, ids=names(LIKE))
 def test_shapes_that_answer_alike_are_equivalent(pair: Pair) -> None:
     """Numbers and names of groups, `alias` and `root`, upstreams and addresses, in both directions."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):

@@ -11,6 +11,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.semantics.site import Build
 from nginxopt.verify import Verification, verify
 from nginxopt.version import Version
+from tests.rows import every_row
 
 _PASS = "proxy_pass http://127.0.0.1:9001;"
 _SERVER = "server { listen 8080; %s }"
@@ -57,8 +58,8 @@ PLACES = {
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(("old", "new"), VALUES)
+@every_row("place", PLACES)
+@every_row(("old", "new"), VALUES)
 def test_a_missing_include_hides_no_value(old: str, new: str, place: str) -> None:
     """Another value beside a file that was not read, or in a block inside, is no equivalence; the same value is."""
     server = f"limit_conn_zone $uri zone=z:1m; {_SERVER}" % PLACES[place]
@@ -67,7 +68,7 @@ def test_a_missing_include_hides_no_value(old: str, new: str, place: str) -> Non
     assert compared(old, old, server).verdict == "equivalent"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("old", "new"),
     [
         ("location / { include a; %s }", "location / { include b; %s }"),
@@ -257,7 +258,7 @@ GIVEN = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "premise"), GIVEN, ids=[premise for *_, premise in GIVEN])
+@every_row(("old", "new", "premise"), GIVEN, ids=[premise for *_, premise in GIVEN])
 def test_what_is_taken_as_given_is_named(old: str, new: str, premise: str) -> None:
     """Each class of what is ignored is named where it counts, and not in a configuration without it."""
     result = compared(old, new)
@@ -286,8 +287,8 @@ def test_what_stands_around_a_fragment_is_taken_as_given() -> None:
     assert premise not in compared(_LINE, _LINE).given
 
 
-@pytest.mark.parametrize("include", ["include nx;", "include nx/*;"])
-@pytest.mark.parametrize(
+@every_row("include", ["include nx;", "include nx/*;"])
+@every_row(
     ("old", "new"),
     [
         ("map $uri $m { a b; }", "map $uri $m { a c; }"),

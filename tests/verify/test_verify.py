@@ -17,6 +17,7 @@ from nginxopt.verify import Verification, unfold, verify
 from nginxopt.verify.path_condition import PathCondition
 from nginxopt.verify.symbols import Substitution, Symbol
 from nginxopt.version import Version
+from tests.rows import every_row
 from tests.verify.pairs import (
     HARMLESS,
     INHERITED_ALIKE,
@@ -46,7 +47,7 @@ def names(pairs: tuple[Pair, ...]) -> list[str]:
     return [pair.name for pair in pairs]
 
 
-@pytest.mark.parametrize("pair", MISTAKES, ids=names(MISTAKES))
+@every_row("pair", MISTAKES, ids=names(MISTAKES))
 def test_a_mistake_has_a_witness(pair: Pair) -> None:
     """A small mistake is different, with a request that both sides answer otherwise; so is undoing it."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
@@ -55,14 +56,14 @@ def test_a_mistake_has_a_witness(pair: Pair) -> None:
         assert result.witness.old["outcome"] != result.witness.new["outcome"]
 
 
-@pytest.mark.parametrize("pair", HARMLESS, ids=names(HARMLESS))
+@every_row("pair", HARMLESS, ids=names(HARMLESS))
 def test_an_edit_that_keeps_the_meaning(pair: Pair) -> None:
     """An edit that changes nothing is equivalent, in both directions."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
         assert result.verdict == "equivalent", (result.witness, result.doubts)
 
 
-@pytest.mark.parametrize("pair", UNKNOWN, ids=names(UNKNOWN))
+@every_row("pair", UNKNOWN, ids=names(UNKNOWN))
 def test_what_is_not_known_is_in_doubt(pair: Pair) -> None:
     """What may change an answer, but is not shown by a request, is unknown, with a reason; what a request shows if a
     file that was not read is empty is different, and says so.
@@ -73,7 +74,7 @@ def test_what_is_not_known_is_in_doubt(pair: Pair) -> None:
         assert result.doubts[0].reason
 
 
-@pytest.mark.parametrize("pair", UNLIKE, ids=names(UNLIKE))
+@every_row("pair", UNLIKE, ids=names(UNLIKE))
 def test_values_that_only_seem_equal(pair: Pair) -> None:
     """Configurations that nginx answers differently are not equivalent, in both directions."""
     for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
@@ -88,7 +89,7 @@ def test_a_configuration_is_equivalent_to_itself(pairs: Sequence[Pair]) -> None:
     assert [pair.name for pair in pairs if verified(Pair("", pair.old, pair.old)).verdict != "equivalent"] == []
 
 
-@pytest.mark.parametrize("pair", [*INHERITED_UNLIKE, *INHERITED_ALIKE], ids=lambda pair: pair.name)
+@every_row("pair", [*INHERITED_UNLIKE, *INHERITED_ALIKE], ids=lambda pair: pair.name)
 def test_inherited_headers(pair: Pair) -> None:
     """Headers are those of `add_header_inherit`, wherever it stands; trailers are too, and no request shows them."""
     trailers = Pair(
@@ -283,8 +284,8 @@ def test_files_in_another_order(tmp_path: Path) -> None:
     assert verify(old, old).verdict == "equivalent"
 
 
-@pytest.mark.parametrize("body", ["$http2", "$server_protocol", "$request", "${REQUEST}"])
-@pytest.mark.parametrize(
+@every_row("body", ["$http2", "$server_protocol", "$request", "${REQUEST}"])
+@every_row(
     ("old", "new"),
     [
         ("listen 127.0.0.1:8443 ssl; http2 on;", "listen 127.0.0.1:8443 ssl;"),
@@ -300,7 +301,7 @@ def test_the_protocol_counts_where_it_is_shown(body: str, old: str, new: str) ->
     assert verify(*[model(side, Version(1, 28, 0)) for side in hidden]).verdict == "equivalent"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("old", "new", "is_equal"),
     [
         ("$v23", "$v23", True),
@@ -310,7 +311,7 @@ def test_the_protocol_counts_where_it_is_shown(body: str, old: str, new: str) ->
         ("$v23-$v22", "$v22-$v23", False),
     ],
 )
-@pytest.mark.parametrize("start", ["abcd", "$http_a", "$uri$arg_a"])
+@every_row("start", ["abcd", "$http_a", "$uri$arg_a"])
 def test_long_values_are_those_of_equal_terms(start: str, old: str, new: str, is_equal: bool) -> None:
     """A value of 4^23 parts is known by what it is made of: equal terms are equal values, others may differ."""
     sets = "".join(f'set $v{n} "{f"$v{n - 1}" * 4}"; ' for n in range(1, 24))

@@ -12,6 +12,7 @@ from nginxopt.semantics.site import Build
 from nginxopt.verify import verify
 from nginxopt.verify.servers import ServerTexts
 from nginxopt.verify.side import VerifiedSide
+from tests.rows import every_row
 from tests.verify.pairs.form import Forms
 from tests.verify.pairs.forms import WRITTEN_ALIKE, WRITTEN_UNLIKE, http
 from tests.verify.test_verify import VERSION, model
@@ -35,14 +36,14 @@ def test_what_a_server_does_not_reach(forms: Forms) -> None:
     assert are_alike(*sides(forms))
 
 
-@pytest.mark.parametrize("forms", WRITTEN_UNLIKE, ids=lambda forms: forms.name)
+@every_row("forms", WRITTEN_UNLIKE, ids=lambda forms: forms.name)
 def test_what_a_server_reaches(forms: Forms) -> None:
     """If a definition that it reaches differs, or which names have it, the servers do as well; which hosts a server
     takes is compared apart from that."""
     assert are_alike(*sides(forms)) == (forms.name == "a server before takes the name")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("old", "new"),
     [
         ("expires 1h;", "expires 2h;"),

@@ -13,6 +13,7 @@ from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.lint.report.model import relative
 from nginxopt.text import Source, Span
 from tests.diagnostics import diagnostic, span
+from tests.rows import every_row
 
 TEXT = b"http {\n    gzip_comp_level 9;\n    gzip_comp_level 8;\n}\n"
 
@@ -91,7 +92,7 @@ def test_no_two_are_alike_in_any_order(diagnostics: list[Diagnostic], random: Ra
     assert set(fingerprints(turned, "/")) == set(prints)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "base", "expected"),
     [
         ("a.conf", "/srv", "a.conf"),

@@ -15,6 +15,7 @@ from nginxopt.lint.report.model import LintReport, RuleCount, by_rule
 from nginxopt.text import Source
 from nginxopt.text.display import JSON, MARKUP
 from tests.diagnostics import SAFETIES, diagnostic, fix, report, reports, rule, span
+from tests.rows import every_row
 from tests.support import PATIENCE
 
 SOURCE = Source("nginx.conf", b"gzip_comp_level 9;")
@@ -32,8 +33,8 @@ def test_every_report_can_be_written_in_every_format(any_report: LintReport) -> 
         assert text.encode().endswith(b"\n") or not text, (name, statistics)
 
 
-@pytest.mark.parametrize(("name", "statistics"), EVERYTHING)
-@pytest.mark.parametrize(
+@every_row(("name", "statistics"), EVERYTHING)
+@every_row(
     "error",
     [
         InputError("it ends too soon", source=SOURCE, span=span(SOURCE, b"9")),
@@ -48,7 +49,7 @@ def test_an_error_is_in_every_format(name: str, statistics: bool, error: InputEr
     assert error.path is None or "nginx.conf" in text
 
 
-@pytest.mark.parametrize("name", list(FORMATS))
+@every_row("name", list(FORMATS))
 def test_a_finding_is_in_every_format(name: str) -> None:
     """Rule, message, line and path of a finding are in every format."""
     source = Source("conf.d/a.conf", b"\n" * 16 + b"gzip_comp_level 9;")
@@ -67,7 +68,7 @@ def test_servers_see_paths_below_the_folder(name: str) -> None:
     assert "conf.d" not in text
 
 
-@pytest.mark.parametrize("name", list(FORMATS))
+@every_row("name", list(FORMATS))
 def test_the_kind_of_a_format_is_known(name: str) -> None:
     """What makes a report inert knows which formats are JSON, and which are markup."""
     begin = "".join(render(report(diagnostic(SOURCE, span(SOURCE, b"9"))), name)).lstrip()[:1]

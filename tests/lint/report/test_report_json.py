@@ -7,7 +7,6 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 
 from nginxopt.errors import InputError
@@ -17,6 +16,7 @@ from nginxopt.lint.report.model import LintReport, Note
 from nginxopt.text import Edit, Source, Span, apply
 from nginxopt.text.display import unicode
 from tests.diagnostics import diagnostic, fix, report, reports, rule, span
+from tests.rows import every_row
 from tests.schemas import is_valid, schema, validate
 
 SCHEMA = schema("lint-report")
@@ -61,7 +61,7 @@ def objects(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
 WAYS = [path for path, _ in objects(read(full()))]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@every_row("way", WAYS, ids=str)
 def test_the_schema_refuses_what_is_unknown_or_missing(way: tuple[str | int, ...]) -> None:
     """In no object of a report may a key be added or left out."""
     keys = list(dict(objects(read(full())))[way])

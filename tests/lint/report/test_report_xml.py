@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given
 
 from nginxopt.errors import InputError
@@ -14,6 +13,7 @@ from nginxopt.lint.report.model import LintReport
 from nginxopt.text import Source
 from nginxopt.text.display import xml
 from tests.diagnostics import diagnostic, fix, report, reports, span
+from tests.rows import every_row
 
 SOURCE = Source("a.conf", b"gzip_comp_level 9;\n")
 AT = span(SOURCE, b"9")
@@ -104,8 +104,8 @@ def test_checkstyle_has_what_there_is() -> None:
     assert error.attrib["message"] == "it ends ]]> \ufffd; as nginx words it: unexpected end of file"
 
 
-@pytest.mark.parametrize("render", [junit.render, checkstyle.render])
-@pytest.mark.parametrize("message", ["]]>", "<&\"'>", "ä中👍"])
+@every_row("render", [junit.render, checkstyle.render])
+@every_row("message", ["]]>", "<&\"'>", "ä中👍"])
 def test_text_comes_back(render: Callable[[LintReport], Iterator[str]], message: str) -> None:
     """What XML can carry is read as it was written."""
     root = parsed(render, report(diagnostic(SOURCE, AT, message=message)))

@@ -16,6 +16,7 @@ from nginxopt.request.columns import status_of
 from nginxopt.request.table import read_table
 from nginxopt.rewrite.tables.detection import kind_of, read
 from nginxopt.text import Source
+from tests.rows import every_row
 from tests.tables import answer, checked, reasons
 
 HEADERS = [
@@ -34,8 +35,8 @@ HEADERS = [
 ]
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("header", [*HEADERS, ""])
+@every_row("delimiter", [",", ";", "\t", "|"])
+@every_row("header", [*HEADERS, ""])
 def test_names_of_columns(header: str, delimiter: str) -> None:
     """Columns have names of several languages, names that nobody knows, or none; with every delimiter."""
     text = "\n".join(filter(None, [header, "/a,/b,", "/c,/d,302", "/e,,410"])).replace(",", delimiter).encode()
@@ -52,7 +53,7 @@ def test_columns_in_another_order() -> None:
     assert checked("csv", text).table.notes == ("not read: the columns id, Notiz",)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "header",
     [
         "Zielseite;Quellseite",
@@ -100,7 +101,7 @@ def test_exports() -> None:
     assert reasons("csv", yoast) == [(3, "pattern")]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         (b"17;/a;/b;301;x\n18;/c;/d;302;y\n", (302, b"/d")),
@@ -124,7 +125,7 @@ STATUSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "status"), STATUSES)
+@every_row(("text", "status"), STATUSES)
 def test_statuses(text: str, status: int | None) -> None:
     """A status is a code, perhaps with its words, or the words."""
     assert status_of(text) == status

@@ -7,10 +7,11 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.rewrite.tables.detection import kind_of, read
 from nginxopt.text import Source
+from tests.rows import every_row
 from tests.tables import answer, checked, compiled, reasons
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         b"/a,/b\n/c,/d,302\n",
@@ -91,7 +92,7 @@ def test_other_encodings() -> None:
     assert answer("csv", text, b"/b") == (301, b"/c")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("row", "message"),
     [
         (b"http:///x,/y", "'http:///x' has no host"),
@@ -132,7 +133,7 @@ def test_a_long_path() -> None:
     compiled("csv", path + b",/b\n")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("row", "reason"),
     [
         (b"old,/b", "no-path"),
@@ -185,7 +186,7 @@ def test_places_of_rejected_rows() -> None:
     assert table.table.source.text(rejected.span) == "https://x.example/%zz"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("row", "path", "args", "expected"),
     [
         (b"/a,/b", b"/a", b"", (301, b"/b")),
@@ -222,7 +223,7 @@ def test_sites() -> None:
     assert b"client-scheme" in emission.maps
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "text", "kind"),
     [
         ("x.csv", b"anything", "csv"),

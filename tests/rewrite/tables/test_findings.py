@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import pytest
-
 from nginxopt.rewrite.tables import emit, prove
 from nginxopt.rewrite.tables.meaning import RowRequest
 from nginxopt.rewrite.tables.table import TableKind
+from tests.rows import every_row
 from tests.tables import answer, checked, compiled, reasons
 
 Found = list[tuple[str, int, int, bytes]]
@@ -58,14 +57,14 @@ FINDINGS: list[tuple[TableKind, bytes, Found]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "text", "expected"), FINDINGS)
+@every_row(("kind", "text", "expected"), FINDINGS)
 def test_findings(kind: TableKind, text: bytes, expected: Found) -> None:
     """Each is findings_of with its line, the line of the other row, and where a chain ends."""
     compiled(kind, text)
     assert findings_of(kind, text) == expected
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "text", "expected"),
     [
         ("csv", b"/a,/b\n/a,/c\n", [(2, "conflict")]),
@@ -144,7 +143,7 @@ def test_what_a_skipped_row_would_answer() -> None:
         assert skipping.meaning.answer(RowRequest(b"", b"/a", b"")) is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "table", "skipped"),
     [
         ("csv", b"/a,/b\nhttp://h/a,/a\n", {1: "skipped", 2: "loop"}),

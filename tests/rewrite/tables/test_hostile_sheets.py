@@ -11,6 +11,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.request.sheets import as_text
 from nginxopt.text import Source
+from tests.rows import every_row
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -70,7 +71,7 @@ def _ods_cell(text: str) -> str:
     return f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
 
 
-@pytest.mark.parametrize(
+@every_row(
     "data",
     [
         _xlsx('<row r="2"><c r="B2" s="1"/></row>'),
@@ -87,7 +88,7 @@ def test_sheets_of_people_are_read(data: bytes) -> None:
     assert as_text(Source("table", data)).source.data.startswith(b"/x,/")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "data",
     [
         _xlsx(f'<row r="1048576">{_cell("XFD1048576")}</row>'),

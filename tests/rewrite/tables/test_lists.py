@@ -8,6 +8,7 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite.tables.detection import read
 from nginxopt.rewrite.tables.table import TableKind
 from nginxopt.text import Source
+from tests.rows import every_row
 from tests.tables import answer, checked, compiled, reasons
 
 Expected = tuple[int, bytes] | None
@@ -73,7 +74,7 @@ ANSWERS: list[tuple[TableKind, bytes, bytes, bytes, Expected]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "text", "path", "args", "expected"), ANSWERS)
+@every_row(("kind", "text", "path", "args", "expected"), ANSWERS)
 def test_answers(kind: TableKind, text: bytes, path: bytes, args: bytes, expected: Expected) -> None:
     """What a row says to a request, in the reading of each tool."""
     compiled(kind, text)
@@ -148,7 +149,7 @@ REJECTED: list[tuple[TableKind, bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "text", "reason"), REJECTED)
+@every_row(("kind", "text", "reason"), REJECTED)
 def test_rejected(kind: TableKind, text: bytes, reason: str) -> None:
     """What nginx cannot answer exactly is rejected, with the code of the reason."""
     assert [code for _, code in reasons(kind, text)] == [reason]
@@ -180,7 +181,7 @@ ESCAPES: list[tuple[TableKind, bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "row"), ESCAPES)
+@every_row(("kind", "row"), ESCAPES)
 def test_the_advice_for_an_escape_can_be_followed(kind: TableKind, row: bytes) -> None:
     """If the character itself is recommended, it is answered, perhaps after more advice; in a path, it is matched."""
     for byte in range(0x80):

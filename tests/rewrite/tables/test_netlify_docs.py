@@ -6,8 +6,7 @@ that a client asks for, and the answer. Rows that nginx cannot answer have the c
 
 from __future__ import annotations
 
-import pytest
-
+from tests.rows import every_row
 from tests.tables import answer, compiled, reasons
 
 Answer = tuple[int, bytes] | str | None
@@ -40,7 +39,7 @@ DOCUMENTED: list[tuple[str, str, Answer]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "asked", "expected"), DOCUMENTED)
+@every_row(("rows", "asked", "expected"), DOCUMENTED)
 def test_documented_rows(rows: str, asked: str, expected: Answer) -> None:
     """Each row of the documentation is answered as it says, or named as one that nginx cannot answer."""
     if isinstance(expected, str):

@@ -10,6 +10,7 @@ from hypothesis import example, given
 
 from nginxopt.rewrite.tables import emit, prove
 from nginxopt.rewrite.tables.table import TableKind
+from tests.rows import every_row
 from tests.tables import SAMPLES, apache_lists, checked, compiled, csv_tables, lists
 
 TABLE = b"/a,/b\n/aa,/bb\n/A,/c,302\n/d,/e?x\n/$f,/g,308\n/gone,,410\n/q?x=1,/r\n"
@@ -84,7 +85,7 @@ FAULTS: list[tuple[TableKind, bytes, str, Fault, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "table", "part", "fault", "refutation"), FAULTS)
+@every_row(("kind", "table", "part", "fault", "refutation"), FAULTS)
 def test_faults(kind: TableKind, table: bytes, part: str, fault: Fault, refutation: str) -> None:
     """A text with a fault is refuted, for what is wrong with it."""
     emission = compiled(kind, table)

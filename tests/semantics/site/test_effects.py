@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from crossplane import analyzer
 
 from nginxopt.facts import having, vendors
 from nginxopt.facts.lexicon import NAMES, NGINX
 from nginxopt.semantics.site.levels import STRUCTURE, effect, listed, names
 from nginxopt.semantics.site.lowering import _GEOIP, _MODULE_VALUES
+from tests.rows import every_row
 
 HTTP = (
     analyzer.NGX_HTTP_MAIN_CONF
@@ -42,7 +42,7 @@ OTHERS = ("brotli", "zstd", "fancyindex", "vhost_", "opentracing", "modsecurity_
 """Prefixes of directives of modules that are in no list of names."""
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("directive", "when"),
     [
         ("gzip on", None),

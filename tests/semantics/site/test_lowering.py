@@ -8,6 +8,7 @@ import pytest
 
 from nginxopt.errors import InputError
 from nginxopt.version import Version
+from tests.rows import every_row
 from tests.semantics.site.lowered import form_of, in_server, opaque, script, settings, site_of
 
 
@@ -232,7 +233,7 @@ def test_a_fragment_is_lowered_as_what_it_implies(text: str, context: str | None
     assert [(socket["port"], socket["servers"]) for socket in form["sockets"]] == [(80, [0])]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message"),
     [
         ("http { server { rewrite ^/a; } }", 'invalid number of arguments in "rewrite" directive'),
@@ -295,7 +296,7 @@ def test_a_file_that_is_read_twice_has_numbers_for_each_reading() -> None:
     assert {site.nodes.place(node).path for node in returns} == {"/conf/l.conf"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "server { limit_req zone=around; access_log a.log around; location / { proxy_cache beside; return 200; } }",

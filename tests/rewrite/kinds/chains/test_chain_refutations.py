@@ -12,6 +12,7 @@ from nginxopt.rewrite.kinds.chains.planning import Chain
 from nginxopt.rewrite.kinds.chains.proof import prove
 from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.text import apply
+from tests.rows import every_row
 
 WHOLE = "events {{}}\nhttp {{\nserver {{\n{reads}set $before 1;\n{chain}set $behind 1;\n}}\n}}\n"
 FEW = "".join(f"if ($uri ~ ^/{number}) {{ return {401 if number % 2 else 403}; }}\n" for number in range(8))
@@ -145,8 +146,8 @@ FAULTS = (
 )
 
 
-@pytest.mark.parametrize("chain", [FEW, MANY, FEW_SETS, SETS, REWRITES, STRINGS, HOSTS])
-@pytest.mark.parametrize("reads", ["", READS], ids=["captures unread", "captures read"])
+@every_row("chain", [FEW, MANY, FEW_SETS, SETS, REWRITES, STRINGS, HOSTS])
+@every_row("reads", ["", READS], ids=["captures unread", "captures read"])
 def test_the_look_up_without_a_fault(chain: str, reads: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = compiled(chain, reads)
@@ -154,7 +155,7 @@ def test_the_look_up_without_a_fault(chain: str, reads: str) -> None:
     assert proof(right, text_of(right), right.trees) is None
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.says)
+@every_row("fault", FAULTS, ids=lambda fault: fault.says)
 def test_a_fault_is_refuted(fault: Fault) -> None:
     """Each fault changes the statements or the maps, and is refuted by the obligation that it breaks."""
     right = compiled(fault.chain, fault.reads)
@@ -189,7 +190,7 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("forged", FORGED)
+@every_row("forged", FORGED)
 def test_a_forged_look_up_is_refuted(forged: str) -> None:
     """A chain that may not move is not proved, whoever moves it; the lookup of one that looks like it is."""
     old, new, what = FORGED[forged]
@@ -221,7 +222,7 @@ FORGED_SETS = {
 }
 
 
-@pytest.mark.parametrize("forged", FORGED_SETS)
+@every_row("forged", FORGED_SETS)
 def test_a_forged_look_up_of_sets_is_refuted(forged: str) -> None:
     """Conditions on what is set, and sets of what has other values, are not proved, whoever moves them."""
     old, new, what = FORGED_SETS[forged]

@@ -12,6 +12,7 @@ from nginxopt.rewrite.kinds.kind import Refutation
 from nginxopt.rewrite.kinds.locations.proof import prove
 from nginxopt.rewrite.proving import proved
 from nginxopt.text import apply
+from tests.rows import every_row
 
 FEW = "".join(f"location ~ ^/{name}(/.*)?$ {{ return 301 /new/{name}; }}\n" for name in "abcd")
 MANY = "".join(f"location ~ ^/{number:02}/ {{ return 301 /{number}; }}\n" for number in range(16))
@@ -87,7 +88,7 @@ FAULTS = (
 )
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.says)
+@every_row("fault", FAULTS, ids=lambda fault: fault.says)
 def test_faults(fault: Fault) -> None:
     """What is wrong is refuted for what is wrong."""
     emission = compiled(fault.run)

@@ -11,6 +11,7 @@ from nginxopt.rewrite.kinds.kind import Cost
 from nginxopt.rewrite.kinds.locations.planning import REASONS, LocationGroup
 from nginxopt.rewrite.output import summary
 from nginxopt.rewrite.proving import proved
+from tests.rows import every_row
 
 
 def planned(text: str, context: str | None = "server") -> Plan:
@@ -154,7 +155,7 @@ def test_short_runs_stay() -> None:
     assert compiled.locations.reasons() == {"not-worse": 4, "matches-all": 1}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "other",
     [
         "location / { }",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from nginxopt.rewrite.kinds.maps.planning import MapsPlan, PlannedMap, edits
 from nginxopt.rewrite.kinds.maps.proof import difference, read_again
 from nginxopt.rewrite.kinds.maps.reading import inlined, read
 from nginxopt.text import apply
+from tests.rows import every_row
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def changed(text: bytes, native: Native = Native()) -> bytes:
     return result
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("before", "after"),
     [
         (

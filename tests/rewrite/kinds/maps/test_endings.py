@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
 from benchmarks import shapes
 from nginxopt import _native
 from nginxopt.config import load_text
@@ -14,6 +12,7 @@ from nginxopt.rewrite import plan
 from nginxopt.rewrite.kinds.maps.planning import REASONS
 from nginxopt.rewrite.proving import proved
 from nginxopt.settings.target import choose
+from tests.rows import every_row
 
 
 def compiled(rows: bytes) -> _native.CompiledMap | _native.StayingMap:
@@ -39,7 +38,7 @@ def test_rows_that_begin_in_very_many_ways() -> None:
     assert isinstance(result, _native.CompiledMap) or result.reason in REASONS
 
 
-@pytest.mark.parametrize("seed", range(12))
+@every_row("seed", range(12))
 def test_shapes_of_real_lists(seed: int) -> None:
     """Each list compiles or stays with a reason that has a sentence."""
     result = compiled(b"".join(shapes.rows(400, seed)))

@@ -10,6 +10,7 @@ from nginxopt.config import load_text, reread
 from nginxopt.rewrite import emit, plan, prove
 from nginxopt.rewrite.proving import proved
 from tests.rewrite.kinds.maps.maplists import maps
+from tests.rows import every_row
 
 NUMBERS = range(40)
 LISTS = {
@@ -24,8 +25,8 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("flags", ["", "volatile;", "default none;", "/plain x;"])
+@every_row("name", LISTS)
+@every_row("flags", ["", "volatile;", "default none;", "/plain x;"])
 def test_usual_lists_become_trees(name: str, flags: str) -> None:
     """Lists as they are in the wild are trees that are proved, and try few of their patterns."""
     text = f"map $uri $new {{ {flags} {' '.join(LISTS[name])} }}"

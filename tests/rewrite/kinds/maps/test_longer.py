@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nginxopt import load_text
 from nginxopt.rewrite import Options, plan
 from nginxopt.rewrite.kinds.maps.planning import MapsPlan
+from tests.rows import every_row
 
 WORDS = [f"{first}{second}{third}" for first in "bcdfghjk" for second in "aeiou" for third in "lmnpqrstvwxyz"]
 
 
-@pytest.mark.parametrize("pattern", ["~*{}-bot", "~{}/x", "~^/{}/(.*)x"])
-@pytest.mark.parametrize("rows", [300, 520, 3_000])
+@every_row("pattern", ["~*{}-bot", "~{}/x", "~^/{}/(.*)x"])
+@every_row("rows", [300, 520, 3_000])
 def test_a_longer_map_gets_no_less_help_in_silence(pattern: str, rows: int) -> None:
     """If a map stays for its length, and its first rows would move, its reason says so."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt import _native
+from tests.rows import every_row
 
 KEYS = 'map $x $nxo_prefix { "~^(?<nxo_key>%s)" $nxo_key; }\n'
 ONE_LEAF = "map $nxo_prefix $nxo_tree { %s default d; }\n"
@@ -125,13 +126,13 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", RIGHT)
+@every_row("what", RIGHT)
 def test_right_texts_are_proved(what: str) -> None:
     """The parts that the wrong texts are made of are accepted where they are right."""
     assert _native.prove_map(*map(str.encode, RIGHT[what])).refutation is None
 
 
-@pytest.mark.parametrize("what", WRONG)
+@every_row("what", WRONG)
 def test_wrong_texts_are_refuted(what: str) -> None:
     """A text that answers some string in another way is refuted, whatever it looks like."""
     assert not _native.prove_map(*map(str.encode, WRONG[what])).holds

@@ -14,6 +14,7 @@ from nginxopt.rewrite.kinds.maps.planning import REASONS
 from nginxopt.rewrite.kinds.maps.readers import CaptureReadings
 from nginxopt.rewrite.kinds.maps.reading import read
 from nginxopt.rewrite.kinds.maps.stability import definitions
+from tests.rows import every_row
 
 ROWS = "".join(f"~^/page/{number}/ /p{number}; " for number in range(40))
 
@@ -26,7 +27,7 @@ def reasons(http: str, server: str = "") -> list[tuple[str, str]]:
     return [(row.map.variable, row.reason) for row in kept]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "source",
     ["$uri", "${request_uri}", "$scheme$host$uri", "$http_user_agent", "$arg_q", "$sent_http_content_type",
      "$URI", "x", "$of_map", "$of_set", "$kept", "$from_location", "$of_geo"],
@@ -41,7 +42,7 @@ def test_sources_that_are_stable(source: str) -> None:
     assert definitions(config).is_stable(source)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "source",
     ["$msec", "$host$request_time", "$time_local", "$1", "${2}x", "$upstream_response_time", "$connections_active",
      "$tcpinfo_rtt", "$realpath_root", "$request_filename", "$nobody_knows", "$of_map", "$in_row", "$of_njs", "$loop"],
