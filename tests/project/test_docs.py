@@ -292,7 +292,7 @@ def test_the_ways_are_those_of_the_code(tmp_path: Path, way: str) -> None:
     assert shown == sorted(shown, key=entered.index), "another order: `python -m tests.project.way` prints it"
 
 
-_MOST_OF_WRITING = 45
+_MOST_OF_WRITING = 44
 """How many modules a rewrite enters that is written to its files; docs/architecture.md says why not fewer."""
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from nginxopt.errors import InputError
+from nginxopt.system import files
 from nginxopt.system.files import BACKUP, write_all
-from nginxopt.system.writing import steps, targets
+from nginxopt.system.writing import targets
 from tests.rows import every_row
 from tests.system.places import NAMES, hidden, needs_root, texts, write
 
@@ -242,7 +243,7 @@ def test_a_folder_that_is_swapped_for_a_link(way: str, tmp_path: Path, monkeypat
         (folder / "x.conf").write_bytes(b"old")
     if way == "in place":
         os.link(site / "x.conf", site / "second.conf")
-    place = (steps, "overwrite" if way == "in place" else "copy_all")
+    place = (files, "overwrite" if way == "in place" else "copy_all")
     before = getattr(*place)
 
     def swap(*arguments: Any) -> None:

@@ -133,7 +133,7 @@ def test_files_that_are_not_begun_are_not_written(tmp_path: Path, monkeypatch: p
         os.kill(os.getpid(), signal.SIGTERM)
         return copies.make(path, text, *mode)
 
-    monkeypatch.setattr("nginxopt.system.writing.steps.make", make)
+    monkeypatch.setattr("nginxopt.system.files.make", make)
     with pytest.raises(_TerminatedError):
         write_all({str(file): b"new" for file in files})
     assert len(prepared) == 1
