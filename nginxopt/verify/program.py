@@ -127,7 +127,7 @@ class Compiler:
         return self._choices[level]
 
     def _locate(self, level: int) -> Program:
-        return (*self._choice(level, ()), self._end(level))
+        return (*self._choice(level, ()), self._enter(level), self._end(level))
 
     def named(self, level: int) -> dict[bytes, Program]:
         """Return the named locations of a server."""
@@ -256,12 +256,13 @@ class Compiler:
         return set().union(*SETTINGS.values()) if is_any else {name for each in used for name in SETTINGS.get(each, ())}
 
     def entering(self, level: int, *, is_internal: bool) -> frozenset[tuple[str, Hashable]]:
-        """Return the settings by which nginx may refuse a request before the script of a location runs
-        (`ngx_http_core_find_config_phase`), each with a value that is equal if both sides refuse alike.
+        """Return the settings by which nginx may refuse a request once it has looked for a location, before the script
+        of that location runs (`ngx_http_core_find_config_phase`), each with a value that is equal if both sides refuse
+        alike. Where no location takes the URI, those of the server count.
 
         `is_internal`: whether the request was led there by a rewrite, so that `internal` lets it in.
         """
-        if self._side.level(level)["kind"] != "location":
+        if self._side.level(level)["kind"] not in ("server", "location"):
             return frozenset()
         settings = self._side.settings(level)
         names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())

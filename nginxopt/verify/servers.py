@@ -35,6 +35,10 @@ from nginxopt.verify.unread import Words
 _BEFORE = group("early")
 """The settings of a server that nginx checks before it runs the script."""
 
+_BODY = "client_max_body_size"
+"""What nginx checks before the script only if it reads the body there; else that of the location counts
+(`Compiler.entering`)."""
+
 _CHEAP = 0.95  # the share of the work that must be left for a comparison to be repeated under other premises
 _LONG_SCRIPT = 1000  # if scripts with more statements differ, requests are tried before they are compiled
 _LONG = 20  # if longer chains of maps differ, requests are tried before the comparison
@@ -266,7 +270,7 @@ class ServerComparison:
         settings = [side.settings(level) for side, level in zip(self._sides, levels, strict=True)]
         reasons: list[tuple[str, int | None, int | None]] = [
             (f"{name} differs", *nodes)
-            for name in sorted(_BEFORE)
+            for name in sorted(_BEFORE if any(side.may_read_early for side in self._sides) else _BEFORE - {_BODY})
             if settings[0].get(name, ()) != settings[1].get(name, ())
         ]
         if any(side.may_add(level, "location") for side, level in zip(self._sides, levels, strict=True)):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nginxopt import lazy
 from nginxopt.facts import group, having
 from nginxopt.facts.table import declarations
+from nginxopt.facts.vendors import has
 from nginxopt.semantics.inherit import HOST_ALWAYS, MERGED_SINCE, origin, packaged_names
 from nginxopt.semantics.site.form import SiteForm
 from nginxopt.semantics.values import addresses, is_url
@@ -503,6 +504,13 @@ class VerifiedSide(UnmodelledReading):
                 targets += [str(word) for directive in level.own(name) for word in directive.args]
         return all(map(_PATH.match, targets))
 
+    @cached_property
+    def may_read_early(self) -> bool:
+        """Whether the body of a request may be read before the script of a server runs (`ngx_http_read_early_body`)."""
+        if self.runs_code or any(_READS_EARLY in level.names for level in self.site.levels):
+            return True
+        return (self._is_part or bool(self.unread)) and has(self.site.levels[0].target, _READS_EARLY)
+
     @property
     def has_state(self) -> bool:
         """Whether answers depend on earlier requests, by limits or caches."""
@@ -516,6 +524,9 @@ class VerifiedSide(UnmodelledReading):
         names = group("subrequest")
         levels = enumerate(self.site.levels)
         return self.has_code or any(names & level.names or self.may_add(at, *names) for at, level in levels)
+
+
+_READS_EARLY = "client_body_early_read"
 
 
 def _asks_password(known: Mapping[str, Value]) -> bool:

@@ -35,7 +35,10 @@ def answers(binary: nginx.Binary, pairs: Sequence[Forms], folder: Path) -> list[
             with running(binary, f"events {{}} http {{ access_log off; {whole} }}"):
                 found.append(
                     [
-                        [_without_ports(ask(plain(target, port), port), ports) for target in pair.targets]
+                        [
+                            _without_ports(ask(plain(target, port), port, b"x" * pair.size), ports)
+                            for target in pair.targets
+                        ]
                         for pair, port in zip(pairs, ports, strict=False)
                     ]
                 )

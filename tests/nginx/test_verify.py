@@ -51,12 +51,13 @@ def served(binary: nginx.Binary, text: str, ports: tuple[int, ...], folder: str)
         yield
 
 
-def ask(request: RequestForm, port: int) -> bytes:
+def ask(request: RequestForm, port: int, body: bytes = b"") -> bytes:
     """The response to a request, without what changes with time."""
     lines = [f"{request['method']} {request['target']} HTTP/1.{request['version'][1]}"]
     lines += [f"{name}: {value}" for name, value in request["headers"]]
+    lines += [f"Content-Length: {len(body)}"] if body else []
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-        connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
+        connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + body)
         pieces = iter(lambda: connection.recv(65_536), b"")
         return _CHANGING.sub(b"", b"".join(pieces))
 

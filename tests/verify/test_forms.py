@@ -76,6 +76,16 @@ def test_how_many_headers_a_request_may_have() -> None:
     assert compared(old, new, "1.31.3").verdict == "different"
 
 
+def test_a_body_that_is_read_early() -> None:
+    """The limit of the server counts if nginx reads the body before it chooses a location, otherwise it does not."""
+    old, new = (
+        "server {{ listen 80; {} client_max_body_size 5; location / {{ root /r; }} }}",
+        "server {{ listen 80; {} location / {{ root /r; client_max_body_size 5; }} }}",
+    )
+    for stated, expected in (("", "equivalent"), ("client_body_early_read 1;", "unknown")):
+        assert compared(old.format(stated), new.format(stated), "1.31.5").verdict == expected, stated
+
+
 def test_a_host_by_http2() -> None:
     """Beside a Host, nginx sends no :authority, which is its default there."""
     text = "server { listen 80; proxy_http_version %s; location / { %s proxy_pass http://127.0.0.1:9001; } }"

@@ -6,6 +6,7 @@ was asked, `{T}` a folder with files, `{N}` a number that is another one for eac
 
 from __future__ import annotations
 
+from tests.verify.pairs.bodies import BODIES_ALIKE, BODIES_UNLIKE
 from tests.verify.pairs.constants import CONSTANTS_ALIKE, CONSTANTS_UNLIKE
 from tests.verify.pairs.form import TARGETS, Forms
 
@@ -634,11 +635,12 @@ ALIKE = (
     *HOSTS_ALIKE,
     *CHOSEN_ALIKE,
     *IDLE_ALIKE,
+    *BODIES_ALIKE,
 )
 UNLIKE = (
     *VALUES_UNLIKE, *FOLDERS_UNLIKE, *DEFAULTS_UNLIKE, *ORDER_UNLIKE, *INHERITED_FORMS_UNLIKE, *NAMES_UNLIKE,
     *CONSTANTS_UNLIKE, *WRITTEN_UNLIKE, *REWRITES_UNLIKE, *CHOSEN_UNLIKE, *IDLE_UNLIKE, *ELSEWHERE_UNLIKE,
-    *ACCESS_UNLIKE,
+    *ACCESS_UNLIKE, *BODIES_UNLIKE,
 )  # fmt: skip
 
 
