@@ -13,6 +13,7 @@ from nginxopt.semantics.site.lowering import placed
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
 from nginxopt.verify.emptied import beside
+from nginxopt.verify.expiry import FIXED_DATES
 from nginxopt.verify.observation import SENT, ObservedOutcome
 from nginxopt.verify.verdict import Confirmation, RequestWitness
 
@@ -114,7 +115,7 @@ def observed(exchange: Exchange, nginx: PrivateNginx) -> _Observed:
         for name, _ in response.headers:
             values = [nginx.original(value.encode("latin-1")) for value in response.values(name)]
             if name.lower() in _TIMED:
-                values = [b"" if value.endswith(b"GMT") else value for value in values]
+                values = [b"" if value.endswith(b"GMT") and value not in FIXED_DATES else value for value in values]
             observed[f"header {name.lower()}"] = values
     for number, asked in enumerate(exchange.asked):
         observed |= {f"{part} of request {number}": value for part, value in _passed(asked, nginx)}

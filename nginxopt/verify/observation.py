@@ -22,6 +22,7 @@ from nginxopt.semantics.inherit import origin, packaged_names
 from nginxopt.semantics.site import LoweredSite
 from nginxopt.semantics.site.form import SiteForm
 from nginxopt.semantics.site.levels import ROWS, latin
+from nginxopt.verify.expiry import LASTING, of_answer, of_upstream
 from nginxopt.version import Version
 
 _RESPONSES = ("return", "redirect", "error")
@@ -296,6 +297,7 @@ _REAL_ROOT = lazy.pattern(r"\$(?:realpath_root(?!\w)|\{realpath_root\})", re.ASC
 """The folder of files without symbolic links; the same as `$document_root` if there are none."""
 
 _ANSWERED = "the upstream answers with status 200"
+_ANSWERED_PLAINLY = "the upstream answers with status 200, and without Expires and Cache-Control"
 SENDS_HEADER = "the upstream answers with status 200 and this header"
 HEADER, SENT = "response header", "x"
 """What an effect on a header of a response is called, and the value of such a header that an upstream sends."""
@@ -423,6 +425,7 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
         yield _body(level, request) if outcome["kind"] == "proxy" else None
         is_of_upstream = outcome["status"] is None
         yield _added(model, level, outcome["level"]) if is_of_upstream else None
+        yield _lasting(model, level, outcome["level"]) if is_of_upstream else None
         yield _hidden(model, level, outcome) if is_of_upstream and outcome["kind"] != "grpc" else None
     elif outcome["status"] == 401:
         yield _setting(level, "auth_basic", "response header WWW-Authenticate", "realm of")
@@ -430,6 +433,8 @@ def _shown(model: SiteModel, outcome: OutcomeForm, request: RequestForm) -> Iter
     if outcome["kind"] not in (*_RESPONSES, "static") or any(each["changes"] != "body" for each in filters):
         return
     yield _signed(level)
+    times = of_answer(outcome, model.site)
+    yield None if times is None else _Shown(HEADER, _texts(times), names=LASTING)
     if outcome["status"] == 200 if outcome["kind"] == "static" else _has_text(model, outcome):
         yield _typed(model, level, outcome)
         yield _tagged(level) if outcome["kind"] == "static" and not filters else None
@@ -509,7 +514,31 @@ def _body(level: Level, request: RequestForm) -> _Shown | None:
 
 
 def _added(model: SiteModel, level: Level, number: int) -> _Shown | None:
-    """Return the headers that are added to a response of an upstream with status 200."""
+    """Return the headers that are added to a response of an upstream with status 200, but those that `expires` sets."""
+    stated = _stated_headers(model, level, number)
+    if stated is None:
+        return None
+    texts, names = stated
+    return _Shown(HEADER, {key: texts[key] for key in texts.keys() - LASTING}, needs=_ANSWERED, names=names)
+
+
+def _lasting(model: SiteModel, level: Level, number: int) -> _Shown | None:
+    """Return the headers that say how long a response of an upstream lasts."""
+    stated, times = _stated_headers(model, level, number), of_upstream(level)
+    if stated is None or times is None:
+        return None
+    texts = {key: [*_texts(times).get(key, ()), *stated[0].get(key, ())] for key in LASTING}
+    return _Shown(HEADER, texts, needs=_ANSWERED_PLAINLY, names=LASTING)
+
+
+def _texts(values: Mapping[str, Sequence[str]]) -> dict[str, list[tuple[str, bool]]]:
+    return {key: [(text, False) for text in texts] for key, texts in values.items()}
+
+
+def _stated_headers(
+    model: SiteModel, level: Level, number: int
+) -> tuple[dict[str, list[tuple[str, bool]]], dict[str, str]] | None:
+    """Return the texts and the names of headers that `add_header` adds; None if they are not known."""
     stated = level.headers("add_header")
     if not stated.known or any(each["changes"] != "body" for each in model.site.site["levels"][number]["filters"]):
         return None
@@ -522,7 +551,7 @@ def _added(model: SiteModel, level: Level, number: int) -> _Shown | None:
         if key.lower() not in _SINGLE:
             names.setdefault(key.lower(), key)
             texts.setdefault(key.lower(), []).append((value, True))
-    return _Shown("response header", texts, needs=_ANSWERED, names=names)
+    return texts, names
 
 
 def _hidden(model: SiteModel, level: Level, outcome: OutcomeForm) -> _Shown | None:
