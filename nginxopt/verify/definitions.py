@@ -13,7 +13,7 @@ from nginxopt.budget import meter
 from nginxopt.records import record
 from nginxopt.verify.canonical import content
 from nginxopt.verify.influences import Reads, reads_as_definition
-from nginxopt.verify.patterns import WordIndex, escaped, group_names
+from nginxopt.verify.patterns import WordIndex, escaped, group_names, matches
 from nginxopt.verify.reading import Definition
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import (
@@ -456,6 +456,30 @@ class Tables:
     def value(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
         """Return the value of a row, whose pattern matched."""
         return self._evaluated(symbol, text, match)
+
+    def found(self, symbol: Derived, table: MapTable, source: KnownBytes) -> Symbol:
+        """Return the result of the lookup of a known value."""
+        value = table.exact.get(source.value.lower())
+        if value is not None:
+            return self.value(symbol, value, None)
+        for row in table.rows if source.value else ():
+            answer = matches(row.pattern, source.value)
+            if answer is None:
+                return Derived(f"{symbol.name} of", (source, *symbol.sources))  # PCRE gives up
+            if answer:
+                return self.value(symbol, row.value, Match(source, row.pattern))
+        return self.value(symbol, table.default, None)
+
+    def now(self, symbol: Symbol) -> Symbol:
+        """Return the value of a lookup of a known text, unless it may be that of an earlier one; else the symbol."""
+        table = self.table(symbol) if isinstance(symbol, Derived) else None
+        if table is None:
+            return symbol
+        assert isinstance(symbol, Derived)
+        source = self.source(symbol, table)
+        if isinstance(source, KnownBytes) and not self.is_kept(symbol):
+            return self.found(symbol, table, source)
+        return symbol
 
     def _evaluated(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
         if b"$" not in text:

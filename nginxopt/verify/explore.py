@@ -34,7 +34,7 @@ from nginxopt.verify.patterns import group_names, overlap
 from nginxopt.verify.program import Compiler, Operation, Program
 from nginxopt.verify.state import State, TooMuchError
 from nginxopt.verify.symbols import ARGS, URI, Match, Symbol, Variable, canonical
-from nginxopt.verify.unfold import Pair, Unfolding, atom_now, state_now, with_answer, with_found
+from nginxopt.verify.unfold import Pair, Unfolding, atom_now, by_value, state_now, with_answer, with_found
 
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
 _CHOOSING = {"locating", "last", "opaque"}
@@ -270,8 +270,10 @@ class Explorer:
         exits = _Exits(self._key)
         mine = ProgramPoint((ProgramCursor((*old[0], _EXIT)), ProgramCursor(old[1])), state)
         theirs = ProgramPoint((ProgramCursor((*new[0], _EXIT)), ProgramCursor(new[1])), other)
-        for leaf, within in self._leaves(self._old, mine, region):
-            for against, both in self._leaves(self._new, theirs, within):
+        reached = self._leaves(self._old, mine, region)
+        for leaf, within in (part for each in reached for part in by_value(*each, state.uri)):
+            begun = theirs.with_state(state_now(theirs.state, within.found)) if within.found else theirs
+            for against, both in self._leaves(self._new, begun, within):
                 if leaf.kind == against.kind == "exit" and self._key(leaf) == self._key(against):
                     exits.add(leaf.state, against.state, both)
                 else:

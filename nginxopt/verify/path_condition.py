@@ -142,11 +142,11 @@ class _Log:
         for end in self._lengths:
             if end < len(text):
                 yield from self._at.get(text[:end], ())
-        for at in range(bisect_left(self._beginnings, (text,)), len(self._beginnings)):
-            own, place = self._beginnings[at]
-            if not own.startswith(text):
-                return
-            yield place
+        behind = text + b"\xff" * (
+            max(self._lengths, default=0) + 1
+        )  # all beginnings that start with the text come first
+        first, end = bisect_left(self._beginnings, (text,)), bisect_left(self._beginnings, (behind,))
+        yield from (place for _, place in self._beginnings[first:end])
 
 
 @dataclass(frozen=True)
@@ -345,6 +345,7 @@ def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     few = next(filter(None, map(few_values, inside)), None)
     if few is not None:
         return not any(may_be(value, inside, outside) for value in few)
+    inside = _necessary(inside)
     if any(_is_certain(value, inside, outside) for value in _spellings(inside)):
         return False
     against: tuple[bytes, ...] = ()
@@ -368,6 +369,15 @@ def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
             break
         value = None
     return _example(inside, outside, False)[0]
+
+
+def _necessary(patterns: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Return patterns without those that another one implies, as `/word` implies a list of words."""
+    kept = list(patterns)
+    for pattern in sorted(patterns, key=len, reverse=True):
+        if any(other is not pattern and _implies(other, pattern) for other in kept):
+            kept.remove(pattern)
+    return tuple(kept)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -178,6 +178,24 @@ def without(pattern: bytes) -> bytes | None:
     return b"^" + inner if depth == 0 else None
 
 
+_GROWS = lazy.pattern(
+    rb"(?:\\(?:[^A-Za-z0-9]|[AbBdDnrsStwWzZ]|x[0-9A-Fa-f]{2})|\((?:\?:|(?![?*]))|[^\\\[(*+?}]|[*+?}](?!\+)"
+    rb"|\[(?!\^)\]?(?:\\(?:[^A-Za-z0-9]|[dDnrsStwW]|x[0-9A-Fa-f]{2})|[^\]\\\[])*\])*+"
+)
+"""Patterns in which nothing is excluded and nothing is kept from giving back: with more for a part to match, the whole
+matches more."""
+
+
+@lru_cache(maxsize=1 << 12)
+def in_any_case(pattern: bytes) -> bytes | None:
+    """Return a pattern that matches all that a pattern does in all cases of letters; None where that is not clear, as
+    for `[^a]`, which matches less if `A` counts as `a`."""
+    flags = FLAGS.match(pattern)
+    rest = pattern if flags is None else pattern[flags.end() :]
+    letters = b"" if flags is None else flags[0][2:-1].replace(b"i", b"")
+    return b"(?i" + letters + b")" + rest if _GROWS.fullmatch(rest) else None
+
+
 def group_names(pattern: bytes) -> tuple[str, ...]:
     """Return the names of the groups of a pattern, in lower case."""
     if b"(?" not in pattern:

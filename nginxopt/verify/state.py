@@ -329,6 +329,8 @@ class Values:
             return known, state
         if name in self._side.definitions:
             value, state = self._defined(name, state)
+            if not self._definitions.matches(name):  # what patterns capture depends on the subject, not on the value
+                value = self._tables.now(value)
             if known is None and (state.epoch or self._definitions.is_assigned(name)):
                 known = Variable(name + state.epoch)  # set before the start of what is compared
             return (value if known is None else Derived(f"{name} if not set", (known, value))), state

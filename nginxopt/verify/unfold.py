@@ -10,7 +10,7 @@ is treated as a map with these texts as rows.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -18,7 +18,17 @@ from nginxopt.records import record
 from nginxopt.verify.definitions import MapTable, Tables, key_pattern
 from nginxopt.verify.executor import Leaf
 from nginxopt.verify.path_condition import Atom, Excluded, Fact, Known, Matches, PathCondition
-from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, matches, only_value
+from nginxopt.verify.patterns import (
+    CertainGroup,
+    beginnings,
+    equal_to,
+    escaped,
+    few_values,
+    group,
+    in_any_case,
+    matches,
+    only_value,
+)
 from nginxopt.verify.state import State
 from nginxopt.verify.symbols import (
     Capture,
@@ -192,7 +202,7 @@ class Unfolding:
         assert table is not None
         source, left = self._source(symbol, table, region.found), region
         if isinstance(source, KnownBytes):
-            yield left, self._found(symbol, table, source)
+            yield left, self._tables.found(symbol, table, source)
             return
         for key in _keys(table, source, left):
             self._tried += 1
@@ -216,24 +226,30 @@ class Unfolding:
             left = miss
         yield left, self._tables.value(symbol, table.default, None)
 
-    def _found(self, symbol: Derived, table: MapTable, source: KnownBytes) -> Symbol:
-        """Return the result of the lookup of a known value."""
-        value = table.exact.get(source.value.lower())
-        if value is not None:
-            return self._tables.value(symbol, value, None)
-        for row in table.rows if source.value else ():
-            answer = matches(row.pattern, source.value)
-            if answer is None:
-                return Derived(f"{symbol.name} of", (source, *symbol.sources))  # PCRE gives up
-            if answer:
-                return self._tables.value(symbol, row.value, Match(source, row.pattern))
-        return self._tables.value(symbol, table.default, None)
-
 
 def _is_known(symbol: Derived | Capture, region: PathCondition) -> bool:
     """Return whether a region knows something of a value that a map or a group depends on."""
     sources = symbol.sources if isinstance(symbol, Derived) else (symbol.match.subject,)
-    return any(source in region.values for source in sources)
+    return any(isinstance(source, KnownBytes) or source in region.values for source in sources)
+
+
+def by_value(leaf: Leaf, region: PathCondition, uri: Symbol) -> Iterator[tuple[Leaf, PathCondition]]:
+    """Yield a leaf for each URI that leads to it, as known text, if its requests obviously have few; else as it is.
+
+    What follows is then looked up and matched, not decided by automata. A leaf that is no end stays whole: its states
+    would no longer be equal where they meet.
+    """
+    known = region.known(uri)
+    few = next(filter(None, map(few_values, known.inside)), ())
+    if not few or uri in region.found or leaf.kind in ("exit", "locating"):
+        yield leaf, region
+        return
+    put = Substitution(uri)
+    for text in few:
+        value = KnownBytes(text)
+        part = _with_value(region, uri, value, put)
+        if part is not None:
+            yield _end(leaf, value, put), part.with_known(uri, Known({equal_to(text): None}))
 
 
 def with_found(pair: Pair) -> Pair:
@@ -291,26 +307,31 @@ def _comparison(first: Symbol, second: Symbol) -> Atom | bool:
 
 def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
     """Return a value in which known lookups are replaced by their values."""
-    if not found or found.keys().isdisjoint(all_parts(symbol)):
-        return symbol
+    parts = set(all_parts(symbol)) if found else ()
     for looked_up, value in found.items():
-        symbol = replaced(symbol, looked_up, value)
+        if looked_up in parts:
+            symbol = replaced(symbol, looked_up, value)
+            parts = set(all_parts(symbol))
     return symbol
 
 
 def _keys(table: MapTable, source: Symbol, region: PathCondition) -> Iterator[bytes]:
-    """Return the keys that may equal a value: those that what is known of its beginning does not exclude."""
+    """Yield the keys that may equal a value in any case of letters: those that what is known of it does not exclude."""
     known = region.known(source)
     only = known.only
     if only is not None:
         return iter([only.lower()] if only.lower() in table.exact else [])
     own = _group(source) if isinstance(source, Capture) else None
+    keys: Iterable[bytes]
     if own is None or not own.is_first:
-        return iter(table.keys if known.beginning is None else table.keys.starting_with(known.beginning))
-    assert isinstance(source, Capture)
-    assert source.match.subject is not None
-    beginning = region.known(source.match.subject).beginning
-    return iter(table.keys if beginning is None else table.keys.near(beginning))
+        keys = table.keys if known.beginning is None else table.keys.starting_with(known.beginning)
+    else:
+        assert isinstance(source, Capture)
+        assert source.match.subject is not None
+        beginning = region.known(source.match.subject).beginning
+        keys = table.keys if beginning is None else table.keys.near(beginning)
+    spelled = [pattern for each in known.inside if (pattern := in_any_case(each)) is not None]
+    return (key for key in keys if all(matches(pattern, key) is not False for pattern in spelled))
 
 
 def _tried(pattern: bytes, source: Symbol, region: PathCondition) -> tuple[PathCondition | None, PathCondition | None]:

@@ -95,3 +95,54 @@ def test_a_lookup_in_which_pcre_gives_up_depends_on_all_rows(source: str, text: 
     """nginx takes the default row, whose value differs."""
     pair = Pair("gives up", *(_GIVES_UP % (source, text % value) for value in (1, 2)))
     assert verified(pair).verdict != "equivalent"
+
+
+_TAILS = ("", "/", "\\n", "/\\n")
+"""What may stand behind `/k` in a URI that `^/k/?$` matches."""
+
+
+def _looked_up(keys: dict[str, str], condition: str = "$key = $uri") -> Pair:
+    """Rules that each match four URIs, and maps with a row for each of these, which say where a URI leads."""
+    rules = "".join(f"rewrite ^/{letter}/?$ /to/{letter} permanent;\n" for letter in "abcdefgh")
+    own = "".join(f'"{key}" "{key}";\n' for key in keys)
+    to = "".join(f'"{key}" "{target}";\n' for key, target in keys.items())
+    maps = f'map $uri $key {{ volatile; default ""; {own} }}\nmap $uri $to {{ volatile; default ""; {to} }}\n'
+    behind = 'return 200 "$uri";'
+    return Pair(
+        "keys",
+        f"server {{ {rules} {behind} }}\n",
+        f"{maps}server {{ if ({condition}) {{ rewrite ^ $to permanent; }} {behind} }}\n",
+    )
+
+
+def _keys() -> dict[str, str]:
+    return {f"/{letter}{tail}": f"/to/{letter}" for letter in "abcdefgh" for tail in _TAILS}
+
+
+def test_each_uri_of_a_rule_is_a_key() -> None:
+    """A map with a key for each URI that rules match, as it is spelled, answers as the rules do."""
+    assert verified(_looked_up(_keys())).verdict == "equivalent"
+
+
+@pytest.mark.parametrize("key", [f"/d{tail}" for tail in _TAILS])
+@pytest.mark.parametrize("target", [None, "/to/e", "/to/d?", ""])
+def test_one_key_that_is_wrong(key: str, target: str | None) -> None:
+    """A key that is missing or leads elsewhere is never equivalent, even where a newline ends the URI."""
+    keys = _keys()
+    if target is None:
+        del keys[key]
+    else:
+        keys[key] = target
+    assert verified(_looked_up(keys)).verdict != "equivalent"
+
+
+@pytest.mark.parametrize("more", ["/i", "/a//", "/a.", "/aa\\n"])
+def test_one_key_too_many(more: str) -> None:
+    """Nor is a key that no rule matches."""
+    assert verified(_looked_up({**_keys(), more: "/to/a"})).verdict != "equivalent"
+
+
+@pytest.mark.parametrize("condition", ["$key", "$to", "$to = /to/a", "$key != $uri"])
+def test_another_condition(condition: str) -> None:
+    """A map ignores case, so a condition that does not compare spellings is never equivalent."""
+    assert verified(_looked_up(_keys(), condition)).verdict != "equivalent"

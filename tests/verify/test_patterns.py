@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nginxopt._native import captures
@@ -20,6 +20,7 @@ from nginxopt.verify.patterns import (
     few_values,
     group,
     group_names,
+    in_any_case,
     matches,
     may_begin,
     may_give_up,
@@ -309,3 +310,45 @@ def test_no_value_is_in_a_region_that_is_empty(
 def test_patterns_on_which_pcre_may_give_up(pattern: bytes, may: bool) -> None:
     """All but those that automata know, and those that can match in one way only."""
     assert may_give_up(pattern) == may
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(
+            rb"^/[^/]+",
+            b"^/a++B",
+            b"^/(?!a)B",
+            rb"(a)\1",
+            b"^/[[:upper:]]",
+            b"(?-i)a",
+            b"a{2}+A",
+            rb"\Qa\E",
+            b"a(*SKIP)B",
+        ),
+        *(b"(?>a|ab)C", b"[^]a]", b"a?+A", rb"\p{Lu}", b"(?i:a)", b"(?<n>a)"),
+    ],
+)
+def test_patterns_that_another_case_may_not_match(pattern: bytes) -> None:
+    """Where a part excludes something or keeps what it took, other cases may not match."""
+    assert in_any_case(pattern) is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"a", b"B", b"(a|Bc)", b"(?:c)?", b"[a-cX]*", rb"\w", rb"[\d]b]", b".+", rb"\x41", b"{1,2}", b"$"]
+        )
+    ),
+    st.sampled_from([b"", b"(?i)", b"(?s)", b"(?is)"]),
+    st.text("aAbBcCxX1]\n", max_size=6),
+)
+def test_a_pattern_in_any_case_matches_all_cases(parts: list[bytes], flags: bytes, subject: str) -> None:
+    """What a pattern matches, it matches in any case as well, however the text is spelled."""
+    pattern = flags + b"^" + b"".join(parts)
+    wider = in_any_case(pattern)
+    assume(wider is not None and matches(pattern, subject.encode()))
+    assert wider is not None
+    assert all(
+        matches(wider, each.encode()) for each in (subject, subject.lower(), subject.upper(), subject.swapcase())
+    )
