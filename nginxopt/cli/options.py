@@ -148,6 +148,7 @@ CONFIG = click.option(
 )
 ISOLATED = click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 CHECK = "Exit with status 1 if anything would change; write nothing."
+HTML = click.option("--html", type=FILE, metavar="FILE", help="Also write the report as a page to FILE.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes.")
 SCHEDULER = click.option(
     "--scheduler", metavar="ADDRESS", help="Use the workers of the Dask cluster at ADDRESS instead."

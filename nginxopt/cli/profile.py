@@ -57,7 +57,7 @@ Exit status: 0 success, 2 usage error, 3 unreadable input, 4 nginx is missing.
 )
 @options.check_with_nginx("nginx to measure on.  [default: nginx on PATH]", options.ALLOW_CODE, options.MODULES)
 @click.option("--save", type=options.FILE, metavar="FILE", help="Also save the sums to FILE; saved profiles add up.")
-@click.option("--html", type=options.FILE, metavar="FILE", help="Also write the report as a page to FILE.")
+@options.HTML
 @click.option(
     "--workers",
     type=click.IntRange(min=1),

@@ -36,6 +36,7 @@ class Call:
     mode: Mode
     folder: str | None
     report: str | None
+    html: str | None
     nginx: str | None
     verify: bool
     explain: str | None
@@ -86,6 +87,7 @@ cannot be proved.
 @click.option(
     "--report", type=options.FILE, metavar="FILE", help="Write a JSON report to FILE (- for standard output)."
 )
+@options.HTML
 @options.check_with_nginx(
     "Also run both configurations on 127.0.0.1 and compare their responses.", options.MODULES, options.ALLOW_CODE
 )
@@ -145,6 +147,7 @@ def command(
     check: bool,
     plan_only: bool,
     report: str | None,
+    html: str | None,
     nginx: str | None,
     verify: bool,
     explain: str | None,
@@ -179,10 +182,10 @@ def command(
     if not files:
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
     chosen = _chosen(folder is not None, write, diff, check, plan_only)
-    checked_mode = _mode(chosen, files, report, bench=bench)
-    if plan_only and (nginx is not None or verify or explain is not None or bench):
-        options_of_results = {"--nginx": nginx is not None, "--verify": verify, "--explain": explain is not None}
-        option = next((name for name, is_given in options_of_results.items() if is_given), "--bench")
+    checked_mode = _mode(chosen, files, report, html, bench=bench)
+    if plan_only and (nginx is not None or verify or explain is not None or html is not None or bench):
+        given = {"--nginx": nginx, "--verify": verify or None, "--explain": explain, "--html": html}
+        option = next((name for name, value in given.items() if value is not None), "--bench")
         raise UsageError(f"--plan-only and {option} cannot be used together: a plan is not tried")
     if at_least and not (write or diff or check):
         raise UsageError("--at-least needs --check, --diff or --write")
@@ -193,6 +196,7 @@ def command(
             mode=checked_mode,
             folder=folder,
             report=report,
+            html=html,
             nginx=nginx,
             verify=verify,
             explain=explain,
@@ -253,6 +257,8 @@ def _run(call: Call, compile_options: Options, reading: TableOptions, named: set
 
         return rewriting.run(call, compile_options, named)
 
+    if call.html is not None:
+        raise UsageError(f"--html is for rules and maps, and {call.file} is a table of redirects")
     return redirect_table.run(call, *table, compile_options, reading)
 
 
@@ -285,11 +291,12 @@ def _chosen(*given: bool) -> Mode | None:
     return _MODES[chosen[0]] if chosen else None
 
 
-def _mode(mode: Mode | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:
+def _mode(mode: Mode | None, files: tuple[str, ...], report: str | None, html: str | None, *, bench: bool) -> Mode:
     if mode == "write" and "-" in files:
         raise UsageError("--write needs a file, not standard input")
-    if len(files) > 1 and (mode in (None, "folder") or report is not None):
-        option = "-o" if mode == "folder" else "--report" if mode else "printing the result"
+    if len(files) > 1 and (mode in (None, "folder") or report is not None or html is not None):
+        of_one = "--report" if report is not None else "--html"
+        option = "-o" if mode == "folder" else of_one if mode else "printing the result"
         raise UsageError(
             f"{option} supports only one FILE", hint="--write, --diff, --check and --plan-only support several"
         )

@@ -59,7 +59,8 @@ def _run(call: Call, compile_options: Options, named: set[str]) -> int:
     named_values = [file.block for file in config.files if b"${" in file.source.data]
     if named_values:  # the pattern of a template matches what is written in its place
         refuse_literal_names(named_values, only="rewrite")
-    options.refuse_overwriting("--report", call.report, [call.file, *(file.path for file in config.files)])
+    for option, path in (("--report", call.report), ("--html", call.html)):
+        options.refuse_overwriting(option, path, [call.file, *(file.path for file in config.files)])
     in_place = call.mode in ("write", "diff")
     in_force = replace(compile_options, around=head, in_place=in_place)
     planned = limited(lambda: plan(config, in_force, subject), path=call.file)
@@ -84,6 +85,7 @@ def _run(call: Call, compile_options: Options, named: set[str]) -> int:
     differentials = None if call.nginx is None else _ask_nginx(call, emission)
     report_plan(call, planned, proof, differentials)
     _refuse_mismatches(differentials)
+    _draw(call, emission, proof)
     notes += write_result(call, emission)
     changed = {str(Path(change.file.path).absolute()) for change in emission.changes} if call.mode == "check" else set()
     if changed and changed <= named:
@@ -253,14 +255,13 @@ def _refuse_context(call: Call, around: FoundMain) -> None:
 
 
 def refuse_shared(call: Call, emission: Emission) -> None:
-    """Raise `UsageError` if the report has the path of another file that is to be written."""
-    if call.report is None:
-        return
-
-    if call.mode == "folder" and call.folder is not None:
-        options.refuse_shared("--report", call.report, "-o", output.in_folder(emission, call.folder))
-    if call.mode == "write":
-        options.refuse_shared("--report", call.report, "--write", output.new(emission))
+    """Raise `UsageError` if the report or the page has the path of another file that is to be written."""
+    for option, path in (("--report", call.report), ("--html", call.html)):
+        if call.mode == "folder" and call.folder is not None:
+            options.refuse_shared(option, path, "-o", output.in_folder(emission, call.folder))
+        if call.mode == "write":
+            options.refuse_shared(option, path, "--write", output.new(emission))
+    options.refuse_shared("--report", call.report, "--html", [] if call.html is None else [call.html])
 
 
 def report_plan(call: Call, planned: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
@@ -282,10 +283,23 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
         stdout.write([data])
         return
 
+    _write_beside(path, folder, data)
+
+
+def _write_beside(path: str, folder: str | None, data: bytes) -> None:
+    """Write a file, which may belong in a folder that is not there yet."""
     file, root = Path(os.path.realpath(path)), None if folder is None else Path(os.path.realpath(folder))
     if root is not None and file.is_relative_to(root):
         files.folder(str(root), [str(file.relative_to(root))])
     files.write_all({path: data})
+
+
+def _draw(call: Call, emission: Emission, proof: Proof) -> None:
+    """Write the page, if a call requests one."""
+    if call.html is not None:
+        from nginxopt.rewrite import html
+
+        _write_beside(call.html, call.folder, hide(html.render(emission, proof)).encode(errors="backslashreplace"))
 
 
 def write_result(call: Call, emission: Emission) -> list[str]:

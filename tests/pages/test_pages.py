@@ -28,7 +28,7 @@ from tests.support import ROOT, made_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
-NAMES = ("lint", "bench", "fleet", "profile")
+NAMES = ("lint", "bench", "fleet", "profile", "rewrite-to-map")
 
 
 WORTH = Worth(
@@ -57,6 +57,11 @@ def _write(folder: Path) -> None:
     (folder / "lint.html").write_text(_run("lint", "--isolated", str(site / "nginx.conf"), "--format", "html"))
     (folder / "bench.html").write_text(html.render(result_of(experiment())))
     (folder / "profile.html").write_text(profile_html.render(_profile(folder), WORTH))
+    rules = (ROOT / "fixtures" / "fec" / "redirects-sers.conf", folder / "rules.conf")
+    rules[1].write_text(
+        rules[0].read_text() + "rewrite ^/(a+)+/$ /b permanent;\n" + "rewrite ^/c/(.*)$ /d/$1 last;\n" * 2
+    )
+    _run("rewrite-to-map", str(rules[1]), "--check", "-q", "--html", str(folder / "rewrite-to-map.html"))
     with pytest.MonkeyPatch.context() as patch, in_threads():
         patch.chdir(folder)
         lint("hosts", status=None)
@@ -124,6 +129,19 @@ def test_everybody_can_use_it(pages: Path, tab: Page, axe: str, name: str, width
     tab.ask(axe + "; 0")
     found = "found.violations.map(each => [each.id, each.nodes.map(node => node.html)])"
     assert json.loads(tab.ask(f"axe.run().then(found => JSON.stringify({found}))")) == []
+
+
+@needs_chromium
+def test_maps_of_a_list(pages: Path, tab: Page) -> None:
+    """Each map of a list is a line that opens with the keyboard and shows its rows; what stays has its reason."""
+    tab.open(pages / "rewrite-to-map.html")
+    assert tab.ask("document.querySelectorAll('.tree details').length") > 1
+    shown = "[...document.querySelectorAll('.tree tbody tr')].filter(row => row.checkVisibility()).length"
+    assert tab.ask(shown) == 0
+    tab.ask("document.querySelector('.tree summary').focus()")
+    tab.ask("document.activeElement.click()")
+    assert tab.ask(shown) > 0
+    assert "match limit" in tab.ask("[...document.querySelectorAll('h3')].map(each => each.textContent).join()")
 
 
 @needs_chromium
