@@ -4,6 +4,9 @@ Flags redirects, by `rewrite` or `return`, that send a client to a URI that lead
 `rewrite ... last` in a location that selects the same location again and again. The rule asks the model of
 `nginxopt trace` for the response to a URL, then for that to its `Location`, and stops where something is not certain.
 
+A URI that ends within an optional group of its pattern, such as `/static/version` for `(version\\d*/)?`, is an info: no
+page has such an address.
+
 ## Why it matters
 No browser shows the page: browsers stop after 20 redirects. Within nginx, the eleventh change of a URI is a 500 with
 "rewrite or internal redirection cycle" in the log (`NGX_HTTP_MAX_URI_CHANGES`), after eleven runs of the rules.
@@ -60,6 +63,7 @@ Never.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Source, Span, decode
@@ -68,7 +72,10 @@ from nginxopt.lint.queries import names
 
 if TYPE_CHECKING:
     from nginxopt.lint import RedirectChain
+    from nginxopt.request.redirects import Redirect
 
+_OPTIONAL = pattern(r"\^([\w/-]+)\((?:\?:)?([\w/-]+)(?![*?+{|])[^()|]*\)\?")
+"""A literal beginning and a group that may be absent: `^/static/(version\\d*/)?`."""
 _HOST = pattern(r"https?://([^/:$\s;\"']+)")
 
 
@@ -80,12 +87,19 @@ def check(model: Model) -> Iterator[Finding]:
         places = {(redirect.source, redirect.span) for redirect in chain.redirects}
         if chain.is_loop and not places & reported and not any(_is_to_replace(*place) for place in places):
             reported |= places
-            yield _finding(chain)
+            finding = _finding(chain)
+            yield replace(finding, severity=Severity.INFO) if _is_stump(chain.redirects[0]) else finding
 
 
 def _is_to_replace(source: Source, span: Span) -> bool:
     """Return whether a script puts another host in place of the one of a redirect: `http://www.DOMAIN/`."""
     return any(names.is_to_replace(url[1]) for url in _HOST.finditer(decode(source.data[span.start : span.end])))
+
+
+def _is_stump(redirect: Redirect) -> bool:
+    """Return whether a URI within nginx ends inside the optional group by which its rewrite is known."""
+    optional = _OPTIONAL.search(decode(redirect.source.data[redirect.span.start : redirect.span.end]))
+    return redirect.is_internal and optional is not None and redirect.uri == "".join(optional.groups())
 
 
 MOST_STEPS = 4

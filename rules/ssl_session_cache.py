@@ -46,6 +46,13 @@ server {
 ```
 
 ## Silent
+A comment says that no session is to be resumed:
+```nginx server
+listen 443 ssl;
+# CIS 4.1.13: ensure session resumption is disabled
+ssl_session_tickets off;
+```
+
 With tickets, which are on by default, clients resume without a cache:
 ```nginx http
 ssl_certificate cert.pem;
@@ -92,6 +99,7 @@ If sessions must never be resumed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nginxopt.lint import (
@@ -102,10 +110,13 @@ from nginxopt.lint import (
     Model,
     Safety,
     Severity,
+    pattern,
     rule,
 )
-from nginxopt.lint.queries import tls
+from nginxopt.lint.queries import purpose, tls
 from nginxopt.semantics import Level
+
+_OFF = pattern(r"resumption.*disabl|(disabl|without|no)\w*( \w+)* resumption", re.IGNORECASE)
 
 
 @rule(
@@ -122,7 +133,7 @@ def check(model: Model) -> Iterator[Finding]:
         for server in endpoint.servers:
             tickets = server.setting("ssl_session_tickets")
             off = tickets.directive
-            if why and off and tickets.value == "off":
+            if why and off and tickets.value == "off" and not purpose.says(off, server, _OFF):
                 fix = tls.cache_fix(model, endpoint.default)
                 yield Finding(
                     off.source,

@@ -5,6 +5,9 @@ these are the only ones, with a block that they do not have, or without the one 
 NGINX Plus and of other modules, the `sync` that NGINX Plus takes in `limit_req_zone`, and values that envsubst writes,
 such as `gzip ${GZIP};`.
 
+`ssl_certificate ;`, with a blank and no value, is what is left of a template whose values were taken out. All such
+directives are one finding.
+
 The sources of each nginx release say what a directive takes.
 
 ## Why it matters
@@ -18,6 +21,16 @@ proxy_buffering off;
 ```
 ```nginx http
 sendfile yes;
+```
+
+A template whose values are to be filled in:
+```nginx http
+server {
+    listen 443 ssl;
+    server_name ;
+    ssl_certificate ;
+    ssl_certificate_key ;
+}
 ```
 
 ## Good
@@ -59,9 +72,22 @@ def check(model: Model) -> Iterator[Finding]:
     """Find directives with arguments or a block that nginx does not take."""
     for directive, _, fault in model.faults:
         if fault.kind in _KINDS and not _is_for_others(directive, fault):
-            yield Finding(
-                directive.source, directive.name.span, _message(directive, fault), help=_help(directive, fault)
-            )
+            yield _finding(directive, fault)
+
+
+def _finding(directive: Directive, fault: commands.Fault) -> Finding:
+    if fault.kind is commands.FaultKind.ARGUMENTS and _is_emptied(directive):
+        message = (
+            f"{directive.name} has no value: nginx does not start with it; this looks like a template to be filled in"
+        )
+        return Finding(directive.source, directive.name.span, message, help="fill in the value", cause="no value")
+    return Finding(directive.source, directive.name.span, _message(directive, fault), help=_help(directive, fault))
+
+
+def _is_emptied(directive: Directive) -> bool:
+    """Return whether a value was taken out: `ssl_certificate ;`, with a blank that nobody writes otherwise."""
+    end = directive.name.end
+    return not directive.args and directive.source.data[end : end + 1].isspace()
 
 
 def _is_for_others(directive: Directive, fault: commands.Fault) -> bool:

@@ -475,6 +475,12 @@ def is_of_machine(config: Config, include: Directive) -> bool:
     return any(not around.has(file.path) for file in config.included(include))
 
 
+def is_borrowed(config: Config, path: str) -> bool:
+    """Return whether a file that a configuration includes is one of this machine's, and not of its tree."""
+    around = tree(config.origin)
+    return around is not None and not around.is_installed and _is_installed(path) and not around.has(path)
+
+
 def _is_in_tree(config: Config, path: str) -> bool:
     around = tree(config.origin)
     return around is not None and around.has(path)

@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from nginxopt.budget import ExceededError
 from nginxopt.config import Config
+from nginxopt.config.places import is_borrowed
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, InternalError
 from nginxopt.faults import collecting, isolated
 from nginxopt.lint.declare import Rule
-from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Safety
+from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Related, Safety
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import with_premise
 from nginxopt.lint.withheld import shared_level
@@ -124,12 +125,22 @@ def _diagnosed(
 
 
 def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
-    """Yield the findings in the files of a configuration, without fixes that belong in the main file around it."""
+    """Yield the findings in the files of a configuration, without fixes that belong in the main file around it.
+
+    What a file of this machine has to do with a copy of a configuration is said at the place in the copy, if any.
+    """
     files = {file.source for file in model.config.files}
+    borrowed = {file.source for file in model.config.files[1:] if is_borrowed(model.config, file.path)}
     reasons: dict[int, tuple[Fix, str]] = {}  # by identity: thousands of findings may have one fix
     for finding in findings:
         if _file(finding.source) not in files:
             continue
+        if borrowed and _file(finding.source) in borrowed:
+            place = next((each for each in finding.related if _file(each.source) not in borrowed), None)
+            if place is None:
+                continue
+            there = Related(finding.source, finding.span, "the other place")
+            finding = replace(finding, source=place.source, span=place.span, fix=None, related=(there,))
         why = ""
         if finding.fix is not None:
             if id(finding.fix) not in reasons:

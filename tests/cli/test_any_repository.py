@@ -113,6 +113,17 @@ def test_a_repository_is_linted(
     assert [sum(words in message for message in messages) for words in noted] == [1] * len(noted)
 
 
+def test_no_finding_is_in_a_file_of_the_machine(run: Any, machine: Path) -> None:
+    """A type that its mime.types has as well is a finding at the line of the repository."""
+    (machine / "mime.types").write_text("types { text/html html; text/css html; }\n")
+    plant(
+        {"nginx.conf": "events {}\nhttp {\n    types { text/plain html; }\n    include MACHINE/mime.types;\n}\n"},
+        machine,
+    )
+    found = json.loads(run("lint", "--select", "start-warning", "--format", "json", ".").out)["diagnostics"]
+    assert [(each["file"], each["line"]) for each in found] == [("nginx.conf", 3)]
+
+
 MAIN = """\
 events {}
 http {

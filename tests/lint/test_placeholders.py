@@ -187,3 +187,9 @@ def _found(folder: Path, rule: str) -> tuple[Diagnostic, ...]:
     rules = selection(catalogue().values(), Settings(), select=[rule])
     read = inputs.read([str(folder / "nginx.conf")], inputs.InputOptions(templates=True))
     return check(read.configs, Judge(rules, TARGET, Settings())).diagnostics
+
+
+def test_values_that_were_taken_out_are_one_finding() -> None:
+    """A blank before the semicolon is what is left of a template; without one, it is a mistake like others."""
+    found = diagnose("wrong-arguments", "server { server_name ;\nssl_certificate ;\nroot; }", context="http")
+    assert [each.cause for each in found] == ["no value", "no value", '"root" takes 1 argument, not 0']

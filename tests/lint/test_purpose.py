@@ -320,3 +320,13 @@ def test_a_comment_disables_the_headers_that_it_names(comment: str, lost: str) -
     """Others are still lost, and what a header prevents is not the header."""
     (one,) = diagnose("headers-lost", LOST.format(comment=comment), context="server")
     assert one.message == f"this add_header drops the inherited {lost}"
+
+
+def test_resumption_may_be_off_on_purpose() -> None:
+    """A comment that says so makes a server without tickets and cache no finding."""
+    text = "server {{ listen 443 ssl;\n# {}\nssl_session_tickets off; }}"
+    found = [
+        diagnose("ssl-session-cache", text.format(comment), context="http")
+        for comment in ("CIS 4.1.13: ensure session resumption is disabled", "for forward secrecy")
+    ]
+    assert [len(each) for each in found] == [0, 1]

@@ -37,6 +37,16 @@ SEVERITIES = {
         Severity.INFO,
     ),
     "anonymous clients": ("weak-tls", "events { } http { ssl_ciphers ALL@SECLEVEL=0; }", Severity.WARNING),
+    "a loop of what a page is below": (
+        "redirect-loop",
+        "events { } http { server { location ~ ^/blog/ { rewrite ^/blog/(old/)?(.*)$ /blog/$2 last; } } }",
+        Severity.ERROR,
+    ),
+    "a loop of a URI that ends in an optional group": (
+        "redirect-loop",
+        r"events { } http { server { location ~ ^/a/v { rewrite ^/a/(v\d*/)?(.*)$ /a/$2 last; } } }",
+        Severity.INFO,
+    ),
     "a prohibited protocol": ("weak-tls", "events { } http { ssl_protocols TLSv1 TLSv1.2; }", Severity.WARNING),
 }
 

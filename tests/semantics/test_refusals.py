@@ -221,6 +221,13 @@ def test_what_stands_before_a_syntax_error_is_judged(text: str, found: list[str]
         ("server { valid_referers a b;\nvalid_referers server_names B; }", 'conflicting parameter "b"'),
         ('ssl_certificate cert.pem; ssl_certificate_key "${uri";', None),
         ("server { error_page 404 /a $; }", "invalid variable name"),
+        ("server { error_page 404 =$ /a; }", 'invalid value "=$"'),
+        ("server { return ${uri; }", 'invalid return code "${uri"'),
+        ("server { return 999x ${uri; }", 'invalid return code "999x"'),
+        ("server { return 99 ${uri; }", 'the closing bracket in "uri" variable is missing'),
+        ("expires -5 ${uri;", '"expires" directive invalid value'),
+        ("server { set a ${uri; }", 'invalid variable name "a"'),
+        ("server { rewrite ^a ${uri lost; }", 'invalid parameter "lost"'),
         ("sendfile on $;", 'invalid number of arguments in "sendfile" directive'),
         ("map $uri $a { b c $; }", "invalid number of the map parameters"),
         ("limit_req zone=;", 'zero size shared memory zone ""'),
@@ -238,6 +245,25 @@ def test_what_mutants_showed(inside: str, message: str | None) -> None:
         told = mutants.said(f"events {{}}\nhttp {{\n{inside}\n}}\n".encode(), Version.parse(release))
         found = [each.message for each in told]
         assert found[:1] == ([message] if message else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("route $a$b", 'unknown "a$b" variable'),
+        ("route ${uri}", 'unknown "{uri}" variable'),
+        ("route $", 'invalid variable name "$"'),
+        ("learn create=$upstream_cookie_a$b lookup=$cookie_a zone=z:1m", None),
+        ("learn create=$upstream_cookie_a lookup=$a$rg_a zone=z:1m", 'unknown "a$rg_a" variable'),
+        ("cookie a domain=$a$b", 'unknown "a" variable'),
+        ("cookie a domain=$", "invalid variable name"),
+    ],
+)
+def test_a_session_is_of_one_variable(value: str, message: str | None) -> None:
+    """As nginx 1.31.3 says it: all after the `$` is a name, but for what a cookie has."""
+    site = "server { location / { proxy_pass http://u; } }"
+    text = f"events {{}} http {{ upstream u {{ server 127.0.0.1; sticky {value}; }} {site} }}"
+    assert said(text, "1.31.3")[:1] == ([message] if message else [])
 
 
 def test_what_a_setter_sets_by_a_slot_is_set_once() -> None:

@@ -45,6 +45,8 @@ _NOWHERE = lazy.pattern(
 """The beginnings of messages in which nginx names no place."""
 _COMPILED = lazy.pattern(r"invalid variable name$|the closing bracket in ")
 """What nginx says of a `$` (`ngx_http_script_compile`)."""
+_CHECKED = lazy.pattern(r'invalid return code|invalid variable name "|"expires" directive')
+"""What setters say before they compile a value, as `rewrite` does of all others."""
 _COUNTED = lazy.pattern(r"invalid number of the (map|geo) parameters|unexpected")
 """What nginx says of a row before it looks at its words."""
 _OF_ITS_OWN = lazy.pattern(
@@ -144,9 +146,12 @@ def _order(refusal: Refusal) -> tuple[int, int, int]:
     if refusal.stage in _AT_END:
         return after, refusal.at, _AT_END.index(refusal.stage)
     if refusal.stage in _BEFORE_SETTERS or _COUNTED.match(refusal.message):
-        return after, refusal.at, -3
-    # Setters compile a value before they look at others.
-    return after, refusal.at, -2 if _COMPILED.match(refusal.message) else -1
+        return after, refusal.at, -4
+    if _COMPILED.match(refusal.message):
+        return after, refusal.at, -2
+    # Most setters compile a value before they look at others.
+    is_first = refusal.directive.name == "rewrite" or _CHECKED.match(refusal.message)
+    return after, refusal.at, -3 if is_first else -1
 
 
 def refusals(
@@ -536,6 +541,8 @@ def _in_args(directive: Directive) -> _Use:
     if name == "access_log":
         file = [word for word in args[:1] if not word.startswith(_PLAIN)]
         yield from _in(directive, [*file, *(word for word in args[1:] if word.startswith("if="))])
+    elif name == "error_page":
+        yield from _in(directive, args[-1:])
     elif name == "memcached_pass":  # the address takes none
         yield directive, "memcached_key", True
     elif name in _ALL:
@@ -551,13 +558,21 @@ def _in_args(directive: Directive) -> _Use:
     elif name == "if":
         yield from _in_condition(directive, args)
     elif name == "sticky":
-        for word in args:
+        for word in args[1:]:
             parameter, equals, value = word.partition("=")
-            if parameter != "path" and (equals or args[0] == "route"):
-                yield from _in(directive, [value if equals else word], _IN_FORMAT)
-    elif (name in _NAMES or len(args) > 1) and args[:1] and args[0].startswith("$"):  # `geo $address $variable` as well
-        is_named = len(args[0]) > 1
-        yield directive, args[0][1:].lower() if is_named else 'invalid variable name "$"', is_named
+            if args[0] == "route" or parameter in ("create", "lookup"):  # all after the $ is the name
+                yield from _named(directive, word if args[0] == "route" else value)
+            elif parameter != "path" and equals:
+                yield from _in(directive, [value])
+    elif name in _NAMES or len(args) > 1:  # `geo $address $variable` as well
+        yield from _named(directive, *args[:1])
+
+
+def _named(directive: Directive, word: str = "") -> _Use:
+    """Yield the variable that a whole word names."""
+    if word.startswith("$"):
+        is_named = len(word) > 1
+        yield directive, word[1:].lower() if is_named else 'invalid variable name "$"', is_named
 
 
 def _in_condition(directive: Directive, args: Sequence[str]) -> _Use:
