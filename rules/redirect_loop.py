@@ -72,7 +72,6 @@ from nginxopt.lint.queries import names
 
 if TYPE_CHECKING:
     from nginxopt.lint import RedirectChain
-    from nginxopt.request.redirects import Redirect
 
 _OPTIONAL = pattern(r"\^([\w/-]+)\((?:\?:)?([\w/-]+)(?![*?+{|])[^()|]*\)\?")
 """A literal beginning and a group that may be absent: `^/static/(version\\d*/)?`."""
@@ -88,7 +87,7 @@ def check(model: Model) -> Iterator[Finding]:
         if chain.is_loop and not places & reported and not any(_is_to_replace(*place) for place in places):
             reported |= places
             finding = _finding(chain)
-            yield replace(finding, severity=Severity.INFO) if _is_stump(chain.redirects[0]) else finding
+            yield replace(finding, severity=Severity.INFO) if _is_stump(chain) else finding
 
 
 def _is_to_replace(source: Source, span: Span) -> bool:
@@ -96,8 +95,9 @@ def _is_to_replace(source: Source, span: Span) -> bool:
     return any(names.is_to_replace(url[1]) for url in _HOST.finditer(decode(source.data[span.start : span.end])))
 
 
-def _is_stump(redirect: Redirect) -> bool:
+def _is_stump(chain: RedirectChain) -> bool:
     """Return whether a URI within nginx ends inside the optional group by which its rewrite is known."""
+    redirect = chain.redirects[0]
     optional = _OPTIONAL.search(decode(redirect.source.data[redirect.span.start : redirect.span.end]))
     return redirect.is_internal and optional is not None and redirect.uri == "".join(optional.groups())
 
