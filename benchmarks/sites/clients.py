@@ -41,3 +41,35 @@ SAFARI = (
 FORM = "Content-Type: application/x-www-form-urlencoded\r\n"
 SESSION = "Cookie: csrftoken=" + "Qm9yZGVyQ29sbGll" * 2 + "; sessionid=" + "x7k2m9p4q1w8" * 3 + "\r\n"
 SPIDER = "User-Agent: Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)\r\nAccept-Encoding: gzip\r\n"
+ANDROID = (
+    "User-Agent: Mozilla/5.0 (Linux; Android 14; SM-A556B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 "
+    'Mobile Safari/537.36\r\nsec-ch-ua-mobile: ?1\r\nsec-ch-ua-platform: "Android"\r\nAccept: text/html,*/*;q=0.8\r\n'
+    "Accept-Encoding: gzip, deflate, br\r\nAccept-Language: es-ES,es;q=0.9\r\nReferer: https://www.google.com/\r\n"
+)
+IPAD = (
+    "User-Agent: Mozilla/5.0 (iPad; CPU OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "CriOS/142.0.7444.77 Mobile/15E148 Safari/604.1\r\nAccept: */*\r\nAccept-Language: en-AU,en;q=0.9\r\n"
+    "Accept-Encoding: gzip, deflate, br\r\n"
+)
+LINUX = (
+    "User-Agent: Mozilla/5.0 (X11; Ubuntu; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0\r\n"
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Language: en-US,en;q=0.5\r\n"
+    "Accept-Encoding: gzip, deflate, br, zstd\r\nConnection: keep-alive\r\nPriority: u=0, i\r\n"
+)
+PREVIEW = (
+    "User-Agent: facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)\r\nAccept: */*\r\n"
+    "Accept-Encoding: gzip\r\nRange: bytes=0-524287\r\n"
+)
+APP = "User-Agent: okhttp/5.1.0\r\nAccept-Encoding: gzip\r\nConnection: Keep-Alive\r\n"
+PYTHON = "User-Agent: python-requests/2.32.5\r\nAccept-Encoding: gzip, deflate\r\nAccept: */*\r\n"
+JAVA = (
+    "User-Agent: Apache-HttpClient/5.4.3 (Java/21.0.8)\r\nAccept-Encoding: gzip, x-gzip\r\nConnection: keep-alive\r\n"
+)
+WATCH = (
+    "User-Agent: Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)\r\nCache-Control: no-cache\r\n"
+)
+BING = (
+    "User-Agent: Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; "
+    "+http://www.bing.com/bingbot.htm) Chrome/136.0.0.0 Safari/537.36\r\nAccept: */*\r\n"
+    "Accept-Encoding: gzip, deflate\r\n"
+)
