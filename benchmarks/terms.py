@@ -54,6 +54,7 @@ _CLIENTS = {
     "go": "User-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n",
     "iphone": "User-Agent: Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
     f"Gecko) Version/18.6 Mobile/15E148 Safari/604.1\r\n{_ACCEPTED}",
+    "browser": _BROWSER,
     "okhttp": f"User-Agent: okhttp/4.12.0\r\nAuthorization: Bearer {'eyJhbGciOiJSUzI1NiIs' * 20}\r\n",
     "image": f"{_HINTS}User-Agent: {_CHROME}\r\nAccept: image/avif,image/webp,*/*\r\nReferer: https://site.example/list\r\n",
     "page": f"{_HINTS}User-Agent: {_CHROME}\r\n{_ACCEPTED}Upgrade-Insecure-Requests: 1\r\nSec-Fetch-Mode: navigate\r\n",
@@ -61,6 +62,8 @@ _CLIENTS = {
     "more": f"{_HINTS}User-Agent: {_CHROME}\r\n{_ACCEPTED}Cookie: {'; '.join([_COOKIES] * 6)}\r\n",
 }
 """Headers of usual clients."""
+_NAMELESS, _LONGER = "x" * 100, 300
+"""A `User-Agent` in which nginx seeks six names, and the bytes of a longer one."""
 _FAR = "/far/miss.html"
 _JSON = (
     'log_format j escape=json \'{"time":"$time_iso8601","addr":"$remote_addr","host":"$host",'
@@ -117,7 +120,11 @@ _CACHES = f"{POOL} proxy_cache_path cache keys_zone=c:1m inactive=1h use_temp_pa
 SITES: dict[str, Site] = {
     "base": _of(_OK, {**_BOTH, "new": _kind(new=True),
                 "long": _TARGETS["long"]}),
-    "clients": _of(_OK, {name: _kind(headers=headers) for name, headers in _CLIENTS.items()}),
+    "clients": _of(_OK, {name: _kind(headers=headers.replace("User-Agent", "Other-Name"))
+                         for name, headers in _CLIENTS.items()}),
+    "names": _of(_OK, {"agent": _kind(headers=f"User-Agent: {_NAMELESS}\r\n"),
+                       "other": _kind(headers=f"Other-Name: {_NAMELESS}\r\n"),
+                       "long": _kind(headers=f"Other-Name: {_NAMELESS}{'x' * _LONGER}\r\n")}),
     "moved": _of("location / { return 301 /new; }", {"ok": _kind()}),
     "expires": _of(f"expires 1y; {_OK}", {"ok": _kind()}),
     "combined": _of(_LOG.format("combined"), _BOTH),
@@ -187,12 +194,18 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         return (last - first) / (_BYTES[large] - _BYTES[small])
 
     headers, longer = len(_BROWSER), (of["base/browser"] - of["base/ok"]) / len(_BROWSER)
-    clients = {len(text): of[f"clients/{name}"] - of["base/ok"] for name, text in _CLIENTS.items()}
+    scanned_byte = (of["names/agent"] - of["names/other"]) / (6 * len(_NAMELESS))  # nginx seeks six names in it
+    named_byte = (of["names/long"] - of["names/other"]) / _LONGER
+    agents = {
+        name: len(headers.partition("User-Agent: ")[2].partition("\r\n")[0]) for name, headers in _CLIENTS.items()
+    }
+    clients = {
+        len(headers) - agents[name]: of[f"clients/{name}"] - of["base/ok"] - named_byte * agents[name]
+        for name, headers in _CLIENTS.items()
+    }
     first = mean(cost / size for size, cost in clients.items() if size <= terms.FIRST_HEADERS)
     rest = {size - terms.FIRST_HEADERS: cost - first * terms.FIRST_HEADERS for size, cost in clients.items()}
-    further = mean(cost / size for size, cost in rest.items() if 0 < size <= terms.USUAL_HEADERS - terms.FIRST_HEADERS)
-    usual = terms.USUAL_HEADERS - terms.FIRST_HEADERS
-    (long_byte,) = ((cost - further * usual) / (size - usual) for size, cost in rest.items() if size > usual)
+    further = mean(cost / size for size, cost in rest.items() if size > 0)
     tls_byte, passed_byte = slope("tls/s", "1k", "4k", "file/s"), slope("kept/p", "1k", "100k")
     passed = [of[f"kept/p{size}"] - of["base/ok"] - passed_byte * _BYTES[size] for size in ("1k", "4k", "20k")]
     passed_header = (of["kept/browser"] - of["kept/p1k"]) / headers - longer
@@ -207,7 +220,7 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "base": of["base/ok"],
         "header_byte": first,
         "further_header_byte": further,
-        "long_header_byte": long_byte,
+        "scanned_byte": scanned_byte,
         "connection": of["base/new"] - of["base/ok"],
         "handshake": of["tls/new"] - of["tls/ok"] - (of["base/new"] - of["base/ok"]),
         "tls": of["tls/s1k"] - of["file/s1k"] - tls_byte * (_BYTES["1k"] + _HEADERS),
@@ -235,7 +248,7 @@ def derived(of: Mapping[str, float]) -> dict[str, float]:
         "moved": of["moved/ok"] - of["base/ok"],
         "added_header": (of["added/ok"] - of["base/ok"]) / 6,
         "auth_request": of["auth/s1k"] - of["file/s1k"],
-        "auth_passed": of["auth passed/s1k"] - of["auth/s1k"] - KEPT.count("proxy_set_header") * set_header,
+        "auth_passed": of["auth passed/s1k"] - of["auth/s1k"],
         "listing_byte": (of["listing/d40"] - of["base/ok"]) / _LISTING,
         "gzip_piece": (of["pieces/100k"] - of["zipped/100k"]) / _PIECES - _FLUSH,
         "tls_piece": (of["tls pieces/p100k"] - of["tls kept/p100k"]) / _PIECES,

@@ -614,6 +614,10 @@ class LogDigest:
         """The numbers of all lines, of those that are not empty, of another format, without a request, and with a time
         that is none."""
 
+    @property
+    def agents(self) -> list[bytes]:
+        """The different values of `$http_user_agent`, as they are logged, as far as they are remembered."""
+
     def sums(self) -> str:
         """Return the sums as JSON: `classes`, `uses`, `clients`, `robots`, `minutes`, and the rest of the clients."""
 

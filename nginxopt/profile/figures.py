@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,9 +19,9 @@ LACKING = {
     "upstream_connect_time": "what connecting to upstreams takes",
     "host": "which server a request came to",
     "scheme": "whether a request came over TLS",
-    "time": "when, how many at once, and what a cache would answer",
-    "bytes": "the size of responses",
-    "http_user_agent": "the work of robots",
+    "msec": "when, how many at once, and what a cache would answer",
+    "bytes_sent": "the size of responses",
+    "http_user_agent": "the work of robots, and what names of clients cost (that of Chrome is assumed)",
     "remote_addr": "the work of clients",
     "gzip_ratio": "which responses nginx compressed, and their size before",
     "connection_requests": "connections and handshakes",
@@ -30,8 +30,8 @@ LACKING = {
 _ANY_OF = {
     "host": ("host", "http_host", "server_name"),
     "scheme": ("scheme", "https", "server_port"),
-    "time": ("msec", "time_iso8601", "time_local"),
-    "bytes": ("bytes_sent", "body_bytes_sent"),
+    "msec": ("msec", "time_iso8601", "time_local"),
+    "bytes_sent": ("bytes_sent", "body_bytes_sent"),
     "remote_addr": ("remote_addr", "realip_remote_addr"),
 }
 
@@ -248,9 +248,16 @@ class Figures:
 
     @cached_property
     def lacking(self) -> list[tuple[str, str]]:
-        """The variables that the logs lack, with the figures that need them."""
-        has = self.profile.variables
-        return [(name, what) for name, what in LACKING.items() if not has.intersection(_ANY_OF.get(name, (name,)))]
+        """The variables that logs lack, with the figures that need them, and these logs if others have one."""
+        return [
+            (name, what if len(without) == len(self.profile.files) else f"{what} (not in {_first_of(without)})")
+            for name, what in LACKING.items()
+            if (without := self._without(_ANY_OF.get(name, (name,))))
+        ]
+
+    def _without(self, variables: Iterable[str]) -> list[str]:
+        """Return the logs that have none of some variables."""
+        return [file.path for file in self.profile.files if not set(variables) & set(file.variables)]
 
     @cached_property
     def broken(self) -> int:
@@ -372,10 +379,19 @@ class Figures:
 
     @cached_property
     def repeated(self) -> list[Group]:
-        """The locations whose upstreams were asked again within 10 seconds, those where this happens most first."""
-        passing = self._grouped(lambda key: (key.level or key.server) if key.kind in PASSED else None)
+        """The locations whose upstreams were asked again within 10 seconds, those where this happens most first.
+
+        Those that ask who the client is are left out, as a cache must not give to one what is for another.
+        """
+        passing = self._grouped(lambda key: (key.level or key.server) if self._is_for_all(key) else None)
         groups = [group for group in passing if group.cell.repeated > _SMALL * self.requests]
         return sorted(groups, key=lambda group: -group.cell.repeated)
+
+    def _is_for_all(self, key: Class) -> bool:
+        """Return whether an upstream answered, without being asked for a single client."""
+        facts = self.profile.facts.get((key.server, key.level), ())
+        has_passwords = self.profile.classes[key].tries.passwords > 0
+        return key.kind in PASSED and not has_passwords and not any(fact.what == "auth_request" for fact in facts)
 
     @property
     def sentences(self) -> tuple[str, str]:
@@ -425,6 +441,10 @@ def described(key: WorkClass) -> str:
 def _span(low: float, high: float) -> str:
     """Return two figures with two digits each, such as `0.012 to 0.046`."""
     return " to ".join(f"{float(f'{value:.2g}'):.10g}" for value in (low, high))
+
+
+def _first_of(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
 
 
 def _by_work(items: Iterable[tuple[str, Sum]]) -> list[tuple[str, Sum]]:

@@ -21,6 +21,7 @@ from nginxopt.errors import InputError
 from nginxopt.request.packed import Unpacked, refuse_sparse, refuse_special
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 _PIECE = 1 << 21
 """The number of bytes that are read at once."""
 _LONGEST = 1 << 20
@@ -166,12 +167,11 @@ def _open(raw: io.BufferedReader, path: str) -> OpenLog:
 
 
 def _zstd_file(path: str) -> Callable[[Any], Callable[[int], bytes]]:
-    """Return the function that decompresses a zstd file, which needs Python 3.14."""
-    try:
-        module = import_module("compression.zstd")
-    except ImportError:
-        hint = f"run zstd -dc {shlex.quote(path)} | nginxopt profile CONFIG -"
-        raise InputError("this Python cannot read zstd (3.14 can)", path=path, hint=hint) from None
+    """Return the function that decompresses a zstd file, which needs Python 3.14 or its backport."""
+    module = next((found for name in _ZSTD_MODULES if (found := _imported(name)) is not None), None)
+    if module is None:
+        hint = f"pip install 'nginxopt[zstd]', or run zstd -dc {shlex.quote(path)} | nginxopt profile CONFIG -"
+        raise InputError("this Python cannot read zstd (3.14 can)", path=path, hint=hint)
 
     def unpack(below: Any) -> Callable[[int], bytes]:
         file = module.ZstdFile(below)
@@ -185,3 +185,11 @@ def _zstd_file(path: str) -> Callable[[Any], Callable[[int], bytes]]:
         return read1
 
     return unpack
+
+
+def _imported(name: str) -> Any:
+    """Return a module; None if it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None

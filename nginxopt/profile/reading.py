@@ -26,7 +26,7 @@ from nginxopt.profile.unlogged import UnloggedHeaders
 from nginxopt.profile.work import LevelFacts
 from nginxopt.records import record
 from nginxopt.request.access_logs import HOSTS, AccessLog
-from nginxopt.request.client import ClientGate, NobodyListensError, RequestForm, Url, is_named
+from nginxopt.request.client import ClientGate, NobodyListensError, Request, RequestForm, Url, is_named
 from nginxopt.request.doors import Doors
 from nginxopt.request.log_places import LogPlaces
 from nginxopt.request.model import SiteModel, World, chosen_location
@@ -183,6 +183,12 @@ class SiteLogs:
         return Class(*about, server, level, node, form["reason"])
 
     @cached_property
+    def reads_host(self) -> bool:
+        """Whether responses may depend on the header `Host` beyond its name, such as on the port in it."""
+        words = (str(word) for directive, _ in self.model.config.walk() for word in directive.args)
+        return any("http_host" in word for word in words)
+
+    @cached_property
     def places(self) -> LogPlaces:
         """The levels that write to the logs."""
         return LogPlaces(self.model.site, self.paths)
@@ -239,11 +245,15 @@ class PartRead:
 
 @record(eq=True)
 class LoggedLine:
-    """A line of a log: its class, its sums, and the requests that may have caused it, as JSON."""
+    """A line of a log: its class, its sums, the requests that may have caused it, as JSON, and their `User-Agent`.
+
+    That is empty if they have none, and None if it is not logged, or not as it was sent.
+    """
 
     key: Class
     cell: Cell
     forms: tuple[str, ...]
+    agent: str | None
 
     @property
     def is_framed(self) -> bool:
@@ -327,7 +337,9 @@ class _LogReading:
                     digest.place([(forms, reason)])
                     digest.settle(self.logs.model.native, worlds[referer])
                     for form in json.loads(digest.sums())["classes"]:
-                        yield LoggedLine(self.logs.class_of(form), Cell.read(form["cell"]), tuple(forms))
+                        yield LoggedLine(
+                            self.logs.class_of(form), Cell.read(form["cell"]), tuple(forms), _agent(digest.agents)
+                        )
 
     def _log(self, head: bytes) -> AccessLog:
         """Return how to read the log. Raises `InputError` for a list of requests."""
@@ -365,13 +377,24 @@ class _LogReading:
         for base in self._sites(log, values):
             one = replace(log, base=base) if base is not None else log
             try:
-                forms.append(json.dumps(self.logs.gate.form(one.request(values))))
+                forms += [json.dumps(self.logs.gate.form(each)) for each in self._requests(one, values)]
             except NobodyListensError as error:
                 reason = error.message
             except ValueError:
                 reason = "a scheme, port or version that is none"
         forms = list(dict.fromkeys(forms))
         return _Placed(forms, reason, self._referer(log, values, forms))
+
+    def _requests(self, log: AccessLog, values: Mapping[str, bytes]) -> Iterator[Request]:
+        """Yield the requests that a line may be: if the log does not show it and it may decide, the host is sent with
+        the port of the server and, as to a port that is forwarded to it, without.
+        """
+        request = log.request(values)
+        yield request
+        if "http_host" not in log.captured and self.logs.reads_host:
+            host = request.url.host.encode("latin-1")
+            yield replace(request, headers=tuple((name, host if name == b"Host" else value)
+                                                 for name, value in request.headers))  # fmt: skip
 
     def _referer(self, log: AccessLog, values: Mapping[str, bytes], forms: Sequence[str]) -> str | None:
         """Return `$invalid_referer` of requests; None if it is not known."""
@@ -470,6 +493,14 @@ class _Placed(NamedTuple):
     forms: list[str]
     reason: str
     referer: str | None
+
+
+def _agent(logged: Sequence[bytes]) -> str | None:
+    """Return the `User-Agent` of a line, given what it has of it, as bytes in Latin-1."""
+    for agent in logged:
+        text = "" if agent == b"-" else agent.decode("latin-1")
+        return text if text.isprintable() and "\\" not in text else None
+    return None
 
 
 def _has_referer(log: AccessLog) -> bool:

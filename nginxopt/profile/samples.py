@@ -6,6 +6,7 @@ class, there is a sample for compressed responses, for responses from a cache, a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
@@ -35,10 +36,7 @@ _NO_RESPONSE = (400, 408, 444, 494, 495, 496, 497, 499)
 """Statuses of connections that fail, and of clients that close them."""
 
 _BROWSER = (
-    (
-        "User-Agent",
-        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36",
-    ),
+    ("User-Agent", terms.BROWSER),
     ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
     ("Accept-Language", "en-GB,en;q=0.9,de;q=0.8"),
     ("Sec-Fetch-Dest", "document"),
@@ -46,7 +44,7 @@ _BROWSER = (
     ("Sec-Fetch-Site", "same-origin"),
 )
 _OTHER = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
-_SHORT_AGENTS = {_BROWSER[0][1]: "Chrome/1", _OTHER[1]: "Gecko/1"}
+_SHORT_AGENTS = {terms.BROWSER: "Chrome/1", _OTHER[1]: "Gecko/1"}
 """Names that nginx treats like those of browsers, for requests that are too short for a browser's own."""
 _PADDED = 500
 """The size in bytes from which error pages include the padding that nginx adds for Chrome (`msie_padding`)."""
@@ -78,7 +76,7 @@ class SampleRequest:
         is_listing: Whether it is the listing of a folder.
         content_type: The type of a body that an upstream sends.
         correction: How much more the average request costs than this one, because of the patterns that it tries, and
-            because some use HTTP/2.
+            because some use HTTP/2 or come from another client.
         instructions: The estimate for a request of the class.
     """
 
@@ -139,9 +137,12 @@ class _Part:
 
     @property
     def typical(self) -> LoggedLine:
-        """The line whose size is nearest to the mean."""
-        mean = self.cell.bytes / len(self.lines)
-        return min(self.lines, key=lambda line: (abs(line.cell.bytes - mean), line.cell.example))
+        """Of the lines of the most frequent client, the one whose size is nearest to the mean of all."""
+        mean, often = self.cell.bytes / len(self.lines), Counter(line.agent for line in self.lines)
+        return min(
+            self.lines,
+            key=lambda line: (-often[line.agent], line.agent or "", abs(line.cell.bytes - mean), line.cell.example),
+        )
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,7 @@ class Samples:
         of_tries = self._work.terms.of_tries
         more = of_tries(part.cell.tries).times(1 / number).plus(of_tries(line.cell.tries).times(-1))
         more = more.plus(part.framing.times(1 / number))
+        more = more.plus(self._work.terms.scanned_byte.times(part.cell.scanned / number - line.cell.scanned))
         return SampleRequest(
             key,
             requests,
@@ -241,7 +243,7 @@ class Samples:
     def _form(self, key: WorkClass, like: _Like, line: LoggedLine, part: _Part, size: int) -> RequestForm:
         """Return the request of a line, with further headers as a browser sends them."""
         is_short = key.status is not None and key.status >= 400 and max(size, part.cell.raw / len(part.lines)) < _PADDED
-        needed = dict([_OTHER if is_short else _BROWSER[0]])
+        needed = dict([_OTHER if is_short else _BROWSER[0]] if line.agent is None else [("User-Agent", line.agent)])
         if like.is_compressed or not self._shows_compression(key):
             needed["Accept-Encoding"] = "gzip"
         if part.cell.tries.passwords:
@@ -377,7 +379,7 @@ def _path(outcome: OutcomeForm) -> str:
 def _complete(form: RequestForm, needed: Mapping[str, str], length: int) -> None:
     """Add headers to a request: those that it needs, and others up to a length."""
     has = {name.lower() for name, _ in form["headers"]}
-    headers = [*form["headers"], *(item for item in needed.items() if item[0].lower() not in has)]
+    headers = [*form["headers"], *(item for item in needed.items() if item[1] and item[0].lower() not in has)]
     line = len(form["method"]) + len(form["target"]) + 14
     excess = line + sum(len(name) + len(value) + 4 for name, value in headers) - length
     if excess > 0:

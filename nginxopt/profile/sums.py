@@ -24,7 +24,7 @@ from nginxopt.request.packed import Unpacked
 from nginxopt.text.display import hide_in_json
 from nginxopt.text.json import loads
 
-VERSION = 3
+VERSION = 4
 """The version of saved profiles, incremented by changes that their readers have to follow."""
 
 _KIND = "nginxopt profile"
@@ -202,6 +202,8 @@ class Cell:
         sizes: The number of responses by the bits of their size in bytes.
         repeated: The number of requests that were also sent at most 10 seconds before.
         lengths: The bytes of the headers of requests whose length is in the log, and `measured` the number of these.
+        agents: The number of requests whose `User-Agent` is logged, `named` its bytes, and `scanned` those that nginx
+            reads to find the names of browsers.
         posted: The number of requests with a body, and `bodies` the bytes of these, as far as the log shows.
         compressed: The number of compressed responses, `packed` their bytes, and `raw` those before compression; 0 if
             the log does not show the latter.
@@ -223,6 +225,9 @@ class Cell:
     repeated: int = 0
     lengths: int = 0
     measured: int = 0
+    agents: int = 0
+    named: int = 0
+    scanned: int = 0
     posted: int = 0
     bodies: int = 0
     compressed: int = 0
@@ -252,6 +257,9 @@ class Cell:
         self.repeated += other.repeated
         self.lengths += other.lengths
         self.measured += other.measured
+        self.agents += other.agents
+        self.named += other.named
+        self.scanned += other.scanned
         self.posted += other.posted
         self.bodies += other.bodies
         self.compressed += other.compressed

@@ -56,9 +56,22 @@ BASE_LENGTH, USUAL_LENGTH = 51, 500
 one with a body of a length that is not in the log either, as `$request_length` includes that.
 """
 
-FIRST_HEADERS, USUAL_HEADERS = 150, 900
-"""The bytes beyond `BASE_LENGTH` that cost the most, as they name the client, and those from which on headers are long.
-"""
+FIRST_HEADERS = 85
+"""The bytes beyond `BASE_LENGTH` that cost the most, as headers are short, without the value of `User-Agent`."""
+
+
+class Agent(NamedTuple):
+    """A value of `User-Agent`: its bytes, and those that nginx reads to find the names of browsers in it."""
+
+    length: float
+    scanned: float
+
+
+BROWSER = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"
+BROWSER_AGENT = Agent(107, 409)
+"""The `User-Agent` that is assumed if the log lacks it, and its cost."""
+_SHARE_OF_AGENT = 0.4
+"""The share of it in the headers of requests that are too short for that one."""
 
 HTTP2, HTTP2_BYTE = Term(5_000, 600), Term(0.15, 0.02)
 """The additional cost of HTTP/2 compared with HTTP/1.1 for a request and for a byte of its response: 3,600 to 8,400
@@ -68,9 +81,9 @@ instructions on nginx 1.22.1, 4,200 to 10,200 on 1.31.3, and 0.15 and 0.18 a byt
 _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     # name                  1.22.1     1.31.3     1.31.3-Os   nanoseconds
     "base":                (7_485,     7_455,     11_090,     3_100),
-    "header_byte":         (38.5,      38.6,      48.3,       1.7),
-    "further_header_byte": (12.2,      12.1,      21.2,       1.7),
-    "long_header_byte":    (9.66,      9.65,      16.3,       1.0),
+    "header_byte":         (30.1,      29.9,      35.9,      1.3),
+    "further_header_byte": (11.6,      11.6,      18.6,      0.6),
+    "scanned_byte":        (6.38,      6.39,      8.43,      0.3),
     "connection":          (2_673,     2_616,     3_657,      50_000),
     "handshake":           (8_131_000, 8_822_000, 8_907_000,  600_000),
     "resumed":             (2_500_000, 2_500_000, 2_500_000,  295_000),
@@ -84,13 +97,13 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     "passed":              (9_960,     10_370,    14_010,     6_000),
     "passed_byte":         (0.27,      0.26,      0.30,       0.3),
     "passed_header_byte":  (4.64,      3.08,      4.05,       0),
-    "set_header":          (432,       414,       430,        0),
+    "set_header":          (438,       400,       430,       100),
     "fresh":               (1_930,     700,       941,        12_500),
     "fastcgi":             (10_270,    10_990,    14_710,     16_000),
     "fastcgi_header_byte": (4.96,      14.6,      14.6,       0),
     "fastcgi_param":       (495,       488,       505,        0),
     "cached":              (7_334,     7_308,     10_840,     5_600),
-    "missed":              (5_533,     4_855,     6_210,      0),
+    "missed":              (5_533,     4_855,     6_210,     35_000),
     "slice":               (14_050,    14_200,    14_200,     0),
     "log":                 (442,       498,       1_120,     800),
     "log_buffered":        (368,       424,       1_017,     0),
@@ -102,7 +115,7 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     "moved":               (865,       889,       1_042,      0),
     "added_header":        (160,       160,       185,        10),
     "auth_request":        (3_005,     2_923,     5_375,      400),
-    "auth_passed":         (6_100,     6_260,     8_480,      5_000),
+    "auth_passed":         (7_710,     7_690,     10_060,    5_000),
     "auth_fastcgi":        (7_270,     7_710,     10_040,     15_000),
     "listing_byte":        (23.4,      23.6,      31.0,       4.0),
     "substituted":         (2_700,     1_970,     1_970,     0),
@@ -123,16 +136,17 @@ _COUNTED: Mapping[str, tuple[float, float, float, float]] = {
     "password":            (895_000,   895_000,   889_000,   98_000),
     "body":                (1_845,     1_180,     1_340,     0),
     "gzip_window":         (64_000,    64_000,    0,          0),
-    "gzip_piece":          (52_000,    52_000,    53_000,     6_800),
-    "tls_piece":           (1_900,     3_000,     3_000,      400),
+    "gzip_piece":          (52_000,    52_000,    53_000,    10_500),
+    "tls_piece":           (1_900,     3_000,     3_000,     1_600),
     "gzip":                (1,         1,         1.03,       1),
 }  # fmt: skip
 """The instructions of each term, by build, and the nanoseconds of processor time (0 where it is not measured, and part
 of that of another term). The first two builds have -O2 and glibc, as those of Debian and nginx.org; the last has -Os
 and musl, as those of Alpine. Counted with OpenSSL 3.0.19 (3.3 in the last) and zlib 1.2.13 (1.3.2). Not counted again
 in each build: `resumed` and `substituted_file`, and in the last `tls_piece`, and `slice`, `substituted` and
-`substituted_byte`, whose modules it lacks. The time of `auth_passed`, `auth_fastcgi`, `listing_byte`, `gzip_piece` and
-`tls_piece` was not measured, but is that of similar work.
+`substituted_byte`, whose modules it lacks. The times of `auth_passed`, `auth_fastcgi`, `listing_byte`, `gzip_piece`,
+`tls_piece`, `missed`, `set_header` and headers were measured in pairs beside other work, and divided by how much longer
+a plain request took then; that of `slice` is not measured.
 """
 
 _COMBINED = Version(1, 23, 0)
@@ -147,10 +161,10 @@ class Terms(NamedTuple):
     Attributes:
         name: The build that they were counted on.
         base: A request on an open connection, with one header, that nginx answers with a text of its own.
-        header_byte: A byte of a request beyond `BASE_LENGTH`, up to `FIRST_HEADERS`: nginx reads headers line by line,
-            and searches the name of the client.
-        further_header_byte: One up to `USUAL_HEADERS`.
-        long_header_byte: A further one: it is mostly in a long header, such as a cookie.
+        header_byte: A byte of a request beyond `BASE_LENGTH`, up to `FIRST_HEADERS`: nginx reads headers line by line.
+        further_header_byte: A further one, and one of the value of `User-Agent`.
+        scanned_byte: A byte of `User-Agent` that nginx reads to find the name of a browser. It seeks up to seven names,
+            each from the start.
         connection: A new connection.
         handshake: A TLS handshake with an RSA certificate of 2,048 bits, without `connection`. With P-256, it takes 2.9
             million instructions and 370 microseconds.
@@ -165,7 +179,7 @@ class Terms(NamedTuple):
         passed: A request that is passed on, over a connection that is kept.
         passed_byte: A byte of the response of an upstream.
         passed_header_byte: A byte of such a request beyond `BASE_LENGTH`: its headers are written again.
-        set_header: A `proxy_set_header`.
+        set_header: A `proxy_set_header` of a header that nginx does not set itself.
         fresh: The additional cost of a new connection to the upstream.
         fastcgi: A request over FastCGI without parameters, over a new connection.
         fastcgi_header_byte: A byte of such a request beyond `BASE_LENGTH`.
@@ -176,7 +190,7 @@ class Terms(NamedTuple):
         log: A log line without its variables, written at once.
         log_buffered: The same with a buffer.
         log_variable: A variable of a log line.
-        unfound: A line of the error log about a file that is missing.
+        unfound: A line of the error log about a file that is missing, or an address that is denied.
         request_id: `$request_id`.
         limit: A `limit_req` or `limit_conn`.
         expires: `expires`, which formats a time.
@@ -215,7 +229,7 @@ class Terms(NamedTuple):
     base: Term
     header_byte: Term
     further_header_byte: Term
-    long_header_byte: Term
+    scanned_byte: Term
     connection: Term
     handshake: Term
     resumed: Term
@@ -272,12 +286,11 @@ class Terms(NamedTuple):
     tls_piece: Term
     gzip: Term
 
-    def of_headers(self, length: float) -> Term:
-        """Return the cost of the headers of a request, given its bytes."""
-        length = max(0.0, length - BASE_LENGTH)
-        first, usual = min(length, FIRST_HEADERS), min(length, USUAL_HEADERS)
-        further = self.further_header_byte.times(usual - first)
-        return self.header_byte.times(first).plus(further).plus(self.long_header_byte.times(length - usual))
+    def of_headers(self, length: float, agent: Agent) -> Term:
+        """Return the cost of the headers of a request, given the bytes of the request."""
+        first = min(max(0.0, length - BASE_LENGTH - agent.length), FIRST_HEADERS)
+        further = self.further_header_byte.times(max(0.0, length - BASE_LENGTH - first))
+        return self.header_byte.times(first).plus(further).plus(self.scanned_byte.times(agent.scanned))
 
     def of_tls(self, number: int, sent: float, *, is_passed: bool) -> Term:
         """Return the cost of responses over TLS, given how many they are, and their bytes in all."""
@@ -307,6 +320,12 @@ class Terms(NamedTuple):
     def of_tries(self, tries: Tries) -> Term:
         """Return the cost of all comparisons."""
         return self.of_patterns(tries).plus(self.of_others(tries))
+
+
+def assumed_agent(length: float) -> Agent:
+    """Return the `User-Agent` that a request of so many bytes is assumed to have."""
+    size = min(BROWSER_AGENT.length, _SHARE_OF_AGENT * max(0.0, length - BASE_LENGTH))
+    return Agent(size, BROWSER_AGENT.scanned * size / BROWSER_AGENT.length)
 
 
 TLS_SMALL = 5_000

@@ -33,15 +33,22 @@ PASSED = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """The kinds of outcomes in which nginx passes a request on."""
 _GATEWAYS = ("fastcgi", "uwsgi", "scgi")
 _COUNTED = (
-    ("proxy_set_header", "set_header"), ("fastcgi_param", "param"), ("uwsgi_param", "param"), ("scgi_param", "param"),
+    ("fastcgi_param", "param"), ("uwsgi_param", "param"), ("scgi_param", "param"),
     *((f"{protocol}_cache", "cache") for protocol in ("proxy", *_GATEWAYS)),
 )  # fmt: skip
 """Directives that a request costs more for, by how many there are, with the name of the fact."""
+_OWN_HEADERS = frozenset(
+    ("host", "connection", "content-length", "transfer-encoding", "te", "keep-alive", "expect", "upgrade")
+)
+"""The headers of requests to upstreams that nginx sets itself (`ngx_http_proxy_headers`): another value costs the same.
+"""
 _GZIP_DEFAULT = 1
 _SEVERER = ("crit", "alert", "emerg")
 """The levels of `error_log` without lines about missing files."""
 _PAGE = 4_096
 """The bytes of a response that an upstream sends that nginx reads at once by default."""
+_CHANGING = ("ssi", "sub_filter")
+"""The facts of filters that change bodies."""
 _IN_REWRITES = ("return", "redirect")
 """The kinds of outcomes that come before limits and subrequests."""
 _MOVED = (301, 302, 303, 307, 308)
@@ -102,6 +109,8 @@ class LevelFacts:
         is_silent = any(str(word) in _SEVERER for one in log.directives for word in one.args[1:])
         if level.setting("log_not_found").value != "off" and not is_silent:
             yield self._fact("unfound", log.directive, 1)
+        if level.setting("satisfy").value != "any" and not is_silent:
+            yield self._fact("denied", log.directive, 1)
         for name in ("limit_req", "limit_conn"):
             limited = level.setting(name)
             if limited.is_set:
@@ -116,6 +125,9 @@ class LevelFacts:
                 )
 
     def _counted(self, level: Level) -> Iterator[LevelFact]:
+        written = level.setting("proxy_set_header").directives
+        if set_ := [one for one in written if one.args and str(one.args[0]).lower() not in _OWN_HEADERS]:
+            yield self._fact("set_header", set_[0], len(set_))
         for name, what in _COUNTED:
             setting = level.setting(name)
             if setting.is_set and setting.value != "off":
@@ -319,20 +331,21 @@ class Work:
         """Yield the estimates for requests of a class, without patterns and connections."""
         number = cell.requests
         facts = self.profile.facts.get((key.server, key.level), ())
-        length = cell.lengths + (number - cell.measured) * terms.USUAL_LENGTH
-        headers = self.terms.of_headers(length / number)
+        length = _length(cell)
+        headers = self.terms.of_headers(length, _agent(cell, length))
         if cell.posted:
             yield "requests", None, self.terms.body.times(cell.posted)
         if cell.bodies and any(fact.what == "tls" for fact in facts):
             yield "tls", None, self.terms.tls_passed_byte.times(cell.bodies)
         yield "requests", None, self.terms.base.plus(headers).times(number)
-        yield from _of_kind(self.terms, key, cell, {fact.what: fact.amount for fact in facts}, length / number)
+        yield from _of_kind(self.terms, key, cell, {fact.what: fact.amount for fact in facts}, length)
         if cell.listings:
             headers_sent = cell.listings * terms.HEADERS if "bytes_sent" in self.profile.variables else 0
             yield "files", key.level, self.terms.listing_byte.times(max(0, cell.listed - headers_sent))
         yield from self._of_pieces(key, cell, {fact.what: fact for fact in facts})
+        changes = any(fact.what in _CHANGING for fact in facts)
         for fact in facts:
-            term = _of_fact(self.terms, fact, key, cell, variables=self.profile.variables)
+            term = _of_fact(self.terms, fact, key, cell, variables=self.profile.variables, changes=changes)
             if term is not None:
                 yield _CAUSES.get(fact.what, fact.what), fact.place, term
 
@@ -398,7 +411,7 @@ _CAUSES = {
     "request_id": "access log",
     "sub_filter_sendfile": "sub_filter",
     "limit": "limits",
-    "unfound": "error log",
+    **dict.fromkeys(("unfound", "denied"), "error log"),
     **dict.fromkeys((f"auth_{what}" for what in ("passed", "fastcgi", "fresh", "set_header", "param")), "auth_request"),
 }
 
@@ -430,6 +443,21 @@ def _of_kind(
             yield "cache", key.level, of.cached.times(cell.cached)
 
 
+def _length(cell: Cell) -> float:
+    """Return the mean bytes of the requests of a class without their bodies."""
+    return (cell.lengths + (cell.requests - cell.measured) * terms.USUAL_LENGTH) / cell.requests
+
+
+def _agent(cell: Cell, length: float) -> terms.Agent:
+    """Return the mean `User-Agent` of requests of so many bytes."""
+    of_others = terms.assumed_agent(length)
+    others = cell.requests - cell.agents
+    return terms.Agent(
+        (cell.named + others * of_others.length) / cell.requests,
+        (cell.scanned + others * of_others.scanned) / cell.requests,
+    )
+
+
 def _further(cell: Cell, part: int | None) -> int:
     """Return the number of parts beyond the first of each response, where `slice` asks for parts of a size. The last
     part may be a small one, and takes as much.
@@ -442,8 +470,12 @@ def _passing(key: Class | WorkClass) -> Place | None:
     return (key.node if isinstance(key, Class) else None) or key.level
 
 
-def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: set[str]) -> Term | None:
-    """Return the cost of a fact for requests of a class; None if it does not apply to them."""
+def _of_fact(
+    of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, variables: set[str], changes: bool
+) -> Term | None:
+    """Return the cost of a fact for requests of a class; None if it does not apply to them. `changes` is whether their
+    bodies are changed, to a length that nginx does not know beforehand.
+    """
     number, body = cell.requests, cell.raw or cell.bytes
     match fact.what:
         case "tls":
@@ -452,7 +484,7 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             return passed.plus(of.of_tls(cell.cached, kept, is_passed=False))
         case "gzip":
             packed = _compressed(key, cell, variables=variables)
-            has_length = key.kind not in _GATEWAYS and not cell.listings
+            has_length = key.kind not in _GATEWAYS and not cell.listings and not changes
             return packed and of.of_gzip(fact.amount, packed.raw, packed.sent, has_length=has_length).times(
                 packed.number
             )
@@ -473,6 +505,8 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             return of.substituted_file.times(number)
         case "unfound":
             return of.unfound.times(cell.tries.missing)
+        case "denied" if key.status == 403 and _rule(key) == "deny":
+            return of.unfound.times(number)
         case "slice" if key.kind in PASSED:
             return of.slice.times(_further(cell, fact.amount))
         case "ssi":
@@ -487,10 +521,14 @@ def _of_fact(of: Terms, fact: LevelFact, key: Class | WorkClass, cell: Cell, *, 
             return None
 
 
+def _rule(key: Class | WorkClass) -> str | None:
+    """Return the name of the directive that decides; None if that is the level."""
+    return (WorkClass.of(key) if isinstance(key, Class) else key).rule
+
+
 def _of_auth(of: Terms, fact: LevelFact, cell: Cell) -> Term:
     """Return the cost of a fact of subrequests of `auth_request`."""
-    length = (cell.lengths + (cell.requests - cell.measured) * terms.USUAL_LENGTH) / cell.requests
-    longer = max(0.0, length - terms.BASE_LENGTH)
+    longer = max(0.0, _length(cell) - terms.BASE_LENGTH)
     each = {
         "auth_request": of.auth_request,
         "auth_passed": of.auth_passed.plus(of.passed_header_byte.times(longer)),

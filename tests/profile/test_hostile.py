@@ -117,8 +117,9 @@ def test_lines_that_wrap_nothing(line: str, tmp_path: Path) -> None:
     assert status == 3, said
 
 
+@pytest.mark.parametrize("package", ["compression", "backports"])
 @pytest.mark.parametrize("before", [b"", LINE.encode() * 3])
-def test_zstd_that_is_damaged(before: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zstd_that_is_damaged(before: bytes, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be unpacked ends a log, as with gzip: a frame may ask for more memory than zstd gives, or be cut."""
 
     class ZstdError(Exception):
@@ -133,8 +134,9 @@ def test_zstd_that_is_damaged(before: bytes, tmp_path: Path, monkeypatch: pytest
                 return self.parts.pop()[:size]
             raise ZstdError("Frame requires too much memory for decoding")
 
-    monkeypatch.setitem(sys.modules, "compression.zstd", SimpleNamespace(ZstdFile=ZstdFile, ZstdError=ZstdError))
-    monkeypatch.setitem(sys.modules, "compression", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    monkeypatch.setitem(sys.modules, f"{package}.zstd", SimpleNamespace(ZstdFile=ZstdFile, ZstdError=ZstdError))
+    monkeypatch.setitem(sys.modules, package, SimpleNamespace())
     (tmp_path / "nginx.conf").write_text(CONFIG)
     (tmp_path / "access.log").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(9))
     with contextlib.chdir(tmp_path):

@@ -587,6 +587,62 @@ def test_the_printed_format_lacks_nothing(tmp_path: Path) -> None:
     assert (key.verdict, cell.first) == ("agrees", 1_795_773_600)
 
 
+def test_what_some_logs_lack(tmp_path: Path) -> None:
+    """A variable is named if a log has none of those that tell the same, with this log."""
+    formats = "log_format iso '$time_iso8601 $host $scheme $body_bytes_sent \"$request\" $status';"
+    conf = FILES.replace("http {", f"http {{ {formats} access_log iso.log iso; access_log access.log;")
+    (tmp_path / "iso.log").write_text('2026-11-27T10:00:00+02:00 a.example http 512 "GET /old HTTP/1.1" 301\n')
+    (tmp_path / "access.log").write_text(LINE.format("GET /old HTTP/1.1", 301))
+    paths = [tmp_path / "iso.log", tmp_path / "access.log"]
+    lacking = dict(Figures(profile_of(paths, conf)).lacking)
+    assert not {"msec", "bytes_sent", "status"} & set(lacking)
+    assert lacking["host"].endswith(f"(not in {paths[1]})")
+    assert lacking["http_user_agent"].endswith(f"(not in {paths[0]})")
+    assert "not in" not in lacking["request_time"]
+
+
+PORTS = """
+events { }
+http {
+    log_format timed '$host $server_port "$request" $status';
+    map $http_host $site { a.example known; default other; }
+    server {
+        listen 8080;
+        server_name a.example;
+        access_log access.log timed;
+        location / { if ($site = other) { return 404; } return 204; }
+        location /same { return 301 http://$http_host/; }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "verdict"),
+    [("/", 204, "agrees"), ("/", 404, "agrees"), ("/", 500, "differs"), ("/same", 301, "agrees")],
+)
+def test_ports_that_are_forwarded(tmp_path: Path, target: str, status: int, verdict: str) -> None:
+    """A log with `$host` does not show whether `Host` had the port of the server, and the status decides."""
+    log = f'a.example 8080 "GET {target} HTTP/1.1" {status}\n'
+    ((key, _),) = profiled(tmp_path, log, PORTS).classes.items()
+    assert key.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("method", "before", "is_named"),
+    [
+        ("GET", "", True), ("HEAD", "", True), ("POST", "", False),
+        ("GET", "auth_request /asked; location = /asked { return 204; }", False),
+        ("GET", "auth_basic x; auth_basic_user_file u;", False),
+    ],
+)  # fmt: skip
+def test_what_a_cache_may_answer(tmp_path: Path, method: str, before: str, is_named: bool) -> None:
+    """A cache keeps responses to GET and HEAD, and not those for one who was asked for a password."""
+    conf = FILES.replace("root /srv;", f"root /srv; {before}")
+    line = LINE.replace(" - - ", " - me ").format(f"{method} /api HTTP/1.1", 200)
+    assert bool(Figures(profiled(tmp_path, line * 4, conf)).repeated) == is_named
+
+
 def test_each_log_has_its_servers(tmp_path: Path) -> None:
     """Of several logs without hosts, each is of the servers that write to it, whatever the others are of."""
     servers = "".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nginxopt.config import load_text
-from nginxopt.profile import samples
+from nginxopt.profile import samples, terms
 from nginxopt.profile.reading import SiteLogs
 from nginxopt.request.client import RequestForm
 from nginxopt.request.model import SiteModel, World
@@ -44,3 +44,30 @@ def test_files_of_clean_urls(tmp_path: Path) -> None:
     assert {("/srv/part",), ("/srv/part.html",)} <= {
         choice for sample in found if not isinstance(sample, str) for choice in sample.choices
     }
+
+
+AGENTED = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] "GET /{} HTTP/1.1" 204 0 "-" "{}"\n'
+
+
+@pytest.mark.parametrize(
+    ("agents", "sent"),
+    [
+        (["curl/8", "iPhone", "iPhone"], "iPhone"),
+        (["-", "-", "curl/8"], None),
+        (["a\\x22b"], samples._BROWSER[0][1]),  # what was sent is not known
+    ],
+)
+def test_samples_have_the_name_of_the_most_frequent_client(tmp_path: Path, agents: list[str], sent: str | None) -> None:
+    """A request of the log has its own User-Agent, and the correction is what nginx looks for in the others."""
+    log = tmp_path / "access.log"
+    log.write_text("".join(AGENTED.format(number, agent) for number, agent in enumerate(agents)))
+    conf = b"events { } http { server { listen 80; return 204; } }"
+    model = SiteModel(load_text(conf, "nginx.conf"), Build(Version(1, 22, 1)))
+    logs = SiteLogs(model, model.gate(), World(), (str(log),))
+    ((_, requests, (sample,)),) = samples.Samples(logs, logs.profile()).of_all()
+    assert not isinstance(sample, str)
+    assert requests == len(agents)
+    assert dict(sample.form["headers"]).get("User-Agent") == sent
+    others = sum(6 * len(agent) for agent in agents if agent != "-") / len(agents) - 6 * len(sent or "")
+    expected = terms.of("nginx 1.22.1").scanned_byte.instructions * others
+    assert len(agents) == 1 or sample.correction.instructions == pytest.approx(expected)

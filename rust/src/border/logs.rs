@@ -102,6 +102,11 @@ impl LogDigest {
         (lines.number, lines.read, lines.broken, lines.malformed, digest.undated)
     }
 
+    #[getter]
+    fn agents(&self) -> Vec<Vec<u8>> {
+        locked(&self.0).1.agents().map(<[u8]>::to_vec).collect()
+    }
+
     fn sums(&self) -> String {
         let digest = &mut locked(&self.0).1;
         let minutes = digest.minutes.sorted();

@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use serde::Serialize;
 
 use crate::first_match::Tries;
+use crate::logs::agents::Agent;
 use crate::logs::histogram::Histogram;
 use crate::request::bytes::Bytes;
 use crate::request::outcome::OutcomeKind;
@@ -26,6 +27,8 @@ pub struct Line {
     pub connect: Option<u32>,
     /// The bytes of the headers of the request.
     pub length: Option<u32>,
+    /// `User-Agent`, if it is logged.
+    pub agent: Option<Agent>,
     /// The bytes of its body, as far as they are known; `None` if it has none.
     pub body: Option<u32>,
     /// The bytes of the body if it was compressed, and before that; 0 if they are not known.
@@ -110,6 +113,10 @@ pub struct Cell {
     /// The bytes of the headers of requests whose length is known, and their number.
     pub lengths: u64,
     pub measured: u64,
+    /// The number of requests whose `User-Agent` is logged, its bytes, and those that nginx reads to find browsers.
+    pub agents: u64,
+    pub named: u64,
+    pub scanned: u64,
     /// The number of requests with a body, and the bytes of their bodies.
     pub posted: u64,
     pub bodies: u64,
@@ -164,6 +171,11 @@ impl Cell {
         self.repeated += u64::from(line.is_repeated);
         self.lengths += u64::from(line.length.unwrap_or_default());
         self.measured += u64::from(line.length.is_some());
+        if let Some(agent) = line.agent {
+            self.agents += 1;
+            self.named += u64::from(agent.length);
+            self.scanned += u64::from(agent.scanned);
+        }
         self.posted += u64::from(line.body.is_some());
         self.bodies += u64::from(line.body.unwrap_or_default());
         self.compressed += u64::from(line.packed.is_some());

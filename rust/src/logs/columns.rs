@@ -104,6 +104,7 @@ impl Columns {
             upstream: of(self.upstream_time).and_then(value::upstream_milliseconds),
             connect: of(self.connect_time).and_then(value::upstream_milliseconds),
             length: length.map(|length| length - body.unwrap_or_default()),
+            agent: None,
             body,
             packed: (is_packed || ratio.is_some()).then_some(sent),
             raw: sent.saturating_mul(ratio.unwrap_or_default()) / 1000,
@@ -152,6 +153,11 @@ impl Columns {
         self.msec.or(self.iso_time).or(self.local_time).is_some()
     }
 
+    /// Whether a cache may keep the response, as far as the method shows.
+    pub fn may_be_kept(&self, line: &[u8], values: &[Range<usize>]) -> bool {
+        self.method.is_none_or(|at| matches!(first_word(&line[values[at].clone()]), b"GET" | b"HEAD"))
+    }
+
     pub fn client<'a>(&self, line: &'a [u8], values: &[Range<usize>]) -> Option<&'a [u8]> {
         self.client.map(|at| &line[values[at].clone()])
     }
@@ -174,12 +180,17 @@ fn body(length: Option<u32>, method: Option<&[u8]>, stated: Option<&[u8]>) -> Op
         let stated = u32::try_from(stated).unwrap_or(u32::MAX).min(length.unwrap_or(u32::MAX));
         return (stated > 0).then_some(stated);
     }
-    let method = method.and_then(|text| text.split(|byte| *byte == b' ').next());
+    let method = method.map(first_word);
     if method.is_some_and(|method| BODILESS.contains(&method)) {
         return None;
     }
     let excess = length.unwrap_or_default().saturating_sub(USUAL_HEADERS);
     (method.is_some() || excess > 0).then_some(excess)
+}
+
+/// The method of `$request`, or what is one already.
+fn first_word(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == b' ').next().unwrap_or_default()
 }
 
 /// Splits `GET /a HTTP/1.1`. A request of HTTP/0.9 has no version.
@@ -196,18 +207,6 @@ fn request_line(text: &[u8]) -> Option<RequestLine<'_>> {
     };
     let is_version = matches!(version, [] | [b'0'..=b'9', b'.', b'0'..=b'9']);
     (is_version && !target.is_empty()).then_some(RequestLine { method, target, version })
-}
-
-/// What the names of robots have in them.
-const ROBOTS: [&[u8]; 5] = [b"bot", b"crawl", b"spider", b"slurp", b"fetcher"];
-
-/// Returns the name by which a robot calls itself in its User-Agent.
-pub fn robot(agent: &[u8]) -> Option<&[u8]> {
-    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let mut words = agent.split(|byte| !is_of_name(byte)).filter(|word| word.len() > 2);
-    let has = |word: &[u8], part: &[u8]| word.windows(part.len()).any(|each| each.eq_ignore_ascii_case(part));
-    // A name rather than the host of a page about it (`http://www.google.com/bot.html`).
-    words.find(|word| !word.contains(&b'.') && ROBOTS.iter().any(|part| has(word, part)))
 }
 
 #[cfg(test)]
@@ -238,13 +237,5 @@ mod tests {
         assert_eq!(body(None, Some(b"PUT"), None), Some(0));
         assert_eq!(body(Some(4_000), None, None), Some(3_500));
         assert_eq!(body(Some(400), None, None), None);
-    }
-
-    #[test]
-    fn robots() {
-        let google = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
-        assert_eq!(robot(google), Some(&b"Googlebot"[..]));
-        assert_eq!(robot(b"Baiduspider-image"), Some(&b"Baiduspider-image"[..]));
-        assert_eq!(robot(b"Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/115.0"), None);
     }
 }

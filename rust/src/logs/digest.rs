@@ -6,8 +6,8 @@ use std::ops::Range;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::first_match::Tries;
+use crate::logs::agents::{self, Agent};
 use crate::logs::cells::{Cell, Class, Line, Minutes, Named};
-use crate::logs::columns::robot;
 use crate::logs::reader::LogLine;
 use crate::logs::value::LastTime;
 use crate::parallel;
@@ -86,8 +86,8 @@ pub struct Digest {
     tries_ids: HashMap<Vec<(Node, Tries)>, usize>,
     tries_lists: Vec<Vec<(Node, Tries)>>,
     class_ids: HashMap<Class, ClassId>,
-    /// The names of robots by their User-Agent, as it takes a while to find them.
-    agents: HashMap<Box<[u8]>, Option<Box<[u8]>>>,
+    /// The cost of each User-Agent, and the robot that it names, as both take a while to find.
+    agents: HashMap<Vec<u8>, (Agent, Option<Box<[u8]>>)>,
     /// When requests came last, by their hash.
     recent: HashMap<u64, i64>,
     /// The number of lines whose time is none, in a format that has one.
@@ -139,13 +139,14 @@ impl Digest {
         let hash = self.hasher.hash_one((group, logged, target));
         let mut told = columns.line(line, values, &mut self.last_time);
         self.undated += u64::from(told.at.is_none() && columns.have_time());
-        told.is_repeated = logged.status == Some(200) && self.is_repeated(hash, told.at);
+        let may_be_kept = logged.status == Some(200) && columns.may_be_kept(line, values);
+        told.is_repeated = may_be_kept && self.is_repeated(hash, told.at);
         self.minutes.add(&told);
         if let Some(client) = columns.client(line, values) {
             self.clients.add(client, &told);
         }
         if let Some(agent) = columns.agent(line, values) {
-            self.add_agent(agent, &told);
+            self.add_agent(agent, &mut told);
         }
         let key = self.piece.key(hash, group, logged, target);
         self.piece.lines.push((key, told));
@@ -168,22 +169,22 @@ impl Digest {
         &self.new
     }
 
-    /// Adds a line to the sum of the robot that its User-Agent names, if it names one.
-    fn add_agent(&mut self, agent: &[u8], line: &Line) {
-        if let Some(name) = self.agents.get(agent) {
-            if let Some(name) = name {
-                self.robots.add(name, line);
-            }
-            return;
-        }
+    /// Tells a line what nginx reads of its User-Agent, and adds it to the sum of the robot that this names, if any.
+    fn add_agent(&mut self, agent: &[u8], line: &mut Line) {
         if self.agents.len() >= MOST_AGENTS {
             self.agents.clear();
         }
-        let name = robot(agent).map(Box::from);
-        if let Some(name) = &name {
+        let read = || (Agent::of(agent), agents::robot(agent).map(Box::from));
+        let (cost, robot) = self.agents.entry_ref(agent).or_insert_with(read);
+        line.agent = Some(*cost);
+        if let Some(name) = robot {
             self.robots.add(name, line);
         }
-        self.agents.insert(agent.into(), name);
+    }
+
+    /// Returns the different User-Agents that are remembered.
+    pub fn agents(&self) -> impl Iterator<Item = &[u8]> {
+        self.agents.keys().map(Vec::as_slice)
     }
 
     /// Whether a request came shortly before; remembers it.

@@ -7,6 +7,7 @@
 //!
 //! [`requests`] counts different requests only.
 
+pub mod agents;
 pub mod cells;
 pub mod columns;
 pub mod digest;
