@@ -617,7 +617,7 @@ http {
 """
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("target", "status", "verdict"),
     [("/", 204, "agrees"), ("/", 404, "agrees"), ("/", 500, "differs"), ("/same", 301, "agrees")],
 )
@@ -628,7 +628,7 @@ def test_ports_that_are_forwarded(tmp_path: Path, target: str, status: int, verd
     assert key.verdict == verdict
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("method", "before", "is_named"),
     [
         ("GET", "", True), ("HEAD", "", True), ("POST", "", False),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from nginxopt.config import load_text
 from nginxopt.profile import samples, terms
 from nginxopt.profile.reading import SiteLogs
@@ -49,7 +51,7 @@ def test_files_of_clean_urls(tmp_path: Path) -> None:
 AGENTED = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0200] "GET /{} HTTP/1.1" 204 0 "-" "{}"\n'
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("agents", "sent"),
     [
         (["curl/8", "iPhone", "iPhone"], "iPhone"),
@@ -64,8 +66,9 @@ def test_samples_have_the_name_of_the_most_frequent_client(tmp_path: Path, agent
     conf = b"events { } http { server { listen 80; return 204; } }"
     model = SiteModel(load_text(conf, "nginx.conf"), Build(Version(1, 22, 1)))
     logs = SiteLogs(model, model.gate(), World(), (str(log),))
-    ((_, requests, (sample,)),) = samples.Samples(logs, logs.profile()).of_all()
-    assert not isinstance(sample, str)
+    ((_, requests, found),) = samples.Samples(logs, logs.profile()).of_all()
+    assert not isinstance(found, str)
+    (sample,) = found
     assert requests == len(agents)
     assert dict(sample.form["headers"]).get("User-Agent") == sent
     others = sum(6 * len(agent) for agent in agents if agent != "-") / len(agents) - 6 * len(sent or "")

@@ -93,7 +93,7 @@ def test_missing_files_are_lines_of_the_error_log(tmp_path: Path, server: str, i
     assert ("error log" in places(work)) == is_logged
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("server", "is_logged"),
     [
         ("deny all;", True),
@@ -356,7 +356,7 @@ def test_longer_headers_take_more(one: float, other: float) -> None:
     assert short <= long
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("agent", "scanned"),
     [
         (terms.BROWSER, terms.BROWSER_AGENT.scanned),
@@ -379,7 +379,7 @@ def test_names_of_clients(tmp_path: Path, agent: str, scanned: int) -> None:
     assert terms.assumed_agent(terms.USUAL_LENGTH) == terms.BROWSER_AGENT == assumed
 
 
-@pytest.mark.parametrize("changing", ["ssi on;", "sub_filter a b;"])
+@every_row("changing", ["ssi on;", "sub_filter a b;"])
 def test_gzip_of_bodies_that_change(tmp_path: Path, changing: str) -> None:
     """A filter before compression leaves no length, as FastCGI does."""
     lines = [line("/a.html", ratio="3.00")]
