@@ -27,6 +27,8 @@ const MOST_RECENT: usize = 1 << 20;
 /// So many texts of User-Agent are remembered.
 const MOST_AGENTS: usize = 1 << 14;
 
+/// The cost of a User-Agent, and the robot that it names.
+type Known = (Agent, Option<Box<[u8]>>);
 type GroupId = usize;
 type ClassId = usize;
 
@@ -86,8 +88,8 @@ pub struct Digest {
     tries_ids: HashMap<Vec<(Node, Tries)>, usize>,
     tries_lists: Vec<Vec<(Node, Tries)>>,
     class_ids: HashMap<Class, ClassId>,
-    /// The cost of each User-Agent, and the robot that it names, as both take a while to find.
-    agents: HashMap<Vec<u8>, (Agent, Option<Box<[u8]>>)>,
+    /// What is known of each User-Agent, as it takes a while to find.
+    agents: HashMap<Vec<u8>, Known>,
     /// When requests came last, by their hash.
     recent: HashMap<u64, i64>,
     /// The number of lines whose time is none, in a format that has one.
