@@ -571,6 +571,8 @@ def candidates(region: PathCondition, host: str | None) -> Iterator[Candidate]:
     yield replace(first, path=first.path + b"x")
     yield replace(first, path=first.path + b"/x.html")
     yield replace(first, path=first.path + b"|")  # sent as %7C, which a redirect by `rewrite` decodes
+    if first.host is not None:
+        yield replace(first, host=first.host.upper())  # as `$http_host` has it, and `$host` does not
 
 
 def _sendable(name: str) -> tuple[bytes, ...]:

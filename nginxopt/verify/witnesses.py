@@ -373,11 +373,12 @@ class Asking:
 
     def _found(self, request: RequestForm, text: str) -> RequestWitness | None:
         worlds: list[Callable[[str], bool]] = [lambda _: False, lambda _: True, self._is_named]
-        worlds += [lambda path: path.endswith("/"), *(partial(_is_alone, name) for name in self._indexes)]
+        worlds += [_is_folder, *(partial(_is_alone, name) for name in self._indexes)]
         worlds += [self._asked_apart.__contains__]
         self._asked_apart.clear()
-        for exists in worlds:
-            paths: set[str] = set()
+        folders: set[str] = set()
+        tried = [(exists, set[str]()) for exists in worlds]
+        for exists, paths in [*tried, (_is_folder, folders)] if self._try_unlike_folders else tried:
             found = self._telling(request, text, exists, paths)
             if found is not None:
                 world, effects, premises = found
@@ -386,6 +387,7 @@ class Asking:
                 return RequestWitness(request, old, new, world.existing, world.missing, effects, premises, sent)
             if not paths:
                 break
+            folders |= {f"{path}/" for path in paths if not path.endswith("/")}
         return None
 
     def _with_real_roots(self, request: RequestForm, world: World) -> tuple[World, tuple[TraceForm, TraceForm]]:
@@ -500,6 +502,16 @@ class Asking:
         return tuple(word for word in words if word.startswith("/") and "$" not in word)
 
     @cached_property
+    def _try_unlike_folders(self) -> bool:
+        """Whether the sides try other folders (`$uri/`), so that each path may be that of a folder, and no file."""
+        tried = (
+            [word for level in model.site.levels for each in level.own("try_files") for word in each.args[:-1]]
+            for model in self._models
+        )
+        old, new = (sorted(filter(_is_folder, words)) for words in tried)
+        return old != new
+
+    @cached_property
     def _indexes(self) -> tuple[str, ...]:
         """The names that an index of a folder may have, if there are several."""
         names = sorted(word for word in {*self._words("index"), "index.html"} if "/" not in word and "$" not in word)
@@ -526,6 +538,10 @@ def _follows(level: Level, kind: str) -> bool:
 
 _ACCELERATED = frozenset(["proxy", "fastcgi", "uwsgi", "scgi"])
 """The protocols in which an upstream answers with headers, except gRPC, which the echo servers do not speak."""
+
+
+def _is_folder(path: str) -> bool:
+    return path.endswith("/")
 
 
 def _is_alone(index: str, path: str) -> bool:

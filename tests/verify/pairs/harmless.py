@@ -171,5 +171,11 @@ HARMLESS = (
         "location / { valid_referers none ~x b.test; if ($invalid_referer) { return 403; } return 200 a; }",
         "location / { valid_referers b.test none ~x; if ($invalid_referer) { return 403; } return 200 a; }",
     ),
+    Pair("a location without settings", "root {T}/r;", "root {T}/r; location /a/ { }"),
+    Pair(
+        "the limit of bodies in a location for all requests",
+        "root {T}/r; client_max_body_size 3; error_page 413 /f.txt;",
+        "root {T}/r; client_max_body_size 3; error_page 413 /f.txt; location / { client_max_body_size 3; }",
+    ),
 )  # fmt: skip
 """What is equivalent."""

@@ -447,5 +447,21 @@ MISTAKES = (
         "location / { valid_referers blocked a.test; if ($invalid_referer) { return 403; } return 200 a; }",
         "location / { valid_referers none blocked a.test; if ($invalid_referer) { return 403; } return 200 a; }",
     ),
+    Pair(
+        "a location without try_files",
+        "root {T}/r; try_files /f.txt =404;",
+        "root {T}/r; try_files /f.txt =404; location / { }",
+    ),
+    Pair("the limit of bodies in a location", "root {T}/r;", "root {T}/r; location / { client_max_body_size 3; }"),
+    Pair(
+        "folders tried for a pattern of files",
+        "root {T}/r; location ~ \\.php$ { try_files $uri =404; proxy_pass http://127.0.0.1:{U}; }",
+        "root {T}/r; location ~ \\.php$ { try_files $uri $uri/ =404; proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "the host as it was sent, in a server without a name",
+        "server { listen 127.0.0.1:{P}; return 200 $host; }",
+        "server { listen 127.0.0.1:{P}; return 200 $http_host; }",
+    ),
 )  # fmt: skip
 """What is different."""
