@@ -24,17 +24,18 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*", re.ASCII)
 _PLAIN = re.compile(r"[\w/.-]+", re.ASCII)
 
 
-def _start(text: Text, block: Directive) -> int:
+def start_of(text: Text, block: Directive) -> int:
     """Return where the content of a block begins."""
     return text.data.index(b"{", block.args[-1].span.end if block.args else block.start) + 1
 
 
-def _body(text: Text, block: Directive) -> str:
+def body_of(text: Text, block: Directive) -> str:
     """Return the content of a block, as it is written."""
-    return text.data[_start(text, block) : block.end - 1].decode("utf-8", "surrogateescape")
+    return text.data[start_of(text, block) : block.end - 1].decode("utf-8", "surrogateescape")
 
 
-def _names(text: Text, block: Directive) -> set[str]:
+def names_in(text: Text, block: Directive) -> set[str]:
+    """Return the names of the directives directly in a block."""
     return {str(each.name) for each in text.inside(block)}
 
 
@@ -61,8 +62,8 @@ def _in_a_file(text: Text, draw: random.Random) -> bytes | None:
     folder = Path(tempfile.gettempdir()) / "nginxopt-practice"
     folder.mkdir(exist_ok=True)
     path = folder / f"{draw.getrandbits(64):x}.conf"
-    path.write_bytes(_body(text, location).encode("utf-8", "surrogateescape"))
-    return text.replaced([(_start(text, location), location.end - 1, f" include {path}; ")])
+    path.write_bytes(body_of(text, location).encode("utf-8", "surrogateescape"))
+    return text.replaced([(start_of(text, location), location.end - 1, f" include {path}; ")])
 
 
 _ONE_NAME = re.compile(
@@ -135,13 +136,13 @@ def _list_of_passes(text: Text, draw: random.Random) -> bytes | None:
     options = []
     for server in _servers(text):
         locations = [each for each, around in text.placed if each.name == "location" and server in around]
-        passes = [each for each in locations if "proxy_pass" in _names(text, each)]
+        passes = [each for each in locations if "proxy_pass" in names_in(text, each)]
         lists = [[one for one in text.inside(each) if one.name == "proxy_set_header"] for each in passes]
         stated = [each for each, around in text.placed if each.name == "proxy_set_header" and server in around]
         is_alike = len({tuple(tuple(one.args) for one in each) for each in lists}) == 1 and bool(lists[0])
         if is_alike and len(stated) == sum(map(len, lists)) and text.is_read(server) and len(passes) > 1:
             words = " ".join(text.written(one) for one in lists[0])
-            at = _start(text, server)
+            at = start_of(text, server)
             options.append([(at, at, f" {words}"), *((one.start, one.end, "") for one in stated)])
     return chosen(text, draw, options)
 
@@ -154,11 +155,16 @@ def _alternatives(text: Text, draw: random.Random) -> bytes | None:
             re.fullmatch(r"([^()|]*)\((?:\?:)?([\w|]+)\)([^()|]*)", each.args[-1]) if each.args[0][:1] == "~" else None
         )
         is_free = found is not None and "|" in found[2] and each.block is not None and text.is_read(each)
-        if found is None or not is_free or _READS_GROUP.search(_body(text, each)) or "location" in _body(text, each):
+        if (
+            found is None
+            or not is_free
+            or _READS_GROUP.search(body_of(text, each))
+            or "location" in body_of(text, each)
+        ):
             continue
         first, *rest = found[2].split("|")
         written = [
-            f'location {each.args[0]} "{found[1]}{part}{found[3]}" {{{_body(text, each)}}}'
+            f'location {each.args[0]} "{found[1]}{part}{found[3]}" {{{body_of(text, each)}}}'
             for part in (first, f"(?:{'|'.join(rest)})")
         ]
         options.append([(each.start, each.end, "\n".join(written))])
@@ -172,7 +178,7 @@ def _exact_copy(text: Text, draw: random.Random) -> bytes | None:
         server = text.around(each)[-1] if text.around(each) else None
         if server is None or server.name != "server" or [*each.args] != ["/"] or _patterns(text, server):
             continue
-        body = _body(text, each)
+        body = body_of(text, each)
         if not re.search(r"_pass|alias|location|rewrite|\bif\b|include", body):
             options.append([(each.end, each.end, f"\nlocation = /mutant.html {{{body}}}")])
     return chosen(text, draw, options)
@@ -186,7 +192,7 @@ def _as_alias(text: Text, draw: random.Random) -> bytes | None:
         if not opener or opener[0].name != "location" or len(opener[0].args) > 2 or opener[0].args[0][:1] in "~=@":
             continue
         path, folder = str(opener[0].args[-1]), str(each.args[0])
-        inside = _names(text, opener[0])
+        inside = names_in(text, opener[0])
         is_plain = path.startswith("/") and path.endswith("/") and len(path) > 1 and bool(_PLAIN.fullmatch(folder))
         reads = re.search(r"document_root|realpath_root|fastcgi|uwsgi|scgi", text.words)
         if is_plain and not inside & {"rewrite", "if", "try_files", "location", "include"} and not reads:
@@ -207,12 +213,12 @@ def _upstream_of(text: Text, draw: random.Random) -> bytes | None:
 
 
 def _folder_variable(text: Text, draw: random.Random) -> bytes | None:
-    """Name the folder of a server by a variable."""
+    """Name the folder of a server by a variable; nginx drops a slash at its end only without one."""
     options = []
     for each in text.named("root"):
         server = text.around(each)[-1:]
-        if server and server[0].name == "server" and _PLAIN.fullmatch(each.args[0]) and each.args[0].startswith("/"):
-            at = _start(text, server[0])
+        if server and server[0].name == "server" and re.fullmatch(r"(?:/[\w.-]+)+", each.args[0], re.ASCII):
+            at = start_of(text, server[0])
             options.append([(at, at, f" set $practice_folder {each.args[0]};"), word_at(each, 0, "$practice_folder")])
     return chosen(text, draw, options)
 
@@ -238,9 +244,9 @@ def _patterns_apart(text: Text, draw: random.Random) -> bytes | None:
 def _map_default(text: Text, draw: random.Random) -> bytes | None:
     """State the default of a map."""
     options = [
-        [(_start(text, each), _start(text, each), ' default "";')]
+        [(start_of(text, each), start_of(text, each), ' default "";')]
         for each in text.named("map")
-        if each.block is not None and not _names(text, each) & {"default", "include"}
+        if each.block is not None and not names_in(text, each) & {"default", "include"}
     ]
     return chosen(text, draw, options)
 
@@ -261,8 +267,8 @@ def _in_all_servers(text: Text, draw: random.Random) -> bytes | None:
         if not is_plain or any(one.name == "include" for one in text.inside(around[-1])):
             continue
         servers = [one for one in text.inside(around[-1]) if one.name == "server"]
-        if servers and all(each.name not in _names(text, one) and text.is_read(one) for one in servers):
-            starts = [_start(text, one) for one in servers]
+        if servers and all(each.name not in names_in(text, one) and text.is_read(one) for one in servers):
+            starts = [start_of(text, one) for one in servers]
             options.append([(each.start, each.end, ""), *((at, at, f" {text.written(each)}") for at in starts)])
     return chosen(text, draw, options)
 
@@ -313,7 +319,7 @@ def _confused(text: Text, draw: random.Random) -> bytes | None:
     for each in text.named("root", "alias"):
         opener = text.around(each)[-1:]
         is_prefix = bool(opener) and opener[0].name == "location" and opener[0].args[0].startswith("/")
-        if is_prefix and opener[0].args[0] != "/" and not _names(text, opener[0]) & {"proxy_pass", "return"}:
+        if is_prefix and opener[0].args[0] != "/" and not names_in(text, opener[0]) & {"proxy_pass", "return"}:
             other = "alias" if each.name == "root" else "root"
             options.append([(each.start, each.start + len(each.name), other)])
     return chosen(text, draw, options)
@@ -391,10 +397,10 @@ def _added(words: str, names: tuple[str, ...], text: Text, draw: random.Random) 
     """Add directives to a block with one of some directives."""
     options = []
     for each, around in text.placed:
-        if each.block is None or is_table(around) or not _names(text, each) & set(names):
+        if each.block is None or is_table(around) or not names_in(text, each) & set(names):
             continue
-        if each.name in ("server", "location") and words.split()[0] not in _names(text, each) - {"location"}:
-            at = _start(text, each) if each.name == "location" else each.end - 1
+        if each.name in ("server", "location") and words.split()[0] not in names_in(text, each) - {"location"}:
+            at = start_of(text, each) if each.name == "location" else each.end - 1
             options.append([(at, at, f" {words} ")])
     return chosen(text, draw, options)
 
@@ -426,7 +432,7 @@ def _into_location(text: Text, draw: random.Random) -> bytes | None:
     options = []
     for each in text.named("return"):
         server = text.around(each)[-1:]
-        if server and server[0].name == "server" and not _names(text, server[0]) & {"location", "include"}:
+        if server and server[0].name == "server" and not names_in(text, server[0]) & {"location", "include"}:
             options.append([(each.start, each.end, f"location / {{ {text.written(each)} }}")])
     return chosen(text, draw, options)
 

@@ -6,12 +6,12 @@
     python -m benchmarks.refactorings FOLDER --kind "a stated default" --show unknown
     python -m benchmarks.refactorings FOLDER --hide --nginx /usr/sbin/nginx  an unread file more in each
 
-FOLDER has configurations in any depth; those that nginxopt refuses are left out. `benchmarks.edits` and
-`benchmarks.practice` edit each file, one edit at a time. A refactoring is proved if the verdict is `equivalent`, and
-WRONG if it is `different`; a visible change is WRONG if the verdict is `equivalent`, unless no request reaches it
-(`deny all` behind a `return`), which is to be read. With `--nginx`, both sides also answer the requests for their
-locations on a real nginx, where they start: a pair that is `equivalent` and answered differently is WRONG as well.
-Exit status 1 if anything is wrong.
+FOLDER has configurations in any depth; those that nginxopt refuses are left out. `benchmarks.edits`,
+`benchmarks.practice` and `benchmarks.reviews` edit each file, one edit at a time. A refactoring is proved if the
+verdict is `equivalent`, and WRONG if it is `different`; a visible change is WRONG if the verdict is `equivalent`,
+unless no request reaches it (`deny all` behind a `return`), which is to be read. With `--nginx`, both sides also answer
+the requests for their locations on a real nginx, where they start: a pair that is `equivalent` and answered differently
+is WRONG as well. Exit status 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from time import monotonic
 
 from benchmarks.edits import EQUAL, VERSION, VISIBLE, Edit, Text
 from benchmarks.practice import CHANGED, REFACTORED
+from benchmarks.reviews import ALIKE, UNLIKE
 from nginxopt.config import Config, load_text
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.request.model import SiteModel, World
@@ -330,7 +331,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     real = None if options.nginx is None else Real(find(options.nginx))
     is_wrong = False
     documents: list[dict[str, object]] = []
-    for name, edits, is_equal in (("equal", EQUAL | REFACTORED, True), ("visible", VISIBLE | CHANGED, False)):
+    for name, edits, is_equal in (
+        ("equal", EQUAL | REFACTORED | ALIKE, True),
+        ("visible", VISIBLE | CHANGED | UNLIKE, False),
+    ):
         kinds = {kind: edit for kind, edit in edits.items() if options.kind is None or kind in options.kind}
         if options.only not in (None, name) or not kinds:
             continue
