@@ -22,6 +22,19 @@ _SOME = [
     "(?i)a",
     "(?i-s:a)",
     "[[(?]",
+    # what some releases read
+    "(?<*a)b",
+    "(?<=a|bc)d",
+    "(?X)a",
+    "(?n)a",
+    "(*NO_JIT)a",
+    "(*sr:a)",
+    "\\\\8",
+    "\\\\y",
+    "\\\\x{zz}",
+    "(?<1a>b)",
+    "(?''a)",
+    "(?<aaaaaaaaaabbbbbbbbbbccccccccccddd>x)",
 ]
 
 

@@ -373,7 +373,7 @@ _ESCAPED = lazy.pattern(_BARE, re.DOTALL)
 _ITEM = lazy.pattern(rb"\\c.|\\[gkNopPx]\{[^}]*\}|" + _BARE, re.DOTALL)
 """What has no quantifiers: the same, with what belongs to an escape."""
 _WRONG_GROUP = lazy.pattern(
-    rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$)|\(\?(?:P?<[^=!\w]|[^a-zA-Z0-9:=!<>'|&#()*^+-])"
+    rb"\(\?(?P<at>$|[a-zA-Z^-]+$|P?[<'](?![=!])\w*$)|\(\?(?:P?<[^=!*\w]|[^a-zA-Z0-9:=!<>'|&#()*^+-])"
 )
 _NAME = lazy.pattern(rb"\(\?(?:P?<|')(?P<name>[a-zA-Z_]\w*)[>']")
 

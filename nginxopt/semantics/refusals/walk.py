@@ -336,8 +336,8 @@ _ALL = having("variables", "all") | {"disable_symlinks"}
 
 Not `http2_push`, which nginx 1.25.1 and later ignore.
 """
-_PLAIN = ("~", "syslog:")
-"""The beginnings of arguments without variables: patterns, and the server of a log."""
+_REWRITING = ("proxy_redirect", "proxy_cookie_")
+"""The beginnings of the names of directives whose first argument is a pattern, without variables, behind a `~`."""
 _FIRST = having("variables", "first") | {"pass"}
 _PER_REQUEST = having("variables", "passed")
 """The directives whose variables nginx looks up only where a server inherits them."""
@@ -539,14 +539,15 @@ def _of(directive: Directive) -> Iterable[tuple[Directive, str, bool]]:
 def _in_args(directive: Directive) -> _Use:
     name, args = str(directive.name), directive.args
     if name == "access_log":
-        file = [word for word in args[:1] if not word.startswith(_PLAIN)]
+        file = [word for word in args[:1] if not word.startswith("syslog:")]
         yield from _in(directive, [*file, *(word for word in args[1:] if word.startswith("if="))])
     elif name == "error_page":
         yield from _in(directive, args[-1:])
     elif name == "memcached_pass":  # the address takes none
         yield directive, "memcached_key", True
     elif name in _ALL:
-        yield from _in(directive, [word for word in args if not word.startswith(_PLAIN)])
+        is_pattern = name.startswith(_REWRITING) and args[:1] and args[0].startswith("~")
+        yield from _in(directive, args[1:] if is_pattern else args)
     elif name in _FIRST:
         yield from _in(directive, args[:1])
     elif name in _LATER:
