@@ -49,6 +49,8 @@ server {
 A comment says that no session is to be resumed:
 ```nginx server
 listen 443 ssl;
+ssl_certificate cert.pem;
+ssl_certificate_key cert.key;
 # CIS 4.1.13: ensure session resumption is disabled
 ssl_session_tickets off;
 ```
