@@ -142,9 +142,8 @@ class _Log:
         for end in self._lengths:
             if end < len(text):
                 yield from self._at.get(text[:end], ())
-        behind = text + b"\xff" * (
-            max(self._lengths, default=0) + 1
-        )  # all beginnings that start with the text come first
+        longest = max(self._lengths, default=0)
+        behind = text + b"\xff" * (longest + 1)  # all beginnings that start with the text come before it
         first, end = bisect_left(self._beginnings, (text,)), bisect_left(self._beginnings, (behind,))
         yield from (place for _, place in self._beginnings[first:end])
 

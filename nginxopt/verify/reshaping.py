@@ -1,9 +1,9 @@
 """Rewrites a site in one shape that answers alike, so that two ways to write the same thing become equal.
 
 A named group of a pattern becomes a numbered one, an `alias` that ends with the path of its location becomes a `root`,
-an upstream with one server becomes its address, and a map whose first value is right for a whole request becomes
-`volatile`. Each of these has conditions under which neither clients nor upstreams can tell both ways apart. What does
-not meet them stays as it is.
+`?$args` behind a fallback `$is_args$args`, an upstream with one server its address, and a map whose first value is
+right for a whole request `volatile`. Each of these has conditions under which neither clients nor upstreams can tell
+both ways apart. What does not meet them stays as it is.
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ _MOST_INNER = 9  # maps that read each other, in a chain
 _SCRIPTS = ("set", "if", "rewrite", "break")
 _LOGS = ("access_log", "log_format")
 _READS_ROOT = lazy.pattern(r"\$\{?(?:document_root|realpath_root)\b")
+_ARGUMENTS = {"args", "query_string", "is_args"}
+_READS_ARGUMENTS = lazy.pattern(r"\$\{?(?:args|query_string)\b", re.IGNORECASE)
+_ARGUMENTS_BEHIND = lazy.pattern(r"(/[^?$]*)\?\$(?:\{(?:args|query_string)\}|args|query_string)", re.IGNORECASE)
+"""A path with the arguments of the request behind it."""
+
 _UNLIKE = group("named_file")
 """Directives of a location with an `alias` under which a `root` may be something else."""
 
@@ -163,6 +168,7 @@ class _Shaping:
             if is_read:
                 self._number_in_script(level)
         if is_read:
+            self._with_mark()
             self._as_addresses()
             self._as_volatile()
         return {path: found for path, found in self._edits.items() if found[1]}
@@ -193,6 +199,27 @@ class _Shaping:
         if any(map(self._has_unread, around)) or any(map(_may_break, around)) or self._shows_root(around):
             return
         self._edit(alias, alias.start, alias.end, b"root %s;" % _quoted(folder.removesuffix(path)))
+
+    # arguments
+
+    def _with_mark(self) -> None:
+        """Write `/a?$args`, to which a file that is missing or an error leads, as `/a$is_args$args`.
+
+        Without arguments, the second form leaves them of length 0 wherever they point (`ngx_http_split_args`), which
+        SSI, code and logs may show as none (`ngx_http_variable_request`) instead of empty.
+        """
+        if not self.side.taken.isdisjoint(_ARGUMENTS):
+            return
+        for _, directive in self._all:
+            shows = directive.name == "log_format" and any(_READS_ARGUMENTS.search(word) for word in directive.args)
+            if directive.name == "ssi" or shows:
+                return
+        for _, directive in self._all:
+            if directive.name in ("try_files", "error_page") and directive.args:
+                word = directive.args[-1]
+                found = _ARGUMENTS_BEHIND.fullmatch(word)
+                if found is not None and not self._is_repeated(directive):
+                    self._edit(directive, word.span.start, word.span.end, _quoted(f"{found[1]}$is_args$args"))
 
     def _shows_root(self, around: Sequence[Level]) -> bool:
         """Return whether a setting in force, or what defines a variable, reads the folder of a location."""

@@ -49,6 +49,13 @@ def _classes(name: str, around: str, change: tuple[str, str] = ("", "")) -> Pair
     return Pair(name, text.replace("VOLATILE", "volatile;"), text.replace("VOLATILE ", ""))
 
 
+_SHOWN = "location /b {{ return 200 [$args|$is_args|$request_uri|$arg_x]; }}"
+_FALLBACKS = {
+    "a fallback": f"try_files /nx /b{{}}; {_SHOWN}",
+    "a fallback to a pass": "try_files /nx /b{}; location /b {{ proxy_pass http://127.0.0.1:{{U}}; }}",
+    "the page of an error": f"error_page 404 /b{{}}; location /a {{{{ return 404; }}}} {_SHOWN}",
+}
+
 LIKE = (
     _classes("targets behind numbers", "root {T}/r; error_page 404 /e;"),
     _kept("targets that nginx keeps", "root {T}/none;"),
@@ -130,6 +137,15 @@ LIKE = (
     ),
     Pair("an upstream", _UPSTREAM.format("", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
     Pair("an upstream with defaults", _UPSTREAM.format(" weight=1", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
+    *(
+        Pair(f"arguments behind {name}", text.format("?$args"), text.format("$is_args$args"))
+        for name, text in _FALLBACKS.items()
+    ),
+    Pair(
+        "arguments by another name",
+        _FALLBACKS["a fallback"].format("?${query_string}"),
+        _FALLBACKS["a fallback"].format("?$args"),
+    ),
 )
 
 UNLIKE = (
@@ -257,6 +273,18 @@ UNLIKE = (
         "redirects to the name of an upstream",
         _UPSTREAM.format("", "proxy_set_header Host $host;", "http"),
         _ADDRESS.format("proxy_set_header Host $host;", "http"),
+    ),
+    *(
+        Pair(f"arguments, {name}", text.format("?$args"), text.format("$is_args$args"))
+        for name, text in {
+            "but of a client's URI": "try_files /nx /b$uri{}; location /b {{ return 200 [$args]; }}",
+            "but SSI shows that there are none": "default_type text/html; location /a {{ try_files /nx /b{}; }} "
+            'location /b {{ ssi on; return 200 \'<!--# echo var="args" default="none" -->\'; }}',
+            "but a log does": "log_format args $args; server {{ listen 127.0.0.1:{{P}}; server_name h; "
+            "location /a {{ try_files /nx /b{}; }} location /b {{ return 200 a; }} }}",
+            "but of a file": "root {{T}}/r; try_files /f.txt{} =404;",
+            "but behind others": "try_files /nx /b?x{}; location /b {{ return 200 [$args]; }}",
+        }.items()
     ),
     Pair("an upstream that fails", _UPSTREAM.format(" down", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
 )
