@@ -133,6 +133,10 @@ ORDER_ALIKE = (
     in_location("hidden headers", "proxy_hide_header A; proxy_hide_header b;",
                 "proxy_hide_header B; proxy_hide_header A;"),
     in_map("rows", "a x; ABC y; default d;", "default d; ABC y; a x;"),
+    Forms("a network of geo that says what the one around it does",
+          "geo $m{N} { default d; 127.0.0.0/8 x; } server { listen {L}; return 200 [$m{N}]; }",
+          "geo $m{N} { default d; 127.0.0.0/8 x; 127.0.0.0/24 x; 10.0.0.0/8 d; } server { listen {L};"
+          " return 200 [$m{N}]; }"),
     Forms("networks of geo", "geo $m{N} { default d; 127.0.0.0/8 x; 10.0.0.0/8 y; }"
           " server { listen {L}; return 200 [$m{N}]; }", "geo $m{N} { 10.0.0.0/8 y; 127.0.0.0/8 x; default d; }"
           " server { listen {L}; return 200 [$m{N}]; }"),
@@ -592,6 +596,9 @@ ELSEWHERE_UNLIKE = (
     Forms("a setting with a pattern", _COOKIE % ("(?<x>a.)", "$x"), _COOKIE % ("(a.)", "$1"), ("/ab",)),
     Forms("the first name in capitals", "server_name A.test; return 200 $server_name;",
           "server_name A.test; return 200 A.test;"),
+    Forms("a network of geo in one that says something else", "geo $g{N} { 127.0.0.0/8 a; 127.0.0.0/16 b;"
+          " 127.0.0.0/24 a; } server { listen {L}; return 200 [$g{N}]; }",
+          "geo $g{N} { 127.0.0.0/8 a; 127.0.0.0/16 b; } server { listen {L}; return 200 [$g{N}]; }"),
     Forms("the last of default and all addresses", "geo $g{N} { default a; 0.0.0.0/0 b; } server { listen {L};"
           " return 200 $g{N}; }", "geo $g{N} { 0.0.0.0/0 b; default a; } server { listen {L}; return 200 $g{N}; }"),
     Forms("a field that shows one before it", "root {T}/r; add_header B 1; add_header A $sent_http_b;",
