@@ -37,7 +37,7 @@ UNPORTABLE = [
     rb"^/id/\8$",
     rb"^/id/\x{41}$",
     rb"^/id/(?#c)$",
-    rb"^/id/(?<=a*)$",
+    rb"^/id/(?<=ab?)$",
     rb"^/id/(*FAIL)$",
     rb"^/id/\Qa\E$",
 ]
@@ -59,7 +59,7 @@ def test_what_not_every_release_reads_alike_stays(pattern: bytes, most: int) -> 
     assert prove(emission).holds
 
 
-@every_row("pattern", [b"^/[a", b"^/(a", b"^/a)", b"*a", b"^/[b-a]", b"^/a{3,2}"])
+@every_row("pattern", [b"^/[a", b"^/(a", b"^/a)", b"*a", b"^/[b-a]", b"^/a{3,2}", b"^/(?<=a*)"])
 @every_row("rest", [b"/x permanent", b"/x", b"http://d/ break", b"$1 last"])
 def test_what_no_release_takes_is_an_error(pattern: bytes, rest: bytes) -> None:
     """nginx does not start with it, also where the rule would stay for another reason."""
