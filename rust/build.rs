@@ -14,9 +14,8 @@ const GATEWAYS: [&str; 7] = ["proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memca
 type Facts = BTreeMap<String, BTreeMap<String, String>>;
 
 fn main() {
-    // Asked when the script runs: a copy of the crate in another folder may share the compiled script.
-    let crate_folder = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
-    let folder = Path::new(&crate_folder).join("../nginxopt/facts");
+    // The script runs in the folder of the crate, and names no other: a copy elsewhere shares what it has compiled.
+    let folder = Path::new("../nginxopt/facts");
     let declared: BTreeSet<String> = rows(&folder.join("directives.tsv")).into_iter().map(|(name, _)| name).collect();
     let facts = facts(rows(&folder.join("facts.tsv")), &declared);
     let is_in =

@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import os
-import platform
 import re
 import resource
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -20,9 +18,9 @@ import pytest
 
 from nginxopt.bench.runner.engine import Engine
 from release import complete, crates
-from release import wheel as wheels
 from release.__main__ import recipes
-from tests.support import BUILD_FAST, PATIENCE, made_once, tracked
+from tests.project.conftest import Twins
+from tests.support import PATIENCE, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -36,41 +34,10 @@ _NO_INDEX = re.compile(
 INFO = f"nginxopt-{PROJECT['project']['version']}.dist-info"
 
 
-def build(what: str, source: Path, out: Path) -> Path:
-    """Build one distribution from a folder into `out`; return the one file that comes of it."""
-    command = [sys.executable, "-m", "build", "--no-isolation", f"--{what}", "--outdir", str(out), str(source)]
-    environment = os.environ | BUILD_FAST
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Warning" not in done.stdout + done.stderr, done.stdout + done.stderr
-    (built,) = out.iterdir()
-    return built
-
-
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source distribution, unpacked."""
-
-    def make(folder: Path) -> None:
-        with tarfile.open(build("sdist", ROOT, folder / "packed")) as archive:
-            # A file that a link would put elsewhere is refused, where Python knows how (3.11.4).
-            archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # type: ignore[arg-type]
-
-    return made_once(tmp_path_factory, "sdist", make) / f"nginxopt-{PROJECT['project']['version']}"
-
-
-@pytest.fixture(scope="module")
-def built(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(twins: Twins) -> Path:
     """The wheel for old systems that is built from the source distribution."""
-
-    def make(folder: Path) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in BUILD_FAST.items():
-                patch.setenv(name, value)
-            wheels.build(folder, f"{platform.machine()}-unknown-linux-gnu", sdist)
-
-    (wheel,) = made_once(tmp_path_factory, "wheel", make).glob("*.whl")
-    return wheel
+    return twins.one
 
 
 @pytest.fixture(scope="module")

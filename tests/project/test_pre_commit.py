@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from release import complete, wheel
-from tests.support import BUILD_FAST, IN_CI, PATIENCE, ROOT, made_once, tracked
+from tests.project.conftest import Twins
+from tests.support import IN_CI, PATIENCE, ROOT, made_once, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -87,15 +88,15 @@ class Hooks:
         )
         git(folder, "init", "--quiet")
 
-    def install(self, folder: Path) -> subprocess.CompletedProcess[str]:
-        """Install the hooks that a folder uses; cargo does not compile again what `test_packaging` has, as it has."""
+    def install(self, folder: Path, built: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Install the hooks that a folder uses; cargo does not compile again what it has in an environment."""
         hook = self._home / "git-hooks" / "post-checkout"
         hook.parent.mkdir()
         hook.write_text(_POST_CHECKOUT.format(tool=self._tool))
         hook.chmod(0o755)
         settings = {"COUNT": "1", "KEY_0": "core.hooksPath", "VALUE_0": str(hook.parent)}
         environment = {f"GIT_CONFIG_{name}": value for name, value in settings.items()}
-        environment |= wheel.settings(complete.host()) | BUILD_FAST
+        environment |= wheel.settings(complete.host()) | built
         return self.pre_commit(folder, "install-hooks", **environment)
 
     def pre_commit(self, folder: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -107,14 +108,14 @@ class Hooks:
 
 
 @pytest.fixture(scope="module")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
+def hooks(twins: Twins, tmp_path_factory: pytest.TempPathFactory) -> Hooks:
     """The hooks, installed; skipped without git, and without a network to install from."""
 
     def make(home: Path) -> None:
         hooks_ = Hooks.of(tracked(), home)
         folder = tmp_path_factory.mktemp("empty")
         hooks_.configure(folder, "nginxopt-lint")
-        done = hooks_.install(folder)
+        done = hooks_.install(folder, twins.environment)
         if done.returncode and _UNREACHABLE.search(done.stdout) and not IN_CI:
             pytest.skip("no network: pip cannot install the hooks")
         assert done.returncode == 0, done.stdout

@@ -16,23 +16,10 @@ import pytest
 from release import __main__ as release
 from release import complete, crates, reproducible
 from release import wheel as wheels
-from tests.support import BUILD_FAST, ROOT, tracked
+from tests.project.conftest import TIME, Twins, copied
+from tests.support import ROOT
 
 pytestmark = pytest.mark.no_cover
-
-TIME = 1_700_000_000
-PARTS = ("nginxopt", "rules", "rust", "docs/man", "docs/completions", ".cargo")
-FILES = ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "setup.py", "MANIFEST.in")
-
-
-def copied(folder: Path) -> Path:
-    """A copy of what a build reads, with times of its own."""
-    for name in (*tracked(*PARTS), *FILES):
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, target)
-        os.utime(target, (0, 0))
-    return folder
 
 
 @pytest.mark.slow
@@ -47,31 +34,11 @@ def test_two_source_distributions_are_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.extended
-def test_two_wheels_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Built in two folders with other modes for new files, they have the same bytes, and name none of these folders.
-
-    The crates that nginxopt uses are compiled once, from one folder in any case.
-    """
-    sources = [copied(tmp_path / name) for name in ("one", "two")]
-    first, second = (reproducible.environment(source, TIME) for source in sources)
-    flags = {name: f"{first[name]} {second[name]}" for name in ("RUSTFLAGS", "CFLAGS")}
-    target = tmp_path / "target"
-    for key, value in (BUILD_FAST | {"CARGO_TARGET_DIR": str(target)} | first | flags).items():
-        monkeypatch.setenv(key, value)
-    digests = []
-    for source, modes in zip(sources, (0o022, 0o077), strict=True):
-        before = os.umask(modes)
-        try:
-            path = wheels.build(tmp_path / f"out-{source.name}", f"{platform.machine()}-unknown-linux-gnu", source)
-        finally:
-            os.umask(before)
-        digests.append((path.name, hashlib.sha256(path.read_bytes()).hexdigest()))
-        assert release.bill(path).exists()
-        built = [*target.rglob(".fingerprint/nginxopt*")]
-        assert built
-        for known in built:
-            shutil.rmtree(known)  # cargo compiles nginxopt itself again
-    assert digests[0] == digests[1]
+def test_two_wheels_are_the_same(twins: Twins, tmp_path: Path) -> None:
+    """Built in two folders with other modes for new files, they have the same bytes, and name none of these folders."""
+    assert twins.one.name == twins.two.name
+    assert hashlib.sha256(twins.one.read_bytes()).digest() == hashlib.sha256(twins.two.read_bytes()).digest()
+    assert release.bill(Path(shutil.copy(twins.two, tmp_path))).exists()
 
 
 def test_bills_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
