@@ -83,7 +83,7 @@ def test_other_files_have_none(editor: Editor) -> None:
 @given(text=st.text(alphabet='ab$ {};"\n#~é\U0001f600', max_size=60))
 def test_tokens_are_in_order_and_apart(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Whatever the text, each token begins where the one before it ends, or later."""
-    editor = Editor(tmp_path_factory.getbasetemp())
+    editor = Editor(tmp_path_factory.mktemp("editor"))
     document = editor.open("any.conf", text, unsaved=True)
     named = types.SemanticTokensParams(types.TextDocumentIdentifier(document.uri))
     data = semantic_tokens(editor.workspace, named).data

@@ -109,8 +109,9 @@ def skip_without_its_tools(command: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A folder that looks like a checkout to the commands that are shown."""
-    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")  # a link would lead out of the folder
+    """A folder that looks like a checkout to the commands that are shown, without the files that only tests read."""
+    # A link would lead out of the folder.
+    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("corpus"))
     return tmp_path
 
 
