@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.errors import InputError
+from nginxopt.request import sheets
 from nginxopt.request.sheets import as_text
 from nginxopt.text import Source
 from tests.rows import every_row
@@ -142,8 +143,13 @@ class CalamineWorkbook:
 
 
 @pytest.mark.parametrize("sector", [b"\xff", b"\0", b"\1", b"\x7f"])
-def test_a_damaged_xls_is_an_error(sector: bytes) -> None:
-    """The format of Excel before 2007 is a file system of sectors, whose table a stranger writes."""
+def test_a_damaged_xls_is_an_error(sector: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The format of Excel before 2007 is a file system of sectors, whose table a stranger writes.
+
+    A lower limit of memory, which counts as that of the system does, is reached sooner.
+    """
+    limited = "import resource as r, runpy; r.setrlimit(r.RLIMIT_AS, (1 << 29, 1 << 29)); runpy.run_module"
+    monkeypatch.setattr(sheets, "_READER", ("-c", f"{limited}({sheets._READER[1]!r}, run_name='__main__')"))
     head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + b"\x3e\0\3\0\xfe\xff\x09\0\6\0"
     with pytest.raises(InputError, match=r"spreadsheet that can be read|too large"):
         as_text(Source("table.xls", (head + sector * 8_192)[:8_192]))
