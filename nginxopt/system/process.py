@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import select
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
@@ -111,13 +113,30 @@ def end(process: subprocess.Popen[bytes]) -> None:
     """
     for _ in range(_END_TRIES):
         process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_END_SECONDS / _END_TRIES)
-        except subprocess.TimeoutExpired:
-            continue
-        return
+        if _ends_within(process, _END_SECONDS / _END_TRIES):
+            return
     process.kill()
     process.wait()
+
+
+def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait until a process ends, but no longer; return whether it has.
+
+    Linux says so at once. `Popen.wait` looks at growing intervals, and takes 20 ms for an nginx that ends in 2.
+    """
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # not Linux, or before 5.3
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    else:
+        try:
+            ending = select.poll()
+            ending.register(descriptor, select.POLLIN)
+            ending.poll(seconds * 1000)
+        finally:
+            os.close(descriptor)
+    return process.poll() is not None
 
 
 def _bound_to(parent: int, open_files: int | None, confine: Callable[[], None]) -> Callable[[], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,11 @@ def test_a_command_that_is_killed(tmp_path: Path) -> None:
     assert process.run(["sh", "-c", "kill -9 $$"], cwd=tmp_path, seconds=30).status == -9
 
 
-def test_a_command_that_does_not_end(tmp_path: Path) -> None:
-    """A command that takes too long is ended, and named without its path."""
+@pytest.mark.parametrize("tells", [True, False], ids=["told", "asked"])
+def test_a_command_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tells: bool) -> None:
+    """A command that takes too long is ended, and named without its path, whether the system tells its end or not."""
+    if not tells:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
     with pytest.raises(RunError, match=r"^sh did not end within 0 seconds$"):
         process.run(["/bin/sh", "-c", "echo $$ > pid; exec sleep 600"], cwd=tmp_path, seconds=0.4)
     pid = (tmp_path / "pid").read_text().strip() if (tmp_path / "pid").exists() else ""
